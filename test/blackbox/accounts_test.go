@@ -44,7 +44,7 @@ func signedIn(t *testing.T, g *harness.Gateway, answer harness.Answer) person {
 	var view struct{ Workspaces []struct{ ID string } }
 	harness.Decode(t, answer.Body, &view)
 	if len(view.Workspaces) != 1 {
-		t.Fatalf("the account has %d workspaces\n%s", len(view.Workspaces), answer.Body)
+		t.Fatalf("the account has %d workspaces, want 1\n%s", len(view.Workspaces), answer.Body)
 	}
 	return person{g, cookies[session], view.Workspaces[0].ID}
 }
@@ -56,7 +56,7 @@ func (p person) call(t *testing.T, method, path, body string) harness.Answer {
 	})
 }
 
-func TestFirstAccountTakesOverTheKeysOfTheCommandLine(t *testing.T) {
+func TestFirstAccountOwnsKeysCreatedByTheCommandLine(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := newKey(t, g)
@@ -72,26 +72,30 @@ func TestFirstAccountTakesOverTheKeysOfTheCommandLine(t *testing.T) {
 		found = found || one.ID == k.ID
 	}
 	if !found {
-		t.Errorf("the account does not see key %s: %+v", k.ID, keys.Keys)
+		t.Errorf("GET /keys lists %+v, want the key %s", keys.Keys, k.ID)
 	}
 	wantOK(t, p.call(t, "GET", "/requests/"+served.Header.Get("X-Request-Id"), ""))
 	wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
 }
 
-func TestSessionCookieIsOutOfReach(t *testing.T) {
+func TestSessionCookieAndSignIn(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	p := register(t, g, "ann@example.com")
 	if !p.cookie.HttpOnly || p.cookie.SameSite != http.SameSiteLaxMode || p.cookie.Path != "/" || p.cookie.Secure {
-		t.Errorf("the cookie on plain http is %+v", p.cookie)
+		t.Errorf("the cookie over plain HTTP is %+v, want HttpOnly, SameSite=Lax, Path=/ and not Secure", p.cookie)
 	}
 
 	signed := g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":` + quote(password) + `}`})
 	if signed.Status != http.StatusCreated {
 		t.Fatalf("sign-in: %d\n%s", signed.Status, signed.Body)
 	}
-	if again := signedIn(t, g, signed); again.cookie.Value == p.cookie.Value || again.workspace != p.workspace {
-		t.Error("signing in gave no session of its own")
+	again := signedIn(t, g, signed)
+	if again.cookie.Value == p.cookie.Value {
+		t.Error("the second sign-in returned the same session")
+	}
+	if again.workspace != p.workspace {
+		t.Errorf("the second sign-in has the workspace %s, want %s", again.workspace, p.workspace)
 	}
 
 	for _, body := range []string{
@@ -101,12 +105,12 @@ func TestSessionCookieIsOutOfReach(t *testing.T) {
 		delete(f.Details, "request_id")
 		delete(f.Details, "doc_url")
 		if diff := cmp.Diff(map[string]any{"origin": "client", "retryable": false}, f.Details); diff != "" {
-			t.Errorf("the answer tells more (-want +got):\n%s", diff)
+			t.Errorf("details (-want +got):\n%s", diff)
 		}
 	}
 
 	if out := p.call(t, "DELETE", "/session", ""); out.Status != http.StatusNoContent {
-		t.Errorf("signing out: %d", out.Status)
+		t.Errorf("sign out: status %d, want 204", out.Status)
 	}
 	wantError(t, p.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 }
@@ -126,7 +130,7 @@ func TestSessionCookieIsSecureBehindATrustedBalancer(t *testing.T) {
 				t.Fatalf("sign-in: %d\n%s", signed.Status, signed.Body)
 			}
 			if p := signedIn(t, g, signed); p.cookie.Secure != want {
-				t.Errorf("secure is %v", p.cookie.Secure)
+				t.Errorf("Secure = %v, want %v", p.cookie.Secure, want)
 			}
 		})
 	}
@@ -142,13 +146,12 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	changed := here.call(t, "POST", "/account/password", `{"old_password":`+quote(password)+`,"new_password":"another-long-password-7"}`)
 
 	if changed.Status >= 300 {
-		t.Fatalf("change of password: %d\n%s", changed.Status, changed.Body)
+		t.Fatalf("change the password: status %d\n%s", changed.Status, changed.Body)
 	}
 	wantError(t, elsewhere.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 }
 
-// claims lists requests in the form in which a reverse proxy on this machine forwards them, and requests of clients that
-// claim to be local.
+// claims lists requests as a reverse proxy on this machine forwards them, and requests of clients that claim to be local.
 var claims = map[string]harness.Request{
 	"direct":                {},
 	"Host: localhost":       {Host: "localhost"},
@@ -158,7 +161,7 @@ var claims = map[string]harness.Request{
 	"X-Forwarded-Host":      {Header: http.Header{"X-Forwarded-Host": {"localhost"}}},
 	"X-Real-Ip":             {Header: http.Header{"X-Real-Ip": {"127.0.0.1"}}},
 	"Forwarded":             {Header: http.Header{"Forwarded": {"for=127.0.0.1;host=localhost"}}},
-	"everything a proxy is": {Host: "localhost", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Via": {"1.1 proxy"}}},
+	"several proxy headers": {Host: "localhost", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Via": {"1.1 proxy"}}},
 }
 
 func TestRegistrationRequiresTheSetupCodeThenAnInvitation(t *testing.T) {
@@ -178,7 +181,7 @@ func TestRegistrationRequiresTheSetupCodeThenAnInvitation(t *testing.T) {
 			}
 			code := g.SetupCode(t)
 			if first := attempt(harness.Request{}, "ann@example.com", code); first.Status != http.StatusCreated {
-				t.Fatalf("the right code: %d\n%s", first.Status, first.Body)
+				t.Fatalf("register with the setup code: status %d, want 201\n%s", first.Status, first.Body)
 			}
 			for name, claim := range claims {
 				t.Log(name)
@@ -186,13 +189,13 @@ func TestRegistrationRequiresTheSetupCodeThenAnInvitation(t *testing.T) {
 			}
 			g.Restart(t)
 			if n := strings.Count(g.Log(), "welcome#"); n != 1 {
-				t.Errorf("%d setup codes were printed, want none after the first account", n)
+				t.Errorf("%d setup codes were printed, want 1: none after the first account exists", n)
 			}
 		})
 	}
 }
 
-func TestChangesFromOtherSitesAreRefused(t *testing.T) {
+func TestCrossOriginChangesAreRejected(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	p := register(t, g, "ann@example.com")
@@ -203,17 +206,17 @@ func TestChangesFromOtherSitesAreRefused(t *testing.T) {
 		h.Set("Cookie", cookie)
 		answer := g.Call(t, harness.Request{Path: "/api/v1/keys", Body: `{"name":"x"}`, Header: h})
 		wantError(t, answer, http.StatusForbidden, "CROSS_ORIGIN")
-		if answer.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Error("the admin API allows other origins")
+		if origin := answer.Header.Get("Access-Control-Allow-Origin"); origin != "" {
+			t.Errorf("Access-Control-Allow-Origin = %q, want none", origin)
 		}
 	}
 	same := g.Call(t, harness.Request{Path: "/api/v1/keys", Body: `{"name":"x"}`, Header: http.Header{"Cookie": {cookie}, "Origin": {g.URL()}}})
 	if same.Status != http.StatusCreated {
-		t.Errorf("the dashboard's own change: %d\n%s", same.Status, same.Body)
+		t.Errorf("same-origin request: status %d, want 201\n%s", same.Status, same.Body)
 	}
 }
 
-func TestReadScopeReadsAndChangesNothing(t *testing.T) {
+func TestReadScopeAllowsOnlyReads(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	reader, plain := newKey(t, g, "--scopes", "read"), newKey(t, g)
@@ -245,7 +248,7 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 	harness.Decode(t, ann.call(t, "POST", "/keys", `{"name":"hers"}`).Body, &made)
 	served := wantOK(t, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
 	request := served.Header.Get("X-Request-Id")
-	harness.Eventually(t, "the entry is there", func() bool { return ann.call(t, "GET", "/requests/"+request, "").Status == http.StatusOK })
+	harness.Eventually(t, "the entry is stored", func() bool { return ann.call(t, "GET", "/requests/"+request, "").Status == http.StatusOK })
 
 	for _, c := range []struct{ method, foreign, unknown, body string }{
 		{"GET", "/requests/" + request, "/requests/req_01AAAAAAAAAAAAAAAAAAAAAAAA", ""},
@@ -257,23 +260,23 @@ func TestForeignIDsLookUnknown(t *testing.T) {
 		{"GET", "/requests?workspace=" + ann.workspace, "/requests?workspace=ws_01AAAAAAAAAAAAAAAAAAAAAAAA", ""},
 	} {
 		foreign, unknown := bob.call(t, c.method, c.foreign, c.body), bob.call(t, c.method, c.unknown, c.body)
-		if diff := cmp.Diff(likeness(t, unknown), likeness(t, foreign)); diff != "" {
+		if diff := cmp.Diff(comparableResponse(t, unknown), comparableResponse(t, foreign)); diff != "" {
 			t.Errorf("%s %s differs from an unknown id (-unknown +foreign):\n%s", c.method, c.foreign, diff)
 		}
 		if foreign.Status != http.StatusNotFound {
-			t.Errorf("%s %s: %d, want 404", c.method, c.foreign, foreign.Status)
+			t.Errorf("%s %s: status %d, want 404", c.method, c.foreign, foreign.Status)
 		}
 	}
 	var list struct{ Requests []json.RawMessage }
 	harness.Decode(t, wantOK(t, bob.call(t, "GET", "/requests", "")).Body, &list)
 	if len(list.Requests) != 0 {
-		t.Errorf("the other account sees %d requests", len(list.Requests))
+		t.Errorf("the other account lists %d requests, want 0", len(list.Requests))
 	}
 	wantOK(t, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
 }
 
-// likeness returns a response without the values that are different in every response, such as its ID.
-func likeness(t *testing.T, a harness.Answer) map[string]any {
+// comparableResponse returns a response without the values that are different in every response, such as its ID.
+func comparableResponse(t *testing.T, a harness.Answer) map[string]any {
 	t.Helper()
 	h := a.Header.Clone()
 	h.Del("X-Request-Id")

@@ -35,7 +35,8 @@ func TestResponseCacheServesEqualRequests(t *testing.T) {
 	first := ask(k, chat(small), on, "miss")
 	second := ask(k, "{ \"messages\": [{\"role\":\"user\",\"content\":\"Hello\"}], \"model\": \"small\" }", on, "hit")
 	if string(first.Body) != string(second.Body) || second.Header.Get("X-Fairlead-Cost") != "0" || second.Header.Get("Age") == "" || len(mock.Calls()) != 1 {
-		t.Errorf("%d calls\n%s\n%v %s", len(mock.Calls()), first.Body, second.Header, second.Body)
+		t.Errorf("got %d calls, want 1; first response\n%s\nresponse from the cache, which must be the same, with cost 0 and Age\n%v %s",
+			len(mock.Calls()), first.Body, second.Header, second.Body)
 	}
 	streamed := ask(k, chat(small, streaming), on, "miss")
 	if again := ask(k, chat(small, streaming), on, "hit"); string(again.Body) != string(streamed.Body) || again.Header.Get("Content-Type") != streamed.Header.Get("Content-Type") {
@@ -49,18 +50,23 @@ func TestResponseCacheServesEqualRequests(t *testing.T) {
 
 	id := first.Header.Get("X-Request-Id")
 	made, hit := cacheUse{}, cacheUse{}
-	harness.Decode(t, g.Entry(t, id).Raw, &made)
-	harness.Decode(t, g.Entry(t, second.Header.Get("X-Request-Id")).Raw, &hit)
-	if hit.Cache == nil || hit.Cache.Status != "hit" || hit.Cache.Source == nil || *hit.Cache.Source != id || hit.Cache.Saved == nil || *hit.Cache.Saved != *made.Cost {
-		t.Fatalf("the entry of the hit has cache %+v, the first request cost %v", hit.Cache, made.Cost)
+	entry := g.Entry(t, id).Raw
+	harness.Decode(t, entry, &made)
+	if made.Cost == nil {
+		t.Fatalf("the entry of the miss has no cost_usd: %s", entry)
 	}
-	if *hit.Cost != "0" || hit.Saved != nil || hit.Attempts != 0 {
-		t.Errorf("the entry of the hit: %+v", hit)
+	raw := g.Entry(t, second.Header.Get("X-Request-Id")).Raw
+	harness.Decode(t, raw, &hit)
+	if hit.Cache == nil || hit.Cache.Status != "hit" || hit.Cache.Source == nil || *hit.Cache.Source != id || hit.Cache.Saved == nil || *hit.Cache.Saved != *made.Cost {
+		t.Fatalf("cache_use of the hit must have the source %s and saved_usd %s: %s", id, *made.Cost, raw)
+	}
+	if hit.Cost == nil || *hit.Cost != "0" || hit.Saved != nil || hit.Attempts != 0 {
+		t.Errorf("the entry of the hit must have cost_usd 0, no saved_usd and no attempts: %s", raw)
 	}
 	if found := g.Entries(t, "cache=hit", 3); len(found) != 3 {
-		t.Errorf("%d entries of hits", len(found))
+		t.Errorf("cache=hit matches %d entries, want 3", len(found))
 	}
 	if out, _, code := g.CLI(t, "requests", "list", "--cache", "hit", "--json"); code != 0 || out == "" {
-		t.Errorf("requests list --cache hit: code %d\n%s", code, out)
+		t.Errorf("requests list --cache hit: exit code %d, want 0 and output\n%s", code, out)
 	}
 }

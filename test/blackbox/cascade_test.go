@@ -42,12 +42,13 @@ func TestResponsesThatFailTheirChecksAreReplaced(t *testing.T) {
 		mock.For(large, tc.large)
 		a := wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small, append(tc.members, `"models":["large"]`)...)}))
 		if !strings.Contains(string(a.Body), tc.want) || strings.Contains(string(a.Body), "town") || a.Header.Get("X-Fairlead-Checks") != tc.checks {
-			t.Errorf("%s: checks %s: %s", tc.name, a.Header.Get("X-Fairlead-Checks"), a.Body)
+			t.Errorf("%s: X-Fairlead-Checks is %q, want %q; body %s, want %q",
+				tc.name, a.Header.Get("X-Fairlead-Checks"), tc.checks, a.Body, tc.want)
 		}
 		id := a.Header.Get("X-Request-Id")
 		e := g.Entry(t, id)
 		if e.Cost == nil || *e.Cost != tc.cost || (tc.cost == both) != strings.Contains(string(e.Raw), `"check_failed"`) {
-			t.Errorf("%s: %s", tc.name, e.Raw)
+			t.Errorf("%s: want cost %s, and check_failed only if both models were called; entry %s", tc.name, tc.cost, e.Raw)
 		}
 		harness.Eventually(t, "the decision is verified", func() bool {
 			_, _, code := g.CLI(t, "verify", id)

@@ -56,10 +56,10 @@ func TestSignedCatalogFileIsAppliedWhileRunning(t *testing.T) {
 	publish(second)
 	harness.Eventually(t, "the price has doubled", func() bool { _, now := cost(); return now != before })
 	if !strings.Contains(g.Log(), "catalog file applied") {
-		t.Error("the change is not logged")
+		t.Error("the log does not contain \"catalog file applied\"")
 	}
 	if out, stderr, code := g.CLI(t, "verify", id); code != 0 {
-		t.Errorf("the earlier decision is not reproduced: exit code %d: %s%s", code, out, stderr)
+		t.Errorf("verify the earlier decision: exit code %d, want 0: %s%s", code, out, stderr)
 	}
 
 	_, doubled := cost()
@@ -68,10 +68,10 @@ func TestSignedCatalogFileIsAppliedWhileRunning(t *testing.T) {
 	}
 	harness.Eventually(t, "the changed file is rejected", func() bool { return strings.Contains(g.Log(), "the signature does not match") })
 	if _, now := cost(); now != doubled {
-		t.Errorf("costs %s after a rejected file, %s before", now, doubled)
+		t.Errorf("cost after a rejected file is %s, want %s", now, doubled)
 	}
 	g.Restart(t)
 	if _, now := cost(); now != doubled {
-		t.Errorf("costs %s after a restart, %s before", now, doubled)
+		t.Errorf("cost after a restart is %s, want %s", now, doubled)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-func TestRefusalsOfTheModelAPI(t *testing.T) {
+func TestModelAPIRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t, "limits: {body: 4KiB}")
 	k := g.Key(t)
@@ -24,18 +24,18 @@ func TestRefusalsOfTheModelAPI(t *testing.T) {
 		param  string
 	}{
 		{"no key", harness.Request{Body: chat(small)}, 401, "MISSING_API_KEY", ""},
-		{"a key of another make", harness.Request{Key: "sk-1234567890", Body: chat(small)}, 401, "INVALID_API_KEY", ""},
-		{"a typing error in the key", harness.Request{Key: k[:len(k)-1] + "!", Body: chat(small)}, 401, "INVALID_API_KEY", ""},
+		{"a key of another vendor", harness.Request{Key: "sk-1234567890", Body: chat(small)}, 401, "INVALID_API_KEY", ""},
+		{"a mistyped key", harness.Request{Key: k[:len(k)-1] + "!", Body: chat(small)}, 401, "INVALID_API_KEY", ""},
 		{"another scheme", harness.Request{Body: chat(small), Header: http.Header{"Authorization": {"Basic " + k}}}, 401, "MISSING_API_KEY", ""},
 		{"an unknown path", harness.Request{Path: "/proxy/v1/audio/translations", Key: k, Body: "{}"}, 404, "NOT_FOUND", ""},
 		{"no prompt", harness.Request{Path: "/proxy/v1/completions", Key: k, Body: `{"model":"small"}`}, 400, "INVALID_REQUEST", "prompt"},
-		{"nothing to judge", harness.Request{Path: "/proxy/v1/moderations", Key: k, Body: "{}"}, 400, "INVALID_REQUEST", "input"},
+		{"no input to moderate", harness.Request{Path: "/proxy/v1/moderations", Key: k, Body: "{}"}, 400, "INVALID_REQUEST", "input"},
 		{"an unknown path without a key", harness.Request{Path: "/proxy/v1/audio/translations", Body: "{}"}, 404, "NOT_FOUND", ""},
 		{"another version", harness.Request{Path: "/proxy/v2/chat/completions", Key: k, Body: chat(small)}, 404, "NOT_FOUND", ""},
 		{"the wrong method", harness.Request{Method: "GET", Key: k, Path: completions}, 405, "METHOD_NOT_ALLOWED", ""},
-		{"a method that nobody has", harness.Request{Method: "BREW", Key: k, Path: "/proxy/v1/models"}, 405, "METHOD_NOT_ALLOWED", ""},
+		{"an unknown method", harness.Request{Method: "BREW", Key: k, Path: "/proxy/v1/models"}, 405, "METHOD_NOT_ALLOWED", ""},
 		{"a preflight", harness.Request{Method: "OPTIONS", Path: completions, Header: http.Header{"Origin": {"https://page.example"}, "Access-Control-Request-Method": {"POST"}}}, 403, "BROWSER_NOT_ALLOWED", ""},
-		{"a page's call", harness.Request{Key: k, Body: chat(small), Header: http.Header{"Origin": {"https://page.example"}}}, 403, "BROWSER_NOT_ALLOWED", ""},
+		{"a call from a web page", harness.Request{Key: k, Body: chat(small), Header: http.Header{"Origin": {"https://page.example"}}}, 403, "BROWSER_NOT_ALLOWED", ""},
 		{"a fetch", harness.Request{Key: k, Body: chat(small), Header: http.Header{"Sec-Fetch-Mode": {"cors"}}}, 403, "BROWSER_NOT_ALLOWED", ""},
 		{"a form", harness.Request{Key: k, Body: "model=small", Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}}, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
 		{"no content type", harness.Request{Key: k, Body: chat(small), Header: http.Header{"Content-Type": nil}}, 415, "UNSUPPORTED_MEDIA_TYPE", ""},
@@ -51,10 +51,10 @@ func TestRefusalsOfTheModelAPI(t *testing.T) {
 		{"an unknown model", harness.Request{Key: k, Body: chat("smal")}, 404, "MODEL_NOT_FOUND", "model"},
 		{"an unknown objective", harness.Request{Key: k, Body: chat("auto:beauty")}, 400, "INVALID_REQUEST", "model"},
 		{"an impossible trade-off", harness.Request{Key: k, Body: chat("auto"), Header: http.Header{"X-Fairlead-Tradeoff": {"2"}}}, 400, "INVALID_REQUEST", "x-fairlead-tradeoff"},
-		{"conditions that nobody meets", harness.Request{Key: k, Body: chat("auto", `"provider":{"only":["nobody"]}`)}, 400, "NO_ROUTE", ""},
-		{"an answer beyond every window", harness.Request{Key: k, Body: chat("auto", `"max_tokens":900000`)}, 400, "CONTEXT_TOO_LONG", ""},
+		{"an unknown provider", harness.Request{Key: k, Body: chat("auto", `"provider":{"only":["nobody"]}`)}, 400, "NO_ROUTE", ""},
+		{"max_tokens above every context window", harness.Request{Key: k, Body: chat("auto", `"max_tokens":900000`)}, 400, "CONTEXT_TOO_LONG", ""},
 		{"a chat model asked to embed", harness.Request{Path: "/proxy/v1/embeddings", Key: k, Body: `{"model":"small","input":"x"}`}, 400, "NO_ROUTE", ""},
-		{"a model that is not on offer", harness.Request{Method: "GET", Path: "/proxy/v1/models/none", Key: k}, 404, "MODEL_NOT_FOUND", ""},
+		{"details of an unknown model", harness.Request{Method: "GET", Path: "/proxy/v1/models/none", Key: k}, 404, "MODEL_NOT_FOUND", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,13 +64,13 @@ func TestRefusalsOfTheModelAPI(t *testing.T) {
 				t.Errorf("details.param is %v, want %q", f.Details["param"], tt.param)
 			}
 			if tt.code == "METHOD_NOT_ALLOWED" && answer.Header.Get("Allow") == "" {
-				t.Error("a refused method comes without Allow")
+				t.Error("the 405 response has no Allow header")
 			}
 			noCORS(t, answer.Header)
 		})
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d refused requests reached the provider", n)
+		t.Errorf("%d rejected requests reached the provider, want 0", n)
 	}
 }
 
@@ -78,12 +78,12 @@ func noCORS(t *testing.T, h http.Header) {
 	t.Helper()
 	for name := range h {
 		if strings.HasPrefix(name, "Access-Control-") {
-			t.Errorf("the answer has %s", name)
+			t.Errorf("the response has the header %s, want no CORS headers", name)
 		}
 	}
 }
 
-func TestEveryOtherPathAnswersWithTheErrorObject(t *testing.T) {
+func TestOtherPathsReturnTheErrorObject(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t, "--scopes", "manage")
@@ -124,12 +124,12 @@ func TestWrongModelAPIPathsAreExplained(t *testing.T) {
 		a := g.Call(t, harness.Request{Method: "POST", Path: path, Body: "{}"})
 		wantError(t, a, 404, "NOT_FOUND")
 		if !strings.Contains(string(a.Body), "below /proxy/v1.") {
-			t.Errorf("POST %s: %s", path, a.Body)
+			t.Errorf("POST %s: got %s, want the message to mention /proxy/v1", path, a.Body)
 		}
 	}
 }
 
-func TestErrorsOfProvidersKeepTheirMeaning(t *testing.T) {
+func TestProviderErrorsAreMapped(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t, "retries: {attempts: 1}", "breaker: {failures: 100}")
 	k := g.Key(t)
@@ -140,18 +140,18 @@ func TestErrorsOfProvidersKeepTheirMeaning(t *testing.T) {
 		code      string
 		origin    string
 	}{
-		{"the client's own fault", mockprovider.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", "client"},
+		{"an unprocessable request", mockprovider.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", "client"},
 		{"a bad request", mockprovider.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", "client"},
-		{"a failure", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
+		{"a server error", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
 		{"overload", mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
-		{"our credential is refused", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
+		{"a rejected credential", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			mock.Then(tt.behaviour)
 			f := wantError(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}), tt.status, tt.code)
 			if f.Details["origin"] != tt.origin || f.Details["attempts"] == nil {
-				t.Errorf("details are %v", f.Details)
+				t.Errorf("details are %v, want the origin %q and attempts", f.Details, tt.origin)
 			}
 		})
 	}
@@ -162,8 +162,8 @@ func TestNestedErrorsForClientsThatNeedThem(t *testing.T) {
 	g, _ := serve(t)
 	k := g.Key(t)
 	for name, h := range map[string]http.Header{
-		"asked for":      {"X-Fairlead-Error-Format": {"openai"}},
-		"a newer Go SDK": {"User-Agent": {"OpenAI/Go 3.53.0"}},
+		"requested by a header": {"X-Fairlead-Error-Format": {"openai"}},
+		"a newer Go SDK":        {"User-Agent": {"OpenAI/Go 3.53.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := g.Call(t, harness.Request{Key: k, Body: chat("none"), Header: h})
@@ -174,7 +174,7 @@ func TestNestedErrorsForClientsThatNeedThem(t *testing.T) {
 			}
 			harness.Decode(t, answer.Body, &body)
 			if body.Error.Message == "" || body.Error.Type == "" || body.Error.Code != "MODEL_NOT_FOUND" || body.Code != "MODEL_NOT_FOUND" || body.Details["request_id"] == nil {
-				t.Errorf("%s", answer.Body)
+				t.Errorf("got %s, want a nested error with MODEL_NOT_FOUND, and the code and request_id of the gateway", answer.Body)
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestNestedErrorsForClientsThatNeedThem(t *testing.T) {
 
 var amount = regexp.MustCompile(`^\d+(\.\d{1,9})?$`)
 
-func TestHeadersOfAnswers(t *testing.T) {
+func TestResponseHeaders(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t, "default_model: large")
 	k := g.Key(t)
@@ -200,13 +200,14 @@ func TestHeadersOfAnswers(t *testing.T) {
 				}
 			}
 			if us, err := strconv.Atoi(h.Get("X-Fairlead-Overhead-Us")); err != nil || us < 0 {
-				t.Errorf("overhead is %q", h.Get("X-Fairlead-Overhead-Us"))
+				t.Errorf("X-Fairlead-Overhead-Us is %q, want a number of at least 0", h.Get("X-Fairlead-Overhead-Us"))
 			}
 			if name == "whole" && (!amount.MatchString(h.Get("X-Fairlead-Cost")) || !amount.MatchString(h.Get("X-Fairlead-Baseline-Cost"))) {
-				t.Errorf("costs are %q and %q", h.Get("X-Fairlead-Cost"), h.Get("X-Fairlead-Baseline-Cost"))
+				t.Errorf("X-Fairlead-Cost is %q and X-Fairlead-Baseline-Cost %q, want amounts",
+					h.Get("X-Fairlead-Cost"), h.Get("X-Fairlead-Baseline-Cost"))
 			}
 			if !requestID.MatchString(h.Get("X-Request-Id")) {
-				t.Errorf("x-request-id is %q", h.Get("X-Request-Id"))
+				t.Errorf("X-Request-Id is %q, want a request ID", h.Get("X-Request-Id"))
 			}
 			noCORS(t, h)
 		})
@@ -235,21 +236,22 @@ func TestTraceIsIncludedOnRequest(t *testing.T) {
 	var got traced
 	harness.Decode(t, whole.Body, &got)
 	if got.Fairlead.RequestID != whole.Header.Get("X-Request-Id") || got.Fairlead.Model != small || got.Fairlead.Cost != "0.0000108" || len(got.Fairlead.Trace.Candidates) == 0 {
-		t.Errorf("the trace is %s", whole.Body)
+		t.Errorf("got %s, want a trace with candidates, the request ID, the model small and the cost 0.0000108", whole.Body)
 	}
 
 	events := open(t, g, harness.Request{Key: k, Body: chat("auto", streaming), Header: full}).rest()
 	got = traced{}
 	harness.Decode(t, []byte(events[len(events)-2]), &got)
 	if got.Fairlead.Cost != "0.0000108" || events[len(events)-1] != "[DONE]" || texts(t, events) != "Hello from small." {
-		t.Errorf("the stream ends with %v", events[len(events)-2:])
+		t.Errorf("the stream is %q and ends with %v, want the response, a trace with the cost 0.0000108 and [DONE]",
+			texts(t, events), events[len(events)-2:])
 	}
 
 	refused := g.Call(t, harness.Request{Key: k, Body: chat("auto", `"provider":{"only":["nobody"]}`), Header: full})
 	got = traced{}
 	harness.Decode(t, refused.Body, &got)
 	if len(got.Fairlead.Trace.Candidates) == 0 {
-		t.Errorf("a refusal comes without its trace: %s", refused.Body)
+		t.Errorf("the error response has no candidates in its trace: %s", refused.Body)
 	}
 }
 
@@ -267,13 +269,13 @@ func TestModelsAreListed(t *testing.T) {
 		names = append(names, m.ID)
 	}
 	if got := strings.Join(names, " "); list.Object != "list" || !strings.HasPrefix(got, "auto auto:cost auto:quality auto:speed ") || !strings.Contains(got, small) {
-		t.Errorf("models are %s", got)
+		t.Errorf("object is %q, models are %s; want list, and the auto models before the others", list.Object, got)
 	}
 	for _, name := range []string{"auto", small, "embed"} {
 		var one struct{ ID, Object string }
 		harness.Decode(t, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/proxy/v1/models/" + name, Key: k})).Body, &one)
 		if one.ID != name || one.Object != "model" {
-			t.Errorf("model %s is shown as %+v", name, one)
+			t.Errorf("GET /models/%s returned %+v", name, one)
 		}
 	}
 	wantError(t, g.Call(t, harness.Request{Method: "GET", Path: "/proxy/v1/models"}), http.StatusUnauthorized, "MISSING_API_KEY")
@@ -291,10 +293,10 @@ func TestEmbeddings(t *testing.T) {
 		}
 		harness.Decode(t, answer.Body, &body)
 		if body.Model != "embed" || len(body.Data) != 2 || len(body.Data[0].Embedding) != 2 {
-			t.Errorf("%s", answer.Body)
+			t.Errorf("got %s, want two embeddings of two numbers by the model embed", answer.Body)
 		}
 	}
 	if n := len(mock.Calls()); n != 2 || mock.Calls()[0].Path != "/v1/embeddings" {
-		t.Errorf("the provider got %d calls", n)
+		t.Errorf("the provider got %d calls, want 2 to /v1/embeddings", n)
 	}
 }

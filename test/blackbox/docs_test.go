@@ -43,7 +43,7 @@ func TestQuickstartExamplesRun(t *testing.T) {
 	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "FAIRLEAD_DATA_DIR=" + g.DataDir, "FAIRLEAD_DETECT=false"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, script, out)
+		t.Fatalf("run the examples: %v\n%s\n%s", err, script, out)
 	}
 	for _, want := range []string{"X-Fairlead-Model: ", `"type":"message"`, `"object":"response"`, "data: [DONE]"} {
 		if !strings.Contains(strings.ReplaceAll(string(out), `": "`, `":"`), want) {
@@ -51,7 +51,7 @@ func TestQuickstartExamplesRun(t *testing.T) {
 		}
 	}
 	if len(examples) < 5 {
-		t.Errorf("the guide has %d examples", len(examples))
+		t.Errorf("the guide has %d examples, want at least 5", len(examples))
 	}
 }
 
@@ -65,7 +65,7 @@ func TestDocumentationIsServed(t *testing.T) {
 	} {
 		a := wantOK(t, g.Call(t, harness.Request{Method: http.MethodGet, Path: path}))
 		if !strings.Contains(string(a.Body), want) || a.Header.Get("Content-Security-Policy") == "" {
-			t.Errorf("%s lacks %s: %v\n%.300s", path, want, a.Header, a.Body)
+			t.Errorf("%s must contain %s and have a Content-Security-Policy: %v\n%.300s", path, want, a.Header, a.Body)
 		}
 	}
 	wantError(t, g.Call(t, harness.Request{Method: http.MethodPost, Path: "/docs"}), http.StatusNotFound, "NOT_FOUND")

@@ -24,10 +24,10 @@ func TestVariableEnablesItsProviderWithoutAFile(t *testing.T) {
 	}
 	call := mock.Calls()[0]
 	if got := call.Header.Get("Authorization"); got != "Bearer "+envSecret || call.Path != "/v1/chat/completions" {
-		t.Errorf("the provider got %s with %q", call.Path, got)
+		t.Errorf("the provider got %s with Authorization %q, want /v1/chat/completions with the key of the variable", call.Path, got)
 	}
 	if strings.Contains(g.Log(), envSecret) {
-		t.Error("the log holds the credential")
+		t.Error("the log contains the credential")
 	}
 }
 
@@ -53,12 +53,12 @@ func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 			}, func(string) []string { return nil }, "",
 		},
 		{
-			"the file asks for it", func(url string) harness.Provider {
+			"the file sets the credential", func(url string) harness.Provider {
 				return harness.Provider{Name: "openai", BaseURL: url, APIKeys: []string{"${OPENAI_API_KEY}"}, Models: models}
 			}, func(string) []string { return nil }, "Bearer " + envSecret,
 		},
 		{
-			"the variable beside it names this very address", func(url string) harness.Provider {
+			"OPENAI_BASE_URL sets the same address", func(url string) harness.Provider {
 				return harness.Provider{Name: "openai", BaseURL: url, Models: models}
 			}, func(url string) []string { return []string{"OPENAI_BASE_URL=" + url} }, "Bearer " + envSecret,
 		},
@@ -76,7 +76,7 @@ func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 
 			for _, call := range mock.Calls() {
 				if got := call.Header.Get("Authorization"); got != tt.want {
-					t.Errorf("Authorization at the other host is %q, want %q", got, tt.want)
+					t.Errorf("Authorization sent to the other host is %q, want %q", got, tt.want)
 				}
 			}
 		})
@@ -94,7 +94,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 	wantError(t, answer, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 	if n := len(elsewhere.Calls()); n != 0 {
-		t.Errorf("%d calls followed the redirect", n)
+		t.Errorf("the redirect target got %d calls, want 0", n)
 	}
 }
 
@@ -110,11 +110,11 @@ func TestProviderReceivesItsOwnModelName(t *testing.T) {
 	var sent map[string]json.RawMessage
 	harness.Decode(t, mock.Calls()[0].Body, &sent)
 	if string(sent["model"]) != `"vendor/small-2026"` || string(sent["x_custom"]) != `{"b":1,"a":[2]}` || sent["session_id"] != nil {
-		t.Errorf("the provider got %s", mock.Calls()[0].Body)
+		t.Errorf("the provider got %s, want its own model name and x_custom, and no session_id", mock.Calls()[0].Body)
 	}
 	var got struct{ Model string }
 	harness.Decode(t, answer.Body, &got)
 	if got.Model != small {
-		t.Errorf("model of the answer is %q, want %q", got.Model, small)
+		t.Errorf("the model of the response is %q, want %q", got.Model, small)
 	}
 }

@@ -34,6 +34,6 @@ func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // the cases measure 
 func TestEveryFaultOfTheCatalogueHasACase(t *testing.T) {
 	t.Parallel()
 	for _, id := range faults.Missing() {
-		t.Errorf("%s has no case", id)
+		t.Errorf("the fault %s has no case", id)
 	}
 }

@@ -20,7 +20,7 @@ func TestListsContainTheLatestRequest(t *testing.T) {
 		"command line": func() string {
 			stdout, stderr, code := g.CLI(t, "requests", "list", "--json")
 			if code != 0 {
-				t.Errorf("requests list: %d %s", code, stderr)
+				t.Errorf("requests list: exit code %d: %s", code, stderr)
 			}
 			return stdout
 		},
@@ -34,7 +34,7 @@ func TestListsContainTheLatestRequest(t *testing.T) {
 			}
 		}
 		if found == 0 {
-			t.Errorf("the %s lists none of the requests that were answered just before", name)
+			t.Errorf("%s: no list contained the request that was just served", name)
 		}
 	}
 }

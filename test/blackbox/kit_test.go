@@ -72,12 +72,12 @@ func wantError(t *testing.T, a harness.Answer, status int, code string) failure 
 		t.Fatalf("status is %d, want %d %s\n%s", a.Status, status, code, a.Body)
 	}
 	if kind := a.Header.Get("Content-Type"); kind != "application/json" {
-		t.Errorf("content type of an error is %q", kind)
+		t.Errorf("the content type of an error is %q, want application/json", kind)
 	}
 	var members map[string]json.RawMessage
 	harness.Decode(t, a.Body, &members)
 	if len(members) != 3 || members["error"] == nil || members["code"] == nil || members["details"] == nil {
-		t.Errorf("an error has members beside error, code and details: %s", a.Body)
+		t.Errorf("got %s, want exactly the members error, code and details", a.Body)
 	}
 	var f failure
 	harness.Decode(t, a.Body, &f)
@@ -85,7 +85,7 @@ func wantError(t *testing.T, a harness.Answer, status int, code string) failure 
 		t.Errorf("code is %s, want %s\n%s", f.Code, code, a.Body)
 	}
 	if len(f.Error) < 10 || !strings.Contains(f.Error, " ") {
-		t.Errorf("error is no sentence: %q", f.Error)
+		t.Errorf("error is %q, want a sentence", f.Error)
 	}
 	checkErrorHeaders(t, a.Header, f)
 	return f
@@ -95,20 +95,21 @@ func checkErrorHeaders(t *testing.T, h http.Header, f failure) {
 	t.Helper()
 	id := h.Get("X-Request-Id")
 	if !requestID.MatchString(id) || f.Details["request_id"] != id {
-		t.Errorf("x-request-id is %q, details.request_id %q", id, f.Details["request_id"])
+		t.Errorf("x-request-id is %q and details.request_id %q, want the same request ID", id, f.Details["request_id"])
 	}
 	if got := h.Get("X-Fairlead-Error-Code"); got != f.Code {
 		t.Errorf("x-fairlead-error-code is %q, want %q", got, f.Code)
 	}
 	retryable, ok := f.Details["retryable"].(bool)
 	if !ok || h.Get("X-Should-Retry") != strconv.FormatBool(retryable) {
-		t.Errorf("x-should-retry is %q, details.retryable %v (%s)", h.Get("X-Should-Retry"), f.Details["retryable"], f.Code)
+		t.Errorf("x-should-retry is %q and details.retryable %v, want the same (%s)",
+			h.Get("X-Should-Retry"), f.Details["retryable"], f.Code)
 	}
 	if url, _ := f.Details["doc_url"].(string); !strings.HasSuffix(url, "/docs/errors#"+f.Code) {
-		t.Errorf("details.doc_url is %v (%s)", f.Details["doc_url"], f.Code)
+		t.Errorf("details.doc_url is %v, want .../docs/errors#%s", f.Details["doc_url"], f.Code)
 	}
 	if !slices.Contains([]any{"client", "gateway", "policy", "provider"}, f.Details["origin"]) {
-		t.Errorf("details.origin is %v", f.Details["origin"])
+		t.Errorf("details.origin is %v, want client, gateway, policy or provider", f.Details["origin"])
 	}
 }
 
@@ -141,7 +142,7 @@ func keyCommand(t *testing.T, g *harness.Gateway, args ...string) key {
 	t.Helper()
 	stdout, stderr, code := g.CLI(t, args...)
 	if code != 0 {
-		t.Fatalf("%q ended with %d\n%s%s", args, code, stdout, stderr)
+		t.Fatalf("run %q: exit code %d\n%s%s", args, code, stdout, stderr)
 	}
 	var k key
 	harness.Decode(t, []byte(stdout), &k)
@@ -160,7 +161,7 @@ func open(t *testing.T, g *harness.Gateway, r harness.Request) *stream {
 	resp := g.Open(t, r)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("status of the stream is %d", resp.StatusCode)
+		t.Fatalf("the status of the stream is %d, want 200", resp.StatusCode)
 	}
 	s := &stream{t: t, resp: resp, scanner: bufio.NewScanner(resp.Body)}
 	s.scanner.Buffer(nil, 1<<20)

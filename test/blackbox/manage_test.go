@@ -27,25 +27,25 @@ func TestManualPricesSurviveRestarts(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Method: http.MethodPut, Path: path, Key: manager, Body: `{"input_per_mtok_usd":"1","output_per_mtok_usd":"2","per_request_usd":"0.5"}`}))
 
 	answer := wantOK(t, ask())
-	var told struct {
+	var got struct {
 		Cost string `json:"cost_usd"`
 		Bill struct {
 			Source string `json:"price_source"`
 		}
 	}
-	harness.Decode(t, g.Entry(t, answer.Header.Get("X-Request-Id")).Raw, &told)
-	if nano(t, told.Cost) <= 500_000_000 || told.Bill.Source != "override" {
-		t.Errorf("%+v", told)
+	harness.Decode(t, g.Entry(t, answer.Header.Get("X-Request-Id")).Raw, &got)
+	if nano(t, got.Cost) <= 500_000_000 || got.Bill.Source != "override" {
+		t.Errorf("the entry has %+v, want a cost above 0.5 and the price source override", got)
 	}
 	g.Restart(t)
 	wantOK(t, ask())
 	if gone := g.Call(t, harness.Request{Method: http.MethodDelete, Path: path, Key: manager}); gone.Status != http.StatusNoContent {
-		t.Errorf("removing the price: %d %s", gone.Status, gone.Body)
+		t.Errorf("remove the price: status %d, want 204: %s", gone.Status, gone.Body)
 	}
 	wantError(t, ask(), 400, "NO_ROUTE")
 }
 
-func TestProvidersKeepTheirFactsAndAttempts(t *testing.T) {
+func TestDisabledProviderIsListedWithItsTraffic(t *testing.T) {
 	t.Parallel()
 	first, firstURL := harness.Upstream(t)
 	_, secondURL := harness.Upstream(t)
@@ -63,7 +63,7 @@ func TestProvidersKeepTheirFactsAndAttempts(t *testing.T) {
 	}
 	harness.Decode(t, rescued.Raw, &row)
 	if row.Reason != "alpha/small returned a server error (500)" || row.Source != "key" {
-		t.Errorf("%+v", row)
+		t.Errorf("the entry has %+v, want the reason of the fallback and the source key", row)
 	}
 
 	wantOK(t, g.Call(t, harness.Request{Method: http.MethodPatch, Path: api + "/providers/alpha", Key: manager, Body: `{"enabled":false}`}))
@@ -86,11 +86,11 @@ func TestProvidersKeepTheirFactsAndAttempts(t *testing.T) {
 	want[1] = provider{Name: "alpha", Title: "alpha", Source: "file", BaseURL: firstURL}
 	want[1].Traffic.Attempts, want[1].Traffic.Failed, want[1].Traffic.Errors = 1, 1, new(100.0)
 	if diff := cmp.Diff(want, got.Providers); diff != "" {
-		t.Error(diff)
+		t.Errorf("providers (-want +got):\n%s", diff)
 	}
 }
 
-func TestUnknownDefaultModelIsRefused(t *testing.T) {
+func TestUnknownDefaultModelIsRejected(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	manager := g.Key(t, "--scopes", "manage")
@@ -100,15 +100,15 @@ func TestUnknownDefaultModelIsRefused(t *testing.T) {
 	}
 	refused := set(`{"default_model":"smal"}`)
 	wantError(t, refused, 400, "INVALID_REQUEST")
-	var told struct {
+	var got struct {
 		Details struct {
 			Param       string
 			Suggestions []string
 		}
 	}
-	harness.Decode(t, refused.Body, &told)
-	if told.Details.Param != "default_model" || len(told.Details.Suggestions) == 0 || told.Details.Suggestions[0] != small {
-		t.Errorf("%+v", told)
+	harness.Decode(t, refused.Body, &got)
+	if got.Details.Param != "default_model" || len(got.Details.Suggestions) == 0 || got.Details.Suggestions[0] != small {
+		t.Errorf("got %+v, want the parameter default_model and the suggestion %s", got, small)
 	}
 	for _, body := range []string{`{"default_model":"small"}`, `{"default_model":"gpt-4.1"}`, `{"default_model":null}`} {
 		wantOK(t, set(body))

@@ -23,7 +23,7 @@ func TestModelsListedOnlyByTheProvider(t *testing.T) {
 			k := g.Key(t)
 
 			var a harness.Answer
-			harness.Eventually(t, "the list was read", func() bool {
+			harness.Eventually(t, "the list of models was read", func() bool {
 				a = g.Call(t, harness.Request{Key: k, Body: chat("house-7b")})
 				return a.Status != http.StatusNotFound
 			})
@@ -33,7 +33,7 @@ func TestModelsListedOnlyByTheProvider(t *testing.T) {
 			listed := slices.ContainsFunc(list.Data, func(m struct{ ID string }) bool { return m.ID == "house-70b" })
 
 			if listed != allowed {
-				t.Errorf("listed is %v: %s", listed, models.Body)
+				t.Errorf("the model is listed: %v, want %v: %s", listed, allowed, models.Body)
 			}
 			if !allowed {
 				wantError(t, a, http.StatusBadRequest, "NO_ROUTE")
@@ -41,10 +41,10 @@ func TestModelsListedOnlyByTheProvider(t *testing.T) {
 			}
 			calls := mock.Calls()
 			if a.Status != http.StatusOK || len(calls) == 0 || calls[len(calls)-1].Model != "house-7b" {
-				t.Errorf("status %d, %d calls: %s", a.Status, len(calls), a.Body)
+				t.Errorf("got status %d after %d calls, want 200 and a last call of house-7b: %s", a.Status, len(calls), a.Body)
 			}
 			if a := g.Call(t, harness.Request{Key: k, Body: chat("house/house-70b")}); a.Status != http.StatusOK {
-				t.Errorf("by provider: status %d: %s", a.Status, a.Body)
+				t.Errorf("request house/house-70b: status %d, want 200: %s", a.Status, a.Body)
 			}
 			wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("house-1b")}), http.StatusNotFound, "MODEL_NOT_FOUND")
 		})
@@ -67,7 +67,7 @@ func TestModelsAddedByTheProvider(t *testing.T) {
 		t.Helper()
 		out, stderr, code := g.CLI(t, "models", "new", "--json")
 		if code != 0 {
-			t.Fatalf("exit code %d: %s", code, stderr)
+			t.Fatalf("models new: exit code %d: %s", code, stderr)
 		}
 		for line := range strings.Lines(out) {
 			var m newModels
@@ -78,14 +78,14 @@ func TestModelsAddedByTheProvider(t *testing.T) {
 	}
 	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("next")}), http.StatusNotFound, "MODEL_NOT_FOUND")
 	if list := fresh(); len(list) != 0 {
-		t.Errorf("new before the list changed: %+v", list)
+		t.Errorf("models new lists %+v before the provider added a model", list)
 	}
 
 	mock.SetModels(small, large, "next")
-	harness.Eventually(t, "the model was seen", func() bool { return len(fresh()) == 1 })
-	seen := fresh()[0]
-	if seen.Provider != "alpha" || seen.Model != "next" || time.Since(seen.FirstSeen) > time.Minute || !strings.Contains(seen.Config, "{name: next, input_per_mtok: PRICE") {
-		t.Errorf("%+v", seen)
+	harness.Eventually(t, "the new model is listed", func() bool { return len(fresh()) == 1 })
+	got := fresh()[0]
+	if got.Provider != "alpha" || got.Model != "next" || time.Since(got.FirstSeen) > time.Minute || !strings.Contains(got.Config, "{name: next, input_per_mtok: PRICE") {
+		t.Errorf("models new lists %+v, want alpha/next, first seen now, with a configuration", got)
 	}
 	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("next")}), http.StatusNotFound, "MODEL_NOT_FOUND")
 
@@ -97,7 +97,7 @@ func TestModelsAddedByTheProvider(t *testing.T) {
 	})
 	entry := g.Entry(t, a.Header.Get("x-request-id"))
 	if entry.Model != "next" || entry.Cost != nil {
-		t.Errorf("model %s, cost %v: the price is unknown", entry.Model, entry.Cost)
+		t.Errorf("the entry must have the model next and no cost: %s", entry.Raw)
 	}
 	for range 5 {
 		if a := g.Call(t, harness.Request{Key: k, Body: chat("auto:cost")}); a.Header.Get("x-fairlead-model") == "next" {
@@ -106,17 +106,17 @@ func TestModelsAddedByTheProvider(t *testing.T) {
 	}
 
 	if _, stderr, code := g.CLI(t, "models", "price", "alpha/next", "--input", "0.001", "--output", "0.001"); code != 0 {
-		t.Fatalf("set a price: %s", stderr)
+		t.Fatalf("models price: exit code %d: %s", code, stderr)
 	}
 	harness.Eventually(t, "the model has a price", func() bool {
 		a = g.Call(t, harness.Request{Key: k, Body: chat("next")})
 		return a.Status == http.StatusOK && a.Header.Get("x-fairlead-cost") != ""
 	})
 	if entry := g.Entry(t, a.Header.Get("x-request-id")); entry.Cost == nil || len(fresh()) != 0 {
-		t.Errorf("cost %v, new %+v", entry.Cost, fresh())
+		t.Errorf("new models are %+v, want none; the entry must have a cost: %s", fresh(), entry.Raw)
 	}
 	mock.SetModels()
 	if a := g.Call(t, harness.Request{Key: k, Body: chat("next")}); a.Status != http.StatusOK {
-		t.Errorf("no longer served after the list lost it: %d %s", a.Status, a.Body)
+		t.Errorf("request after the provider removed the model from its list: status %d, want 200: %s", a.Status, a.Body)
 	}
 }

@@ -74,7 +74,7 @@ func TestCostsAreRightToTheLastDigit(t *testing.T) {
 	}{
 		{"auto against the default model", chat("auto"), "cheap", "0.00012375", "0.0027025", "0.00257875", "default"},
 		{"a stream costs the same", chat("auto", streaming), "cheap", "0.00012375", "0.0027025", "0.00257875", "default"},
-		{"a model that the caller names saves nothing", chat("dear"), "dear", "0.0027025", "0.0027025", "0", "caller"},
+		{"a requested model saves nothing", chat("dear"), "dear", "0.0027025", "0.0027025", "0", "caller"},
 		{"digits beyond a nano-dollar", chat("fine"), "fine", "0.000107061", "0.000107061", "0", "caller"},
 		{"a fee for each request", chat("fee"), "fee", "0.00512375", "0.00512375", "0", "caller"},
 		{"no price", chat("unpriced"), "unpriced", "", "", "", "caller"},
@@ -87,13 +87,13 @@ func TestCostsAreRightToTheLastDigit(t *testing.T) {
 			harness.Decode(t, entry.Raw, &got)
 			want := []*string{optional(tt.cost), optional(tt.baselineCost), optional(tt.save)}
 			if diff := cmp.Diff(want, []*string{got.Cost, got.BaselineCost, got.Saved}); diff != "" || entry.Model != tt.model {
-				t.Errorf("%s: cost, baseline cost and saved (-want +got):\n%s", entry.Model, diff)
+				t.Errorf("the model is %s, want %s; cost, baseline cost and saved (-want +got):\n%s", entry.Model, tt.model, diff)
 			}
 			if got.Tokens.Input != 213 || got.Tokens.CacheRead != 1024 || got.Tokens.Output != 89 || got.Tokens.Reasoning != 17 || got.Tokens.Estimated {
-				t.Errorf("tokens are %+v", got.Tokens)
+				t.Errorf("tokens are %+v, want 213 input, 1024 cache read, 89 output and 17 reasoning, not estimated", got.Tokens)
 			}
 			if got.BaselineSource == nil || *got.BaselineSource != tt.source {
-				t.Errorf("the baseline comes from %v, want %s", got.BaselineSource, tt.source)
+				t.Errorf("the baseline source must be %s: %s", tt.source, entry.Raw)
 			}
 			sumsUp(t, got)
 		})
@@ -112,7 +112,7 @@ func sumsUp(t *testing.T, f figures) {
 	t.Helper()
 	if f.Cost == nil {
 		if f.Bill != nil {
-			t.Errorf("there is a bill without a cost: %+v", f.Bill)
+			t.Errorf("the bill of a request without a cost is %+v, want none", f.Bill)
 		}
 		return
 	}
@@ -121,7 +121,7 @@ func sumsUp(t *testing.T, f figures) {
 		sum += nano(t, row.Amount)
 	}
 	if sum != nano(t, f.Bill.Total) || f.Bill.Total != *f.Cost {
-		t.Errorf("rows sum to %d, the bill says %s and the entry %s", sum, f.Bill.Total, *f.Cost)
+		t.Errorf("rows sum to %d n$, the total of the bill is %s and the cost of the entry %s, want the same", sum, f.Bill.Total, *f.Cost)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestNegativeSavingIsShown(t *testing.T) {
 	}
 }
 
-func TestUnpricedModelsAreRefusedUnlessAllowed(t *testing.T) {
+func TestUnpricedModelsAreRejectedByDefault(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
@@ -169,7 +169,7 @@ func TestImplausibleUsageIsReplacedByAnEstimate(t *testing.T) {
 		answer := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 		entry := g.Entry(t, answer.Header.Get("X-Request-Id"))
 		if !entry.Tokens.Estimated || entry.Cost == nil || nano(t, *entry.Cost) <= 0 || nano(t, *entry.Cost) > 1_000_000 {
-			t.Errorf("usage %s: %+v, cost %v", usage, entry.Tokens, entry.Cost)
+			t.Errorf("usage %s: want estimated tokens and a cost of at most 0.001: %s", usage, entry.Raw)
 		}
 	}
 }
@@ -227,26 +227,27 @@ func TestCommandLineAndAPIAgree(t *testing.T) {
 			id := answer.Header.Get("X-Request-Id")
 			entry := g.Entry(t, id)
 			if entry.Decision != tt.decision || entry.Outcome != tt.outcome || len(entry.Attempts) != tt.attempts {
-				t.Errorf("the entry says %s %s with %d attempts", entry.Decision, entry.Outcome, len(entry.Attempts))
+				t.Errorf("the entry has the decision %q, the outcome %q and %d attempts, want %q, %q and %d",
+					entry.Decision, entry.Outcome, len(entry.Attempts), tt.decision, tt.outcome, tt.attempts)
 			}
 
 			stdout, stderr, code := g.CLI(t, "requests", "show", id, "--json")
 			if code != 0 {
-				t.Fatalf("ended with %d\n%s", code, stderr)
+				t.Fatalf("requests show: exit code %d\n%s", code, stderr)
 			}
-			shown, told := members(t, []byte(stdout)), members(t, entry.Raw)
-			delete(shown, "preview") // a key with only the read scope does not get the preview
-			delete(told, "preview")
-			if diff := cmp.Diff(told, shown); diff != "" {
+			cli, api := members(t, []byte(stdout)), members(t, entry.Raw)
+			delete(cli, "preview") // a key with only the read scope does not get the preview
+			delete(api, "preview")
+			if diff := cmp.Diff(api, cli); diff != "" {
 				t.Errorf("the command line differs from the API (-API +CLI):\n%s", diff)
 			}
 		})
 	}
 	if len(second.Calls()) != 1 {
-		t.Errorf("the second provider was called %d times", len(second.Calls()))
+		t.Errorf("the second provider got %d calls, want 1", len(second.Calls()))
 	}
 	if _, stderr, code := g.CLI(t, "requests", "show", "req_01AAAAAAAAAAAAAAAAAAAAAAAA"); code != 1 || stderr == "" {
-		t.Errorf("an unknown request: %d\n%s", code, stderr)
+		t.Errorf("requests show with an unknown ID: exit code %d, want 1 and an error\n%s", code, stderr)
 	}
 }
 
@@ -254,7 +255,7 @@ func members(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
 	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatalf("%v\n%s", err, data)
+		t.Fatalf("decode the entry: %v\n%s", err, data)
 	}
 	return m
 }

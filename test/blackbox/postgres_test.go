@@ -21,8 +21,8 @@ func TestPostgresKeepsKeysAndEntries(t *testing.T) {
 	k := newKey(t, g, "--budget", "1", "--period", "total")
 	answer := wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
 
-	if entry := g.Entry(t, answer.Header.Get("X-Request-Id")); entry.Outcome != "ok" || *entry.Cost != "0.0000108" {
-		t.Errorf("the entry says %s %v", entry.Outcome, entry.Cost)
+	if entry := g.Entry(t, answer.Header.Get("X-Request-Id")); entry.Outcome != "ok" || entry.Cost == nil || *entry.Cost != "0.0000108" {
+		t.Errorf("the entry must have the outcome ok and the cost 0.0000108: %s", entry.Raw)
 	}
 	g.Restart(t)
 	wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
@@ -36,17 +36,17 @@ func TestPostgresKeepsKeysAndEntries(t *testing.T) {
 	}
 	harness.Decode(t, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/keys/" + k.ID, Key: reader})).Body, &spend)
 	if spend.Spend != "0.0000216" || spend.Use.Spent != "0.0000216" {
-		t.Errorf("spending is %s by roll-ups and %s by the ledger, want 0.0000216", spend.Spend, spend.Use.Spent)
+		t.Errorf("the roll-ups have the spending %s and the ledger %s, want 0.0000216", spend.Spend, spend.Use.Spent)
 	}
 	if _, stderr, code := g.CLI(t, "keys", "revoke", k.Name, "--yes"); code != 0 {
-		t.Fatalf("revoke: %d\n%s", code, stderr)
+		t.Fatalf("keys revoke: exit code %d\n%s", code, stderr)
 	}
 	revoked := time.Now()
-	harness.Eventually(t, "the key is refused", func() bool {
+	harness.Eventually(t, "the key is rejected", func() bool {
 		return g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}).Status == http.StatusUnauthorized
 	})
 	if took := time.Since(revoked); took > second {
-		t.Errorf("refused after %s", took)
+		t.Errorf("the key was rejected %s after the revocation, want at most %s", took, second)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestPostgresHidesExpiredEntriesUntilTheirPartitionIsDropped(t *testing.T) {
 	answer := wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests", Key: key.Key}))
 	for where, text := range map[string]string{"command line": listed, "API": string(answer.Body)} {
 		if !strings.Contains(text, entries[0].ID) || strings.Contains(text, entries[1].ID) {
-			t.Errorf("of entries that are 47 and 48 hours old the %s shows\n%s", where, text)
+			t.Errorf("%s: want the entry that is 47 hours old and not the one that is 48 hours old:\n%s", where, text)
 		}
 	}
 }
@@ -96,18 +96,18 @@ func TestPostgresMayStartLater(t *testing.T) {
 
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/livez"}))
 	if ready := g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}); ready.Status != http.StatusServiceUnavailable {
-		t.Errorf("readyz without a database: %d", ready.Status)
+		t.Errorf("readyz without a database: status %d, want 503", ready.Status)
 	}
 	early := g.Call(t, harness.Request{Key: "fl_any", Body: chat(small)})
 	wantError(t, early, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 
 	forward.Up(t)
-	appeared := time.Now()
-	harness.Eventually(t, "it is ready", func() bool {
+	available := time.Now()
+	harness.Eventually(t, "the gateway is ready", func() bool {
 		return g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}).Status == http.StatusOK
 	})
-	if took := time.Since(appeared); took > 5*time.Second {
-		t.Errorf("ready %s after the database appeared", took)
+	if took := time.Since(available); took > 5*time.Second {
+		t.Errorf("ready %s after the database was available, want at most 5 s", took)
 	}
 	k := g.Key(t)
 	served := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
@@ -116,11 +116,11 @@ func TestPostgresMayStartLater(t *testing.T) {
 	// While PostgreSQL is unavailable, requests with known keys are served. Their log entries are delivered later.
 	forward.Down()
 	without := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
-	harness.Eventually(t, "the log says that entries wait", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })
+	harness.Eventually(t, "the log reports that entries stay in the queue", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
 	forward.Up(t)
 	reader := g.Key(t, "--scopes", "read")
-	harness.Eventually(t, "the entry of the outage arrives", func() bool {
+	harness.Eventually(t, "the entry of the request during the outage is stored", func() bool {
 		// The first statements after an outage may still use broken connections.
 		got := g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests/" + without.Header.Get("X-Request-Id"), Key: reader})
 		return got.Status == http.StatusOK

@@ -48,15 +48,15 @@ func TestRealtimeWithoutProviderKeys(t *testing.T) {
 		}
 	}
 	if e := read(); e.Type != "session.created" {
-		t.Fatalf("first event %+v", e)
+		t.Fatalf("the first event is %+v, want session.created", e)
 	}
 	send(`{"type":"session.update","session":{"type":"realtime","output_modalities":["text"],"max_output_tokens":30}}`)
 	if e := read(); e.Type != "session.updated" {
-		t.Fatalf("second event %+v", e)
+		t.Fatalf("the second event is %+v, want session.updated", e)
 	}
 	send(`{"type":"input_audio_buffer.append","audio":"AAAA"}`)
 	if e := read(); e.Type != "error" || e.Error.Code != "invalid_value" {
-		t.Fatalf("audio has the event %+v", e)
+		t.Fatalf("the event after audio is %+v, want the error invalid_value", e)
 	}
 	var input, output int64
 	for range 2 {
@@ -72,7 +72,7 @@ func TestRealtimeWithoutProviderKeys(t *testing.T) {
 			}
 		}
 		if !strings.HasPrefix(text, "SIMULATED answer to “Hello”") {
-			t.Errorf("the response is %q", text)
+			t.Errorf("the response is %q, want a simulated answer to Hello", text)
 		}
 	}
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
@@ -80,9 +80,10 @@ func TestRealtimeWithoutProviderKeys(t *testing.T) {
 	}
 	e := g.Entry(t, resp.Header.Get("X-Request-Id"))
 	if e.Endpoint != "realtime" || e.Outcome != "ok" || e.Model != "sim-realtime" || e.Provider != "simulator" || !e.Simulated || e.Finish != "client_closed" {
-		t.Errorf("entry %s", e.Raw)
+		t.Errorf("the entry must be of a simulated realtime session that the client closed: %s", e.Raw)
 	}
 	if output != 60 || e.Tokens.Input+e.Tokens.CacheRead != input || e.Tokens.Output != output || e.Cost == nil || *e.Cost == "0" {
-		t.Errorf("%d input and %d output tokens, entry %+v cost %v", input, output, e.Tokens, e.Cost)
+		t.Errorf("the events have %d input and %d output tokens, want 60 output tokens and an entry with the same tokens and a cost: %s",
+			input, output, e.Raw)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-func TestReloadSwapsProvidersUnderARunningStream(t *testing.T) {
+func TestReloadReplacesProvidersDuringAStream(t *testing.T) {
 	t.Parallel()
 	for name, wake := range map[string]func(*testing.T, *harness.Gateway){
-		"by the file":   func(*testing.T, *harness.Gateway) {},
-		"by the signal": func(t *testing.T, g *harness.Gateway) { t.Helper(); g.Signal(t, syscall.SIGHUP) },
+		"file change": func(*testing.T, *harness.Gateway) {},
+		"signal":      func(t *testing.T, g *harness.Gateway) { t.Helper(); g.Signal(t, syscall.SIGHUP) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +32,7 @@ func TestReloadSwapsProvidersUnderARunningStream(t *testing.T) {
 
 			g.SetConfig(t, harness.Config(t, provider("new", newURL, "new-model"), "limits: {body: 2KiB}"))
 			wake(t, g)
-			harness.Eventually(t, "the new provider serves", func() bool {
+			harness.Eventually(t, "the new provider serves requests", func() bool {
 				return g.Call(t, harness.Request{Key: k, Body: chat("new-model")}).Status == http.StatusOK
 			})
 
@@ -41,16 +41,17 @@ func TestReloadSwapsProvidersUnderARunningStream(t *testing.T) {
 			release()
 			events := slices.Concat(first, running.rest())
 			if text := texts(t, events); text != "one two three" || !slices.Contains(events, "[DONE]") {
-				t.Errorf("the running stream ended as %q %v", text, events)
+				t.Errorf("the running stream has the text %q, want %q and [DONE]: %v", text, "one two three", events)
 			}
 			if len(after.Calls()) == 0 || len(before.Calls()) != 1 {
-				t.Errorf("%d calls to the new provider, %d to the old one", len(after.Calls()), len(before.Calls()))
+				t.Errorf("the new provider got %d calls and the old one %d, want at least 1 and exactly 1",
+					len(after.Calls()), len(before.Calls()))
 			}
 		})
 	}
 }
 
-func TestBadFileOnReloadIsRefused(t *testing.T) {
+func TestInvalidFileIsRejectedOnReload(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	good := config(t, url)
@@ -58,25 +59,25 @@ func TestBadFileOnReloadIsRefused(t *testing.T) {
 	k := g.Key(t)
 	for _, bad := range []struct{ name, text, reason string }{
 		{"an unknown field", good + "colour: x\n", "colour"},
-		{"no YAML", "providers: [\n", "line"},
+		{"invalid YAML", "providers: [\n", "line"},
 		{"too large", good + "# " + strings.Repeat("x", 2<<20) + "\n", "larger"},
 		{"a short secret", good + "master_key: abc\n", "master_key"},
-		{"a policy for a model of nobody", good + "policies: [{name: mine, pin: no-such-model}]\n", `unknown model \"no-such-model\"`},
+		{"a policy for an unknown model", good + "policies: [{name: mine, pin: no-such-model}]\n", `unknown model \"no-such-model\"`},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
-			refusals := strings.Count(g.Log(), "configuration rejected")
+			rejections := strings.Count(g.Log(), "configuration rejected")
 			g.SetConfig(t, bad.text)
-			harness.Eventually(t, "the refusal is logged", func() bool { return strings.Count(g.Log(), "configuration rejected") > refusals })
+			harness.Eventually(t, "the rejection is logged", func() bool { return strings.Count(g.Log(), "configuration rejected") > rejections })
 			log := g.Log()
 			if last := log[strings.LastIndex(log, "configuration rejected"):]; !strings.Contains(last, bad.reason) {
-				t.Errorf("the reason is not told: %s", last)
+				t.Errorf("the log lacks the reason %q: %s", bad.reason, last)
 			}
 			wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 			wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
 		})
 	}
 	g.SetConfig(t, strings.ReplaceAll(good, "name: small", "name: renamed"))
-	harness.Eventually(t, "a good file is taken again", func() bool {
+	harness.Eventually(t, "a valid file is applied", func() bool {
 		return g.Call(t, harness.Request{Key: k, Body: chat("renamed")}).Status == http.StatusOK
 	})
 }
@@ -90,13 +91,13 @@ func TestPoliciesOfTheFileTakeEffectOnReload(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 
 	g.SetConfig(t, good+"policies:\n  - name: closed\n    when: request.model == \""+small+"\"\n    deny: \"Closed for today.\"\n")
-	harness.Eventually(t, "the policy refuses", func() bool {
+	harness.Eventually(t, "the policy rejects the request", func() bool {
 		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusForbidden
 	})
 	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}), http.StatusForbidden, "POLICY_REJECTED")
 
 	g.SetConfig(t, good)
-	harness.Eventually(t, "the policy is gone", func() bool {
+	harness.Eventually(t, "the policy is removed", func() bool {
 		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusOK
 	})
 }
@@ -108,31 +109,31 @@ func TestSettingsThatNeedARestartAreNotReloaded(t *testing.T) {
 	g := harness.Start(t, harness.Options{Config: good + "simulator: \"on\"\n"})
 	k := g.Key(t)
 	for _, reload := range []string{"simulator: \"off\"\n", "simulator: \"off\"\n# the same again\n"} {
-		told := strings.Count(g.Log(), `"settings":["simulator"]`)
+		before := strings.Count(g.Log(), `"settings":["simulator"]`)
 		g.SetConfig(t, good+reload)
-		harness.Eventually(t, "a restart is asked for", func() bool { return strings.Count(g.Log(), `"settings":["simulator"]`) > told })
+		harness.Eventually(t, "the log says that a restart is needed", func() bool { return strings.Count(g.Log(), `"settings":["simulator"]`) > before })
 		wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat("sim-nano")}))
 	}
 	for _, reload := range []string{"simulator: \"on\"\n", "simulator: \"on\"\n# the same again\n"} {
-		read := strings.Count(g.Log(), "configuration reloaded")
+		before := strings.Count(g.Log(), "configuration reloaded")
 		g.SetConfig(t, good+reload)
-		harness.Eventually(t, "the file is read", func() bool { return strings.Count(g.Log(), "configuration reloaded") > read })
+		harness.Eventually(t, "the file is read", func() bool { return strings.Count(g.Log(), "configuration reloaded") > before })
 	}
 	if n := strings.Count(g.Log(), `"settings":["simulator"]`); n != 2 {
-		t.Errorf("a restart was asked for %d times, also when the file said again what holds", n)
+		t.Errorf("the log says %d times that a restart is needed, want 2: only while the file differs from the running settings", n)
 	}
 }
 
-func TestUnknownBaselineIsWarnedAbout(t *testing.T) {
+func TestUnknownDefaultModelIsLogged(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	good := config(t, url)
 	g := harness.Start(t, harness.Options{Config: good + "default_model: " + small + "\n"})
 	if strings.Contains(g.Log(), "default_model") {
-		t.Errorf("a model that is on offer is doubted:\n%s", g.Log())
+		t.Errorf("the log mentions default_model although the model exists:\n%s", g.Log())
 	}
 	g.SetConfig(t, good+"default_model: no-such-model\n")
-	harness.Eventually(t, "the log doubts it", func() bool { return strings.Contains(g.Log(), `default_model: no model is called`) })
+	harness.Eventually(t, "the unknown default model is logged", func() bool { return strings.Contains(g.Log(), `default_model: no model is called`) })
 }
 
 func TestLogLevelTakesEffectOnReload(t *testing.T) {
@@ -142,11 +143,11 @@ func TestLogLevelTakesEffectOnReload(t *testing.T) {
 	g := harness.Start(t, harness.Options{Config: good + "log: {level: info}\n"})
 	k := g.Key(t)
 	g.SetConfig(t, good+"log: {level: warn, format: text}\n")
-	harness.Eventually(t, "a restart is asked for", func() bool { return strings.Contains(g.Log(), `"settings":["log.format"]`) })
+	harness.Eventually(t, "the log says that a restart is needed", func() bool { return strings.Contains(g.Log(), `"settings":["log.format"]`) })
 	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 	g.SetConfig(t, good+"log: {level: info}\n")
-	harness.Eventually(t, "lines of this level are back", func() bool { return strings.Contains(g.Log(), "configuration reloaded") })
+	harness.Eventually(t, "lines of the level info are logged", func() bool { return strings.Contains(g.Log(), "configuration reloaded") })
 	if strings.Contains(g.Log(), `"msg":"request"`) {
-		t.Errorf("a request was logged while only warnings were asked for:\n%s", g.Log())
+		t.Errorf("a request was logged with the level warn:\n%s", g.Log())
 	}
 }

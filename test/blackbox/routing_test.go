@@ -10,12 +10,12 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// asking returns a request whose task the router can recognize.
+// asking returns a request whose task the router can recognise.
 func asking(text string) string {
 	return `{"model":"auto","messages":[{"role":"user","content":` + quote(text) + `}]}`
 }
 
-func TestADecisionIsExplainedVerifiedAndReplayed(t *testing.T) {
+func TestDecisionIsTracedVerifiedAndBacktested(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	k := g.Key(t)
@@ -23,31 +23,37 @@ func TestADecisionIsExplainedVerifiedAndReplayed(t *testing.T) {
 	for _, text := range []string{"Hello!", "Write a Python function that merges two sorted lists.", "What is 17 * 23?"} {
 		answer := g.Call(t, harness.Request{Key: k, Body: asking(text)})
 		if answer.Status != 200 {
-			t.Fatalf("%d %s", answer.Status, answer.Body)
+			t.Fatalf("request: status %d, want 200: %s", answer.Status, answer.Body)
 		}
 		id = answer.Header.Get("X-Request-Id")
 	}
 	entry := g.Entry(t, id)
 	if !strings.Contains(string(entry.Raw), `"task"`) || !strings.Contains(string(entry.Raw), `"quality_target"`) {
-		t.Errorf("the trace lacks what the router saw: %s", entry.Raw)
+		t.Errorf("the entry lacks task or quality_target: %s", entry.Raw)
 	}
-	harness.Eventually(t, "the versions of the decision are kept", func() bool {
+	harness.Eventually(t, "the decision is verified", func() bool {
 		_, _, code := g.CLI(t, "verify", id)
 		return code == 0
 	})
-	if out, errs, code := g.CLI(t, "backtest", "--since", "1h", "--objective", "cost"); code != 0 || !strings.Contains(out, "3") {
-		t.Errorf("backtest ended with %d\n%s%s", code, out, errs)
+	out, errs, code := g.CLI(t, "backtest", "--since", "1h", "--objective", "cost", "--json")
+	if code != 0 {
+		t.Fatalf("backtest: exit code %d, want 0\n%s", code, errs)
+	}
+	var report struct{ Considered, Decided int64 }
+	harness.Decode(t, []byte(out), &report)
+	if report.Considered != 3 || report.Decided != 3 {
+		t.Errorf("backtest: %d requests considered and %d re-run, want 3 and 3: %s", report.Considered, report.Decided, out)
 	}
 	dry := g.Call(t, harness.Request{Key: k, Body: asking("Hello!"), Header: http.Header{"X-Fairlead-Dry-Run": {"true"}}})
 	if dry.Status != 200 || !strings.Contains(string(dry.Body), `"fairlead.decision"`) {
-		t.Errorf("dry run: %d %s", dry.Status, dry.Body)
+		t.Errorf("dry run: status %d, want 200 and a decision: %s", dry.Status, dry.Body)
 	}
 	if all := g.Entries(t, "", 3); len(all) != 3 {
-		t.Errorf("%d entries: a dry run is no request", len(all))
+		t.Errorf("got %d entries, want 3: a dry run has no entry", len(all))
 	}
 }
 
-func TestPoliciesAppliedByTheCommandLineTakeEffect(t *testing.T) {
+func TestAppliedPoliciesTakeEffect(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	k := g.Key(t)
@@ -59,11 +65,11 @@ func TestPoliciesAppliedByTheCommandLineTakeEffect(t *testing.T) {
 	}
 	write("policies:\n  - name: no-code\n    when: request.tusk == \"code\"\n    deny: Code stays inside.\n")
 	if out, errs, code := g.CLI(t, "policies", "apply", draft); code != 3 || !strings.Contains(out+errs, `did you mean "task"`) {
-		t.Fatalf("a policy with a misspelt name: %d\n%s%s", code, out, errs)
+		t.Fatalf("policies apply with a misspelt name: exit code %d, want 3 and a suggestion\n%s%s", code, out, errs)
 	}
 	write("policies:\n  - name: no-code\n    when: request.task == \"code\"\n    deny: Code stays inside.\n")
 	if out, errs, code := g.CLI(t, "policies", "apply", draft, "--note", "first"); code != 0 {
-		t.Fatalf("apply ended with %d\n%s%s", code, out, errs)
+		t.Fatalf("policies apply: exit code %d\n%s%s", code, out, errs)
 	}
 	code := func() string {
 		answer := g.Call(t, harness.Request{Key: k, Body: asking("Write a Python function that merges two sorted lists.")})
@@ -71,23 +77,23 @@ func TestPoliciesAppliedByTheCommandLineTakeEffect(t *testing.T) {
 		harness.Decode(t, answer.Body, &body)
 		return body.Code
 	}
-	harness.Eventually(t, "the running server takes the policy", func() bool { return code() == "POLICY_REJECTED" })
+	harness.Eventually(t, "the running server applies the policy", func() bool { return code() == "POLICY_REJECTED" })
 	if answer := g.Call(t, harness.Request{Key: k, Body: asking("Hello!")}); answer.Status != 200 {
-		t.Errorf("what the policy does not mean is refused too: %d %s", answer.Status, answer.Body)
+		t.Errorf("a request that does not match the policy: status %d, want 200: %s", answer.Status, answer.Body)
 	}
 }
 
-func TestFeedbackIsKeptWithTheRequest(t *testing.T) {
+func TestFeedbackRequiresAKnownRequest(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	k := g.Key(t)
 	id := g.Call(t, harness.Request{Key: k, Body: asking("What is 17 * 23?")}).Header.Get("X-Request-Id")
 	rated := g.Call(t, harness.Request{Key: k, Path: "/proxy/v1/feedback", Body: `{"request_id":` + quote(id) + `,"label":"bad","comment":"wrong"}`})
 	if rated.Status != 200 || !strings.Contains(string(rated.Body), `"score":0`) {
-		t.Fatalf("%d %s", rated.Status, rated.Body)
+		t.Fatalf("feedback: status %d, want 200 and the score 0: %s", rated.Status, rated.Body)
 	}
 	unknown := g.Call(t, harness.Request{Key: k, Path: "/proxy/v1/feedback", Body: `{"request_id":"req_01M7FBPKVG2EMMN8GJD6PMBCYZ","score":1}`})
 	if unknown.Status != http.StatusNotFound || !strings.Contains(string(unknown.Body), `"NOT_FOUND"`) {
-		t.Errorf("a request that nobody made: %d %s", unknown.Status, unknown.Body)
+		t.Errorf("feedback for an unknown request: status %d, want 404: %s", unknown.Status, unknown.Body)
 	}
 }

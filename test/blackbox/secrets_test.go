@@ -58,27 +58,27 @@ func TestUnloggedTextIsNotStored(t *testing.T) {
 			t.Parallel()
 			g, mock := serve(t, setting.config)
 			loud(t, g, mock, g.Key(t, setting.flags...), setting.header)
-			while := scan(t, g.DataDir, promptCanary, answerCanary)
+			running := scan(t, g.DataDir, promptCanary, answerCanary)
 			entries := g.Entries(t, "", 9)
-			told, stderr, code := g.CLI(t, "requests", "list", "--json", "--limit", "200")
+			listed, stderr, code := g.CLI(t, "requests", "list", "--json", "--limit", "200")
 			if code != 0 {
-				t.Fatalf("list of requests: %d\n%s", code, stderr)
+				t.Fatalf("requests list: exit code %d\n%s", code, stderr)
 			}
 			for _, entry := range entries {
 				detail, _, _ := g.CLI(t, "requests", "show", entry.ID, "--json", "--body")
-				told += detail
+				listed += detail
 			}
 			g.Stop(t)
 
-			for _, found := range append(while, scan(t, g.DataDir, promptCanary, answerCanary)...) {
-				t.Errorf("text is on disk: %s", found)
+			for _, found := range append(running, scan(t, g.DataDir, promptCanary, answerCanary)...) {
+				t.Errorf("found on disk: %s", found)
 			}
 			for _, canary := range []string{promptCanary, answerCanary} {
 				if strings.Contains(g.Log(), canary) {
 					t.Errorf("%s is in the log", canary)
 				}
-				if strings.Contains(told, canary) {
-					t.Errorf("%s is in an entry: %s", canary, told)
+				if strings.Contains(listed, canary) {
+					t.Errorf("%s is in an entry: %s", canary, listed)
 				}
 			}
 		})
@@ -93,10 +93,10 @@ func TestLoggedTextIsFoundByTheScan(t *testing.T) {
 	g.Stop(t)
 	found := strings.Join(scan(t, g.DataDir, promptCanary, answerCanary), "\n")
 	if !strings.Contains(found, promptCanary) || !strings.Contains(found, answerCanary) {
-		t.Errorf("stored text was not found: %q", found)
+		t.Errorf("the scan found %q, want both texts", found)
 	}
 	if strings.Contains(g.Log(), promptCanary) || strings.Contains(g.Log(), answerCanary) {
-		t.Error("stored text is in the log too")
+		t.Error("the log contains text of a request")
 	}
 }
 
@@ -136,6 +136,9 @@ func TestSecretsAreNotLeaked(t *testing.T) {
 	p := register(t, g, "ann@example.com")
 	var made struct{ ID, Secret string }
 	harness.Decode(t, p.call(t, "POST", "/keys", `{"name":"hers","scopes":["inference","read"]}`).Body, &made)
+	if made.ID == "" || made.Secret == "" || p.cookie.Value == "" {
+		t.Fatalf("the new key has the ID %q; want an ID, a secret and a session", made.ID)
+	}
 	secrets := map[string]string{"credential": credential, "key": made.Secret, "password": password, "session": p.cookie.Value}
 
 	// The provider echoes the request in the response text, in errors and in headers.
@@ -146,24 +149,31 @@ func TestSecretsAreNotLeaked(t *testing.T) {
 	)
 	var answers []harness.Answer
 	for range 2 {
-		answers = append(answers, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
+		a := g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)})
+		if a.Status == http.StatusOK || !bytes.Contains(a.Body, []byte("bad key")) {
+			t.Errorf("request: status %d, want an error with the message of the provider: %s", a.Status, a.Body)
+		}
+		answers = append(answers, a)
 	}
 	for _, path := range []string{"/requests", "/keys", "/providers", "/settings", "/audit", "/overview", "/account", "/session", "/requests/export?format=jsonl"} {
-		answers = append(answers, p.call(t, "GET", path, ""))
+		answers = append(answers, wantOK(t, p.call(t, "GET", path, "")))
 	}
 	reader := g.Key(t, "--scopes", "read")
-	answers = append(answers, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: reader}))
-	stdout, stderr, _ := g.CLI(t, "keys", "list", "--json")
+	answers = append(answers, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: reader})))
+	stdout, stderr, code := g.CLI(t, "keys", "list", "--json")
+	if code != 0 || !strings.Contains(stdout, made.ID) {
+		t.Fatalf("keys list: exit code %d, want 0 and the key %s\n%s%s", code, made.ID, stdout, stderr)
+	}
 	g.Stop(t)
 
 	for name, secret := range secrets {
 		for i, a := range answers {
 			if bytes.Contains(a.Body, []byte(secret)) || strings.Contains(headerText(a.Header), secret) {
-				t.Errorf("the %s is in answer %d: %d %s", name, i, a.Status, a.Body)
+				t.Errorf("the %s is in response %d: status %d, %s", name, i, a.Status, a.Body)
 			}
 		}
 		if strings.Contains(g.Log()+stdout+stderr, secret) {
-			t.Errorf("the %s is in the log or on the command line", name)
+			t.Errorf("the %s is in the log or in the output of the command line", name)
 		}
 		for _, found := range scan(t, g.DataDir, secret) {
 			t.Errorf("the %s is on disk: %s", name, found)

@@ -25,13 +25,13 @@ func TestStopLetsRunningRequestsFinish(t *testing.T) {
 	}
 
 	g.Signal(t, syscall.SIGTERM)
-	harness.Eventually(t, "readyz says 503", func() bool {
+	harness.Eventually(t, "readyz returns 503", func() bool {
 		return g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}).Status == http.StatusServiceUnavailable
 	})
 	refused := g.Call(t, harness.Request{Key: k, Body: chat(small)})
 	wantError(t, refused, http.StatusServiceUnavailable, "SERVER_SHUTDOWN")
 	if refused.Header.Get("Retry-After") == "" {
-		t.Error("a refusal at the end comes without Retry-After")
+		t.Error("the SERVER_SHUTDOWN response has no Retry-After")
 	}
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/livez"}))
 	release()
@@ -39,11 +39,11 @@ func TestStopLetsRunningRequestsFinish(t *testing.T) {
 	var ids []string
 	for _, s := range streams {
 		if events := s.rest(); !slices.Contains(events, "[DONE]") {
-			t.Errorf("a stream ended with %v", events)
+			t.Errorf("a stream ended with %v, want [DONE]", events)
 		}
 		ids = append(ids, s.resp.Header.Get("X-Request-Id"))
 	}
-	g.Stop(t) // exits with 0
+	g.Stop(t) // Stop requires exit status 0
 	g.Restart(t)
 	for _, id := range append(ids, refused.Header.Get("X-Request-Id")) {
 		want := "ok"
@@ -51,20 +51,20 @@ func TestStopLetsRunningRequestsFinish(t *testing.T) {
 			want = "rejected"
 		}
 		if entry := g.Entry(t, id); entry.Outcome != want {
-			t.Errorf("entry %s says %s, want %s", id, entry.Outcome, want)
+			t.Errorf("the outcome of %s is %s, want %s", id, entry.Outcome, want)
 		}
 	}
 }
 
 // A second signal stops without draining. Signals within a second count as one.
-func TestASecondSignalEndsWithoutDraining(t *testing.T) {
+func TestSecondSignalExitsWithoutDraining(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		g, mock := serve(t)
 		behaviour, _ := pause(t, 2, "one", " two")
 		mock.Always(behaviour)
 		open(t, g, harness.Request{Key: g.Key(t), Body: chat(small, streaming)}).next()
-		harness.Eventually(t, "it ends", func() bool {
+		harness.Eventually(t, "the gateway exits", func() bool {
 			g.Signal(t, signal)
 			select {
 			case <-g.Done(t):
@@ -74,7 +74,7 @@ func TestASecondSignalEndsWithoutDraining(t *testing.T) {
 			}
 		})
 		if code := g.ExitCode(t); code != 130 || !strings.Contains(g.Log(), "interrupted again: exiting immediately") {
-			t.Errorf("after %v it ended with %d", signal, code)
+			t.Errorf("exit code after a second %v is %d, want 130 and a log line\n%s", signal, code, g.Log())
 		}
 	}
 }
@@ -88,12 +88,12 @@ func TestIdleServerStopsImmediately(t *testing.T) {
 		g.Signal(t, signal)
 		g.Stop(t)
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("stopping took %s", took)
+			t.Errorf("stopping took %s, want at most 5 s", took)
 		}
 		g.Restart(t)
 	}
 	if strings.Contains(g.Log(), `"level":"ERROR"`) || strings.Contains(g.Log(), `"level":"WARN"`) {
-		t.Error("a clean stop is told as trouble")
+		t.Errorf("a clean stop was logged as a warning or an error:\n%s", g.Log())
 	}
 }
 
@@ -109,10 +109,10 @@ func TestSilentConnectionDoesNotDelayEntries(t *testing.T) {
 	g.Stop(t)
 
 	if strings.Contains(g.Log(), "remain in the spool") {
-		t.Error("an entry was left in the spool")
+		t.Error("an entry remained in the spool")
 	}
 	stdout, stderr, code := g.CLI(t, "requests", "show", answer.Header.Get("X-Request-Id"), "--json")
 	if code != 0 || !strings.Contains(stdout, `"outcome":"ok"`) {
-		t.Errorf("the entry after the stop: %d\n%s%s", code, stdout, stderr)
+		t.Errorf("requests show after the stop: exit code %d, want 0 and the outcome ok\n%s%s", code, stdout, stderr)
 	}
 }

@@ -3,6 +3,7 @@ package blackbox
 import (
 	"encoding/json"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +15,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-func TestStartsFromNothing(t *testing.T) {
+func TestStartsWithoutConfigurationAndData(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	g := harness.Start(t, harness.Options{})
@@ -26,7 +27,7 @@ func TestStartsFromNothing(t *testing.T) {
 	answer := wantOK(t, g.Call(t, harness.Request{Key: key, Body: chat("auto", `"max_tokens":5`)}))
 
 	if answer.Header.Get("X-Fairlead-Simulated") != "true" || answer.Header.Get("X-Fairlead-Provider") != "simulator" {
-		t.Errorf("the simulator's answer does not say so: %v", answer.Header)
+		t.Errorf("headers are %v, want X-Fairlead-Simulated true and the provider simulator", answer.Header)
 	}
 	for line := range strings.Lines(g.Log()) {
 		if !json.Valid([]byte(line)) {
@@ -34,11 +35,14 @@ func TestStartsFromNothing(t *testing.T) {
 		}
 	}
 	if strings.Contains(g.Log(), key) {
-		t.Error("the log holds a whole key")
+		t.Error("the log contains a complete key")
 	}
 	info, err := os.Stat(g.DataDir)
-	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the data directory is open to others: %v %v", info.Mode(), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o700 {
+		t.Errorf("the mode of the data directory is %v, want 0700", mode)
 	}
 }
 
@@ -79,17 +83,30 @@ func matches(lines []string, pattern string) bool {
 	return slices.ContainsFunc(lines, regexp.MustCompile(pattern).MatchString)
 }
 
-func TestReadyLineNamesAddressesThatCanBeOpened(t *testing.T) {
+func TestLoggedAddressesAreReachable(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
-	for line := range strings.Lines(g.Log()) {
-		var said struct{ Msg, API, Dashboard, Setup string }
-		harness.Decode(t, []byte(line), &said)
-		for _, address := range []string{said.API, said.Dashboard, said.Setup} {
-			if strings.Contains(address, "0.0.0.0") || strings.Contains(address, "[::]") {
-				t.Errorf("%s: %q cannot be opened", said.Msg, address)
-			}
+	var logged struct{ API, Dashboard, Setup string }
+	harness.Eventually(t, "the log has the addresses of the API, the dashboard and the setup page", func() bool {
+		for line := range strings.Lines(g.Log()) {
+			harness.Decode(t, []byte(line), &logged) // keeps the addresses of earlier lines
 		}
+		return logged.API != "" && logged.Dashboard != "" && logged.Setup != ""
+	})
+	for name, text := range map[string]string{"API": logged.API, "dashboard": logged.Dashboard, "setup": logged.Setup} {
+		if strings.Contains(text, "0.0.0.0") || strings.Contains(text, "[::]") {
+			t.Errorf("%s: the log has the address %q, which a client cannot open", name, text)
+		}
+		address, err := url.Parse(strings.Fields(text)[0]) // followed by a comment
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address.Host)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		_ = conn.Close()
 	}
 }
 
@@ -100,12 +117,12 @@ func TestOneServerPerDataDirectory(t *testing.T) {
 	_, stderr, code := harness.CLI(t, harness.Options{DataDir: g.DataDir}, "serve", "--listen", "127.0.0.1:0")
 
 	if code != 1 || !strings.Contains(stderr, "another fairlead server uses this data directory") || !strings.Contains(stderr, "fix: ") {
-		t.Errorf("a second server ended with %d\n%s", code, stderr)
+		t.Errorf("second server: exit code %d, want 1 and an error with a fix\n%s", code, stderr)
 	}
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
 }
 
-func TestAnotherMasterKeyIsRefused(t *testing.T) {
+func TestWrongMasterKeyIsRejected(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
 	g.Key(t)
@@ -116,7 +133,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"keys", "list"}} {
 		_, stderr, code := harness.CLI(t, harness.Options{DataDir: g.DataDir}, args...)
 		if code != 1 || !strings.Contains(stderr, "another master key") || !strings.Contains(stderr, "fix: restore master.key from a backup") {
-			t.Errorf("%v without the master key ended with %d\n%s", args, code, stderr)
+			t.Errorf("%v without the master key: exit code %d, want 1 and an error with a fix\n%s", args, code, stderr)
 		}
 	}
 }
@@ -131,7 +148,7 @@ func TestSpoolDamageIsReported(t *testing.T) {
 	g.Kill(t)
 	segments, err := filepath.Glob(filepath.Join(g.DataDir, "spool", "*.log"))
 	if err != nil || len(segments) == 0 {
-		t.Fatalf("the spool has no segment: %v", err)
+		t.Fatalf("the spool has %d segments (%v), want at least 1", len(segments), err)
 	}
 	text, err := os.ReadFile(segments[0])
 	if err != nil {
@@ -145,7 +162,7 @@ func TestSpoolDamageIsReported(t *testing.T) {
 	g.Restart(t)
 
 	if !strings.Contains(g.Log(), "skipped corrupt records") {
-		t.Errorf("the log does not tell of the damage\n%s", g.Log())
+		t.Errorf("the log does not report the corrupt records\n%s", g.Log())
 	}
 }
 
@@ -161,7 +178,7 @@ func TestPortInUseIsReported(t *testing.T) {
 	_, stderr, code := harness.CLI(t, harness.Options{}, "serve", "--listen", address)
 
 	if code != 1 || !strings.Contains(stderr, address) || !strings.Contains(stderr, "in use") || !strings.Contains(stderr, "fix: ") {
-		t.Errorf("ended with %d\n%s", code, stderr)
+		t.Errorf("serve on a port in use: exit code %d, want 1 and an error with the address and a fix\n%s", code, stderr)
 	}
 }
 
@@ -180,7 +197,7 @@ func TestConfigurationErrorsIncludeTheirPosition(t *testing.T) {
 			[]string{"line 1", "line 2", "rescue", "attempts", "2 problems"},
 		},
 		{"a short master key", "master_key: short\n", []string{"line 1", "master_key", "[E1013]"}},
-		{"an absent variable", "providers:\n  - {name: openai, api_keys: [\"${NO_SUCH_KEY}\"]}\n", []string{"line 2", "NO_SUCH_KEY", "[E1008]"}},
+		{"an unset variable", "providers:\n  - {name: openai, api_keys: [\"${NO_SUCH_KEY}\"]}\n", []string{"line 2", "NO_SUCH_KEY", "[E1008]"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -188,15 +205,15 @@ func TestConfigurationErrorsIncludeTheirPosition(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			_, stderr, code := harness.CLI(t, harness.Options{Config: tt.config, DataDir: dir}, "serve", "--listen", "127.0.0.1:0")
 			if code != 1 {
-				t.Errorf("ended with %d, want 1", code)
+				t.Errorf("exit code %d, want 1", code)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
-					t.Errorf("%q is missing in\n%s", want, stderr)
+					t.Errorf("stderr lacks %q:\n%s", want, stderr)
 				}
 			}
 			if _, err := os.Stat(dir); err == nil {
-				t.Error("a data directory was made for a configuration that was refused")
+				t.Error("the data directory was created for an invalid configuration")
 			}
 		})
 	}
@@ -217,7 +234,7 @@ func TestInvalidCommandLinesExitWithTwo(t *testing.T) {
 			t.Parallel()
 			stdout, stderr, code := harness.CLI(t, harness.Options{}, args...)
 			if code != 2 || !strings.HasPrefix(stderr, "error: ") || stdout != "" {
-				t.Errorf("ended with %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
+				t.Errorf("exit code %d, want 2, an error and no output\nstdout: %s\nstderr: %s", code, stdout, stderr)
 			}
 		})
 	}

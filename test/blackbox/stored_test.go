@@ -82,12 +82,12 @@ func createResponse(t *testing.T, g *harness.Gateway, key string, more ...string
 	var response struct{ ID string }
 	harness.Decode(t, a.Body, &response)
 	if !strings.HasPrefix(response.ID, "resp_fl_") {
-		t.Fatalf("the id is %q", response.ID)
+		t.Fatalf("the ID is %q, want the prefix resp_fl_", response.ID)
 	}
 	return response.ID, a.Header.Get("X-Request-Id")
 }
 
-func TestStoredResponsesAreReachedByTheirIDs(t *testing.T) {
+func TestStoredResponsesAreFoundByID(t *testing.T) {
 	t.Parallel()
 	g, p := storedGateway(t)
 	k := g.Key(t)
@@ -97,10 +97,10 @@ func TestStoredResponsesAreReachedByTheirIDs(t *testing.T) {
 	for range 4 { // the gateway may use either credential
 		id, _ := createResponse(t, g, k)
 		if a := wantOK(t, call(http.MethodGet, id)); !strings.Contains(string(a.Body), `"id":"`+id+`"`) {
-			t.Errorf("got %s", a.Body)
+			t.Errorf("get the response: got %s, want the ID %s", a.Body, id)
 		}
 		if a := wantOK(t, call(http.MethodGet, id+"/input_items?limit=1")); !strings.Contains(string(a.Body), "msg_1") {
-			t.Errorf("input items: %s", a.Body)
+			t.Errorf("input items are %s, want msg_1", a.Body)
 		}
 		wantOK(t, call(http.MethodPost, id+"/cancel"))
 		next, _ := createResponse(t, g, k, `"previous_response_id":"`+id+`"`)
@@ -109,7 +109,7 @@ func TestStoredResponsesAreReachedByTheirIDs(t *testing.T) {
 		create := p.calls[len(p.calls)-5]
 		p.mu.Unlock()
 		if last != create {
-			t.Errorf("created by %q, continued by %q", create, last)
+			t.Errorf("the response was created with %q and continued with %q, want the same credential", create, last)
 		}
 		wantOK(t, call(http.MethodDelete, next))
 		wantError(t, call(http.MethodGet, next), 404, "NOT_FOUND")
@@ -127,6 +127,6 @@ func TestBackgroundResponseIsChargedWithoutAReader(t *testing.T) {
 	g, _ := storedGateway(t)
 	_, requestID := createResponse(t, g, g.Key(t), `"background":true`)
 	if e := g.Entry(t, requestID); e.Cost == nil || *e.Cost != "0.002" {
-		t.Errorf("the cost is %v: %s", e.Cost, e.Raw)
+		t.Errorf("the entry must have the cost 0.002: %s", e.Raw)
 	}
 }

@@ -23,18 +23,18 @@ func TestProbes(t *testing.T) {
 		}
 		harness.Decode(t, answer.Body, &body)
 		if body.Status != word || answer.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %s %v", path, answer.Body, answer.Header)
+			t.Errorf("%s: got %s %v, want the status %q and Cache-Control no-store", path, answer.Body, answer.Header, word)
 		}
 		if path == "/readyz" && len(body.Checks) < 3 {
-			t.Errorf("readyz names %d checks: %s", len(body.Checks), answer.Body)
+			t.Errorf("readyz has %d checks, want at least 3: %s", len(body.Checks), answer.Body)
 		}
 	}
 	if _, stderr, code := g.CLI(t, "health", "--url", g.URL()); code != 0 {
-		t.Errorf("fairlead health ended with %d\n%s", code, stderr)
+		t.Errorf("fairlead health: exit code %d, want 0\n%s", code, stderr)
 	}
 }
 
-func TestMetricsNeedAKeyOrTheirOwnListener(t *testing.T) {
+func TestMetricsRequireAKeyOrTheAdminListener(t *testing.T) {
 	t.Parallel()
 	address := harness.FreeAddress(t)
 	g, _ := serve(t, "admin_listen: "+address)
@@ -57,12 +57,12 @@ func TestMetricsNeedAKeyOrTheirOwnListener(t *testing.T) {
 		}
 	}
 	if got := get(t, "http://"+address+"/api/v1/requests"); got.Status != http.StatusNotFound {
-		t.Errorf("the admin listener answers the API with %d", got.Status)
+		t.Errorf("admin API on the metrics listener: status %d, want 404", got.Status)
 	}
 }
 
 // Metrics count the requests of every workspace, so only the workspace that runs the gateway may read them.
-func TestMetricsAreNotForOtherWorkspaces(t *testing.T) {
+func TestMetricsAreHiddenFromOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	register(t, g, "ann@example.com")
@@ -82,7 +82,7 @@ func TestCallersCannotCreateMetricSeries(t *testing.T) {
 	g.Call(t, harness.Request{Key: k, Body: chat("made-up-model-name")})
 	metrics := wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: k}))
 	if bytes.Contains(metrics.Body, []byte("made-up-model-name")) {
-		t.Error("a caller's text became a label")
+		t.Error("the metrics contain a model name that a client sent")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestDocumentsAreServed(t *testing.T) {
 	}
 	harness.Decode(t, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/openapi.json"})).Body, &api)
 	if !strings.HasPrefix(api.OpenAPI, "3.1") || len(api.Paths) < 20 {
-		t.Errorf("openapi %s with %d paths", api.OpenAPI, len(api.Paths))
+		t.Errorf("openapi is %q with %d paths, want 3.1 and at least 20 paths", api.OpenAPI, len(api.Paths))
 	}
 	var schema struct {
 		Type       string
@@ -122,15 +122,16 @@ func TestDocumentsAreServed(t *testing.T) {
 	}
 	harness.Decode(t, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/config.schema.json"})).Body, &schema)
 	if schema.Type != "object" || schema.Properties["providers"] == nil {
-		t.Errorf("the schema is a %s with %d properties", schema.Type, len(schema.Properties))
+		t.Errorf("the schema has the type %q and %d properties, want object and the property providers",
+			schema.Type, len(schema.Properties))
 	}
 	stdout, stderr, code := g.CLI(t, "config", "schema")
 	if code != 0 || !strings.Contains(stdout, `"providers"`) {
-		t.Errorf("config schema ended with %d\n%s", code, stderr)
+		t.Errorf("config schema: exit code %d, want 0 and the property providers\n%s", code, stderr)
 	}
 }
 
-func TestDashboardPageIsGuarded(t *testing.T) {
+func TestDashboardPageHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	for _, path := range []string{"/", "/requests", "/settings/keys"} {
@@ -139,14 +140,14 @@ func TestDashboardPageIsGuarded(t *testing.T) {
 		csp := h.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 			if !strings.Contains(csp, part) {
-				t.Errorf("%s: the policy %q lacks %s", path, csp, part)
+				t.Errorf("%s: the Content-Security-Policy %q lacks %s", path, csp, part)
 			}
 		}
 		if strings.Contains(csp, "unsafe-inline") || strings.Contains(csp, "unsafe-eval") || strings.Contains(csp, "*") {
-			t.Errorf("%s: the policy is weak: %s", path, csp)
+			t.Errorf("%s: the Content-Security-Policy allows unsafe sources: %s", path, csp)
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
-			t.Errorf("%s: headers are %v", path, h)
+			t.Errorf("%s: headers are %v, want nosniff, no-referrer and text/html", path, h)
 		}
 	}
 }
@@ -154,10 +155,10 @@ func TestDashboardPageIsGuarded(t *testing.T) {
 func TestConfigCheckFindsProblems(t *testing.T) {
 	t.Parallel()
 	if _, stderr, code := harness.CLI(t, harness.Options{Config: "rescue: off\n"}, "config", "check"); code != 0 {
-		t.Errorf("a good file: %d\n%s", code, stderr)
+		t.Errorf("valid file: exit code %d, want 0\n%s", code, stderr)
 	}
 	stdout, stderr, code := harness.CLI(t, harness.Options{Config: "rescue: maybe\n"}, "config", "check")
 	if code != 3 || !strings.Contains(stdout+stderr, "rescue") {
-		t.Errorf("a bad file: %d\n%s%s", code, stdout, stderr)
+		t.Errorf("invalid file: exit code %d, want 3 and an error for rescue\n%s%s", code, stdout, stderr)
 	}
 }

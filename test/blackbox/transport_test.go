@@ -46,12 +46,12 @@ func (w *wireCall) answer(method string) harness.Answer {
 	w.t.Helper()
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
 	if err != nil {
-		w.t.Fatalf("read an answer: %v", err)
+		w.t.Fatalf("read a response: %v", err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		w.t.Fatalf("read a body: %v", err)
+		w.t.Fatalf("read the response body: %v", err)
 	}
 	return harness.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
@@ -72,13 +72,13 @@ func TestChunkedBodies(t *testing.T) {
 	w.send("0\r\n\r\n")
 	wantOK(t, w.answer("POST"))
 	if got := mock.Calls()[0]; !bytes.Contains(got.Body, []byte(`"content":"Hello"`)) {
-		t.Errorf("the provider got %s", got.Body)
+		t.Errorf("the provider got %s, want the content Hello", got.Body)
 	}
 
 	// The gateway closes a connection after a request with a chunked body, so the next request needs a new connection. A body without
 	// an end is rejected while it is sent.
 	if _, err := w.in.ReadByte(); err == nil {
-		t.Error("the connection goes on after a body in chunks")
+		t.Error("the connection stayed open after a chunked request")
 	}
 	w = dial(t, g)
 	w.send(head+"Transfer-Encoding: chunked\r\n\r\n", k)
@@ -91,7 +91,7 @@ func TestChunkedBodies(t *testing.T) {
 	wantError(t, w.answer("POST"), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 }
 
-func TestExpectedContinueComesBeforeTheBody(t *testing.T) {
+func TestContinueIsSentBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t)
@@ -112,7 +112,7 @@ func TestExpectedContinueComesBeforeTheBody(t *testing.T) {
 	wantError(t, refused.answer("POST"), http.StatusUnauthorized, "INVALID_API_KEY")
 }
 
-func TestOldClients(t *testing.T) {
+func TestHTTP10Clients(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t)
@@ -125,11 +125,11 @@ func TestOldClients(t *testing.T) {
 	body = chat(small, streaming)
 	streamed.send(strings.Replace(head, "HTTP/1.1", "HTTP/1.0", 1)+"Content-Length: %d\r\n\r\n%s", k, len(body), body)
 	if got := wantOK(t, streamed.answer("POST")); !bytes.HasSuffix(got.Body, []byte("data: [DONE]\n\n")) {
-		t.Errorf("the stream ended with %q", got.Body)
+		t.Errorf("the stream is %q, want [DONE] at the end", got.Body)
 	}
 }
 
-func TestSlashesAreFolded(t *testing.T) {
+func TestExtraSlashesAreIgnored(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
 	k := g.Key(t)
@@ -155,7 +155,7 @@ func TestHeadHasNoBody(t *testing.T) {
 		answer := w.answer("HEAD")
 		w.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		if next := w.answer("GET"); answer.Status != status || next.Status != 200 {
-			t.Errorf("HEAD %s: %d, then %d", path, answer.Status, next.Status)
+			t.Errorf("HEAD %s: status %d, want %d; the next request: status %d, want 200", path, answer.Status, status, next.Status)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestMalformedRequestsAreNotForwarded(t *testing.T) {
 				return // the gateway may use the chunks and ignore the length, if it forwards exactly one request
 			}
 			if answer.Status < 400 || calls != 0 {
-				t.Errorf("status %d and %d calls", answer.Status, calls)
+				t.Errorf("got status %d and %d calls, want an error and 0", answer.Status, calls)
 			}
 		})
 	}
@@ -204,12 +204,12 @@ func TestBrokenBodiesGetAnError(t *testing.T) {
 		status     int
 		code       string
 	}{
-		{"a chunk's length is no number", model + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + body, 400, "INVALID_REQUEST"},
-		{"a chunk is longer than it says", model + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400, "INVALID_REQUEST"},
-		{"a body breaks off", model + cut, 499, "CLIENT_CANCELLED"},
-		{"chunks break off", model + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", 499, "CLIENT_CANCELLED"},
-		{"the admin API: a chunk's length is no number", admin + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400, "INVALID_REQUEST"},
-		{"the admin API: a body breaks off", admin + cut, 400, "INVALID_REQUEST"},
+		{"an invalid chunk length", model + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + body, 400, "INVALID_REQUEST"},
+		{"a chunk longer than declared", model + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400, "INVALID_REQUEST"},
+		{"an incomplete body", model + cut, 499, "CLIENT_CANCELLED"},
+		{"incomplete chunks", model + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", 499, "CLIENT_CANCELLED"},
+		{"admin API: an invalid chunk length", admin + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400, "INVALID_REQUEST"},
+		{"admin API: an incomplete body", admin + cut, 400, "INVALID_REQUEST"},
 	}
 	for _, tc := range cases {
 		w := dial(t, g)
@@ -221,6 +221,6 @@ func TestBrokenBodiesGetAnError(t *testing.T) {
 		wantError(t, w.answer("POST"), tc.status, tc.code)
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("the provider was called %d times", n)
+		t.Errorf("the provider got %d calls, want 0", n)
 	}
 }

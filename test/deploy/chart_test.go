@@ -85,7 +85,7 @@ func render(t *testing.T, values ...string) ([]object, error) {
 		if err := decoder.Decode(&o); errors.Is(err, io.EOF) {
 			return list, nil
 		} else if err != nil {
-			t.Fatalf("the chart renders no YAML: %v\n%s", err, text)
+			t.Fatalf("decode the rendered chart: %v\n%s", err, text)
 		}
 		if len(o) > 0 {
 			list = append(list, o)
@@ -115,7 +115,7 @@ func find(t *testing.T, list []object, kind string) object {
 	t.Helper()
 	i := slices.IndexFunc(list, func(o object) bool { return o["kind"] == kind })
 	if i < 0 {
-		t.Fatalf("the chart has no %s: %v", kind, kinds(list))
+		t.Fatalf("the chart renders %v, want a %s", kinds(list), kind)
 	}
 	return list[i]
 }
@@ -123,13 +123,13 @@ func find(t *testing.T, list []object, kind string) object {
 func TestChartPassesLint(t *testing.T) {
 	t.Parallel()
 	if out, err := helm(t, "lint", "--strict", chart(t), "--set", "secret.name=gateway"); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("helm lint: %v\n%s", err, out)
 	}
 }
 
-func TestChartRefusesWhatCannotWork(t *testing.T) {
+func TestChartRejectsInvalidValues(t *testing.T) {
 	t.Parallel()
-	for wrong, why := range map[string]string{
+	for values, why := range map[string]string{
 		"replicaCount=3":                       "secret.name is not set",
 		"secret.name=x,secret.keys.redis=":     "several replicas need a Redis",
 		"secret.name=x,drain.graceSeconds=30":  "drain",
@@ -140,13 +140,13 @@ func TestChartRefusesWhatCannotWork(t *testing.T) {
 		"secret.name=x,replicas=3":             "replicas",
 		"secret.name=x,image.digest=sha256:ab": "digest",
 	} {
-		if _, err := render(t, wrong); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("%s: %v", wrong, err)
+		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("render with %s: got error %v, want %q", values, err, why)
 		}
 	}
 }
 
-func TestChartWithItsDefaults(t *testing.T) {
+func TestChartDefaults(t *testing.T) {
 	t.Parallel()
 	list := rendered(t)
 	want := []string{"ConfigMap", "PodDisruptionBudget", "Service", "Service", "ServiceAccount", "StatefulSet"}
@@ -155,7 +155,7 @@ func TestChartWithItsDefaults(t *testing.T) {
 	}
 	for _, o := range list {
 		if o["kind"] == "Secret" {
-			t.Error("the chart makes a secret")
+			t.Error("the chart renders a Secret, want none")
 		}
 	}
 	set := find(t, list, "StatefulSet")
@@ -166,7 +166,7 @@ func TestChartWithItsDefaults(t *testing.T) {
 	find(t, list, "PodDisruptionBudget").want(t, "1", "spec", "maxUnavailable")
 }
 
-func TestChartRunsTheBinaryWithFewRights(t *testing.T) {
+func TestChartRunsTheBinaryUnprivileged(t *testing.T) {
 	t.Parallel()
 	set := find(t, rendered(t), "StatefulSet")
 	pod := []any{"spec", "template", "spec"}
@@ -194,7 +194,7 @@ func TestChartRunsTheBinaryWithFewRights(t *testing.T) {
 
 // The gateway accepts the configuration file that the chart renders. The file names the secrets at the paths where the pod mounts
 // them.
-func TestChartWritesAConfigurationThatIsAccepted(t *testing.T) {
+func TestChartRendersAValidConfiguration(t *testing.T) {
 	t.Parallel()
 	list := rendered(t, "publicURL=https://models.example.com", "config.log.bodies=false", "metrics.port=9100")
 	file := fmt.Sprint(find(t, list, "ConfigMap").at("data", "fairlead.yaml"))
@@ -208,11 +208,12 @@ func TestChartWritesAConfigurationThatIsAccepted(t *testing.T) {
 	})
 	c := loaded.Config
 	if c.Log.Bodies || !c.TrustProxy || c.PublicURL != "https://models.example.com" || c.AdminListen != "0.0.0.0:9100" || c.DataDir != "/var/lib/fairlead" {
-		t.Errorf("loaded %+v", c)
+		t.Errorf("Log.Bodies = %v, TrustProxy = %v, PublicURL = %q, AdminListen = %q, DataDir = %q; want the values of the chart",
+			c.Log.Bodies, c.TrustProxy, c.PublicURL, c.AdminListen, c.DataDir)
 	}
 }
 
-func TestChartWithEverything(t *testing.T) {
+func TestChartWithAllOptions(t *testing.T) {
 	t.Parallel()
 	list := rendered(t, "autoscaling.enabled=true", "ingress.enabled=true", "ingress.host=models.example.com", "ingress.tlsSecret=tls",
 		"networkPolicy.enabled=true", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus", "metrics.serviceMonitor.enabled=true",
@@ -228,7 +229,7 @@ func TestChartWithEverything(t *testing.T) {
 	set.want(t, "<nil>", "spec", "replicas") // the autoscaler sets the number of replicas
 	set.want(t, "providers", "spec", "template", "spec", "containers", 0, "envFrom", 0, "secretRef", "name")
 	if sum := fmt.Sprint(set.at("spec", "template", "metadata", "annotations", "checksum/config")); len(sum) != 64 {
-		t.Errorf("a change of the file restarts nothing: %s", sum)
+		t.Errorf("checksum/config = %q, want 64 hexadecimal digits, so that a changed file restarts the pods", sum)
 	}
 	find(t, list, "HorizontalPodAutoscaler").want(t, "StatefulSet", "spec", "scaleTargetRef", "kind")
 	find(t, list, "Ingress").want(t, "models.example.com", "spec", "rules", 0, "host")
@@ -238,7 +239,7 @@ func TestChartWithEverything(t *testing.T) {
 }
 
 // The selectors of the services match the pods. Only the internal service exposes the metrics.
-func TestChartServicesFindThePods(t *testing.T) {
+func TestChartServicesSelectThePods(t *testing.T) {
 	t.Parallel()
 	list := rendered(t)
 	labels, _ := find(t, list, "StatefulSet").at("spec", "template", "metadata", "labels").(map[string]any)
@@ -248,16 +249,17 @@ func TestChartServicesFindThePods(t *testing.T) {
 		}
 		selector, _ := o.at("spec", "selector").(map[string]any)
 		if len(selector) == 0 {
-			t.Errorf("%v selects everything", o.at("metadata", "name"))
+			t.Errorf("the service %v has no selector", o.at("metadata", "name"))
 		}
 		for name, value := range selector {
 			if labels[name] != value {
-				t.Errorf("%v looks for %s=%v, pods have %v", o.at("metadata", "name"), name, value, labels[name])
+				t.Errorf("the service %v selects %s=%v, but the pods have %v", o.at("metadata", "name"), name, value, labels[name])
 			}
 		}
-		inner, port := o.at("spec", "clusterIP") == "None", o.at("spec", "ports", 0, "targetPort")
-		if inner != (port == "metrics") {
-			t.Errorf("%v leads to %v", o.at("metadata", "name"), port)
+		internal, port := o.at("spec", "clusterIP") == "None", o.at("spec", "ports", 0, "targetPort")
+		if internal != (port == "metrics") {
+			t.Errorf("the service %v (internal: %v) has the target port %v; only the internal service may expose metrics",
+				o.at("metadata", "name"), internal, port)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func readCompose(t *testing.T, env map[string]string) compose {
 	text := variable.ReplaceAllStringFunc(read(t, "deploy", "compose", "compose.yaml"), func(match string) string {
 		m := variable.FindStringSubmatch(match)
 		if m[2] == "" {
-			t.Errorf("%s may be unset: write ${%s:?…}", m[1], m[1])
+			t.Errorf("${%s} does not fail if the variable is not set; write ${%s:?…}", m[1], m[1])
 		}
 		return env[m[1]]
 	})
@@ -61,7 +61,7 @@ func readCompose(t *testing.T, env map[string]string) compose {
 	return c
 }
 
-func usual(t *testing.T) compose {
+func defaultCompose(t *testing.T) compose {
 	t.Helper()
 	return readCompose(t, map[string]string{"FAIRLEAD_IMAGE": "fairlead:1.2.3", "FAIRLEAD_DOMAIN": "models.example.com"})
 }
@@ -78,64 +78,67 @@ func replicas(c compose) map[string]service {
 
 func TestComposeServicesAreHardened(t *testing.T) {
 	t.Parallel()
-	c := usual(t)
+	c := defaultCompose(t)
 	for name, s := range c.Services {
 		wantPinned(t, s.Image)
 		if len(s.Healthcheck) == 0 || s.Restart != "unless-stopped" || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
-			t.Errorf("%s has no health check, no restart, or may gain privileges", name)
+			t.Errorf("%s: healthcheck = %v, restart = %q, security_opt = %q; want a health check, unless-stopped and no-new-privileges:true",
+				name, s.Healthcheck, s.Restart, s.SecurityOpt)
 		}
 		if name != "postgres" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"})) { // postgres changes file owners when it starts
-			t.Errorf("%s can write to its image or has capabilities", name)
+			t.Errorf("%s: read_only = %v, cap_drop = %q; want true and [ALL]", name, s.ReadOnly, s.CapDrop)
 		}
 		if len(s.Ports) > 0 && name != "balancer" {
-			t.Errorf("%s can be reached from outside", name)
+			t.Errorf("%s publishes the ports %q; only the balancer may publish ports", name, s.Ports)
 		}
 		for variable, value := range s.Environment {
 			if regexp.MustCompile(`(?i)password|secret|token|key`).MatchString(variable) && !strings.HasPrefix(value, "/run/secrets/") {
-				t.Errorf("%s: %s is not read from a file", name, variable)
+				t.Errorf("%s: %s = %q, want a file below /run/secrets/", name, variable, value)
 			}
 		}
 	}
 	for _, name := range []string{"postgres", "valkey"} {
 		if !slices.Equal(c.Services[name].Networks, []string{"back"}) || !c.Networks["back"].Internal {
-			t.Errorf("%s is not on the inner network alone", name)
+			t.Errorf("%s: networks = %q, back is internal: %v; want only the internal network back",
+				name, c.Services[name].Networks, c.Networks["back"].Internal)
 		}
 	}
 }
 
-func TestComposeReplicasHaveSpoolsOfTheirOwn(t *testing.T) {
+func TestComposeReplicasHaveSeparateVolumes(t *testing.T) {
 	t.Parallel()
-	c := usual(t)
+	c := defaultCompose(t)
 	seen := map[string]string{}
 	for name, s := range replicas(c) {
 		if len(s.Volumes) != 1 || !strings.HasSuffix(s.Volumes[0], ":/var/lib/fairlead") {
-			t.Errorf("%s keeps its spool in %v", name, s.Volumes)
+			t.Errorf("%s: volumes = %q, want one at /var/lib/fairlead", name, s.Volumes)
 			continue
 		}
 		volume, _, _ := strings.Cut(s.Volumes[0], ":")
 		if other, taken := seen[volume]; taken {
-			t.Errorf("%s and %s share %s: a data directory belongs to one process", name, other, volume)
+			t.Errorf("%s and %s share the volume %s; a data directory can be used by one process only", name, other, volume)
 		}
 		if _, ok := c.Volumes[volume]; !ok {
-			t.Errorf("%s: there is no volume %s", name, volume)
+			t.Errorf("%s: the volume %s is not declared", name, volume)
 		}
 		seen[volume] = name
 		if s.User != "65532:65532" || s.Grace <= 45*time.Second {
-			t.Errorf("%s runs as %s and has %s to end: it drains for 30 s and delivers for 10 s", name, s.User, s.Grace)
+			t.Errorf("%s: user = %q, stop_grace_period = %s; want 65532:65532 and more than 45 s (30 s to drain, 10 s to deliver entries)",
+				name, s.User, s.Grace)
 		}
 	}
 	if len(seen) != 3 {
-		t.Errorf("there are %d replicas", len(seen))
+		t.Errorf("got %d replicas, want 3", len(seen))
 	}
 }
 
-func TestComposeNamesWhatExists(t *testing.T) {
+func TestComposeReferencesExist(t *testing.T) {
 	t.Parallel()
-	c := usual(t)
+	c := defaultCompose(t)
 	for name, s := range c.Services {
 		for _, secret := range s.Secrets {
 			if c.Secrets[secret].File == "" {
-				t.Errorf("%s: there is no secret %s", name, secret)
+				t.Errorf("%s: the secret %s is not declared", name, secret)
 			}
 		}
 		for _, one := range s.Configs {
@@ -145,26 +148,26 @@ func TestComposeNamesWhatExists(t *testing.T) {
 		}
 		for _, network := range s.Networks {
 			if _, ok := c.Networks[network]; !ok {
-				t.Errorf("%s: there is no network %s", name, network)
+				t.Errorf("%s: the network %s is not declared", name, network)
 			}
 		}
 	}
 }
 
 // Compose fails without the name of the image and the domain. They have no default, because an operator could forget to change a default.
-func TestComposeAsksForWhatIsNotSet(t *testing.T) {
+func TestComposeRequiresImageAndDomain(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, m := range variable.FindAllStringSubmatch(read(t, "deploy", "compose", "compose.yaml"), -1) {
 		names[m[1]] = m[2] != ""
 	}
 	if !names["FAIRLEAD_IMAGE"] || !names["FAIRLEAD_DOMAIN"] {
-		t.Errorf("not asked for: %v", names)
+		t.Errorf("required variables are %v, want FAIRLEAD_IMAGE and FAIRLEAD_DOMAIN to be required", names)
 	}
 }
 
 // The secrets that the script creates, the files that the services mount, and the settings that read the files must match.
-func TestComposeSecretsFitTheConfiguration(t *testing.T) {
+func TestComposeSecretsMatchTheConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "make-secrets.sh")
@@ -173,12 +176,12 @@ func TestComposeSecretsFitTheConfiguration(t *testing.T) {
 	}
 	made := makeSecrets(t, script)
 	if again := makeSecrets(t, script); !maps.Equal(made, again) {
-		t.Error("made a second time, the secrets are others")
+		t.Error("the second run of make-secrets.sh changed the secrets")
 	}
-	c := usual(t)
+	c := defaultCompose(t)
 	for name := range c.Secrets {
 		if len(made[name]) < 32 {
-			t.Errorf("the secret %s has %d characters", name, len(made[name]))
+			t.Errorf("the secret %s has %d characters, want at least 32", name, len(made[name]))
 		}
 	}
 	for name, s := range replicas(c) {
@@ -189,7 +192,8 @@ func TestComposeSecretsFitTheConfiguration(t *testing.T) {
 		wantSettings(t, s.Environment)
 		loaded := loadConfig(t, read(t, "deploy", "compose", "fairlead.yaml"), mounted, "FAIRLEAD_PUBLIC_URL="+s.Environment["FAIRLEAD_PUBLIC_URL"])
 		if len(loaded.Warnings) > 0 || loaded.Config.PublicURL != "https://models.example.com" || !loaded.Config.TrustProxy {
-			t.Errorf("%s: %v %+v", name, loaded.Warnings, loaded.Config)
+			t.Errorf("%s: warnings = %v, PublicURL = %q, TrustProxy = %v; want no warnings, https://models.example.com and true",
+				name, loaded.Warnings, loaded.Config.PublicURL, loaded.Config.TrustProxy)
 		}
 		wantHost(t, c, loaded.Config.Store, "postgres", made["postgres_password"])
 		wantHost(t, c, loaded.Config.Redis, "valkey", made["redis_password"])
@@ -202,8 +206,10 @@ func makeSecrets(t *testing.T, script string) map[string]string {
 		t.Fatalf("make-secrets.sh: %v\n%s", err, out)
 	}
 	dir := filepath.Join(filepath.Dir(script), "secrets")
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("others may look into the folder of the secrets: %v %v", info, err)
+	if info, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	} else if mode := info.Mode().Perm(); mode != 0o700 {
+		t.Errorf("the mode of the secrets directory is %v, want 0700", mode)
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -229,20 +235,21 @@ func wantHost(t *testing.T, c compose, address, name, password string) {
 	}
 	given, _ := u.User.Password()
 	if _, ok := c.Services[u.Hostname()]; !ok || u.Hostname() != name || given != password {
-		t.Errorf("%s leads to %s", name, u.Redacted())
+		t.Errorf("the address is %s, want the host %s, which must be a service, and the password of this service", u.Redacted(), name)
 	}
 }
 
-func TestBalancerKnowsEveryReplicaAndAsksWhetherItIsReady(t *testing.T) {
+func TestBalancerChecksReadinessOfEveryReplica(t *testing.T) {
 	t.Parallel()
 	text := read(t, "deploy", "compose", "Caddyfile")
-	for name := range replicas(usual(t)) {
+	for name := range replicas(defaultCompose(t)) {
 		if !strings.Contains(text, name+":8080") {
-			t.Errorf("the balancer does not know %s", name)
+			t.Errorf("the Caddyfile lacks %s:8080", name)
 		}
 	}
 	settings := regexp.MustCompile(`(?m)^\s*#.*$`).ReplaceAllString(text, "")
+	// With flush_interval, the balancer would not close the request to the gateway when a client disconnects.
 	if !strings.Contains(settings, "health_uri /readyz") || strings.Contains(settings, "flush_interval") {
-		t.Error("the balancer must ask /readyz, and must not keep the gateway working for clients that have left")
+		t.Errorf("the Caddyfile must contain health_uri /readyz and must not contain flush_interval:\n%s", settings)
 	}
 }

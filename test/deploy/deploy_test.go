@@ -43,7 +43,7 @@ func loadConfig(t *testing.T, text string, secrets map[string]string, env ...str
 		path := strings.TrimPrefix(match, "file:")
 		secret, ok := secrets[path]
 		if !ok {
-			t.Errorf("the configuration reads %s, which nobody mounts", path)
+			t.Errorf("the configuration reads %s, which is not mounted", path)
 		}
 		name := filepath.Join(dir, filepath.Base(path))
 		if err := os.WriteFile(name, []byte(secret), 0o600); err != nil {
@@ -57,7 +57,7 @@ func loadConfig(t *testing.T, text string, secrets map[string]string, env ...str
 	}
 	loaded, err := config.Load(config.Options{Path: path, Env: env})
 	if err != nil {
-		t.Fatalf("the configuration is refused: %v\n%s", err, text)
+		t.Fatalf("load the configuration: %v\n%s", err, text)
 	}
 	return loaded
 }
@@ -71,11 +71,11 @@ func wantSettings(t *testing.T, env map[string]string) {
 		}
 		loaded, err := config.Load(config.Options{Dirs: []string{}, Env: []string{name + "=" + value}})
 		if err != nil {
-			t.Errorf("%s=%s is refused: %v", name, value, err)
+			t.Errorf("load %s=%s: %v", name, value, err)
 			continue
 		}
 		if len(loaded.Origins) != 1 {
-			t.Errorf("%s is no setting", name)
+			t.Errorf("%s is not a setting of the gateway", name)
 		}
 	}
 }
@@ -90,14 +90,14 @@ func wantPinned(t *testing.T, image string) {
 	}
 }
 
-func TestPinnedImagesAreToldFromOthers(t *testing.T) {
+func TestPinnedMatchesOnlyFixedVersions(t *testing.T) {
 	t.Parallel()
 	for image, want := range map[string]bool{
 		"postgres:17.6-alpine": true, "valkey/valkey:8.1.3-alpine": true, "fairlead@sha256:" + strings.Repeat("a", 64): true,
 		"postgres": false, "postgres:latest": false, "postgres:17": false, "caddy:alpine": false,
 	} {
-		if pinned.MatchString(image) != want {
-			t.Errorf("%s: pinned is not %v", image, want)
+		if got := pinned.MatchString(image); got != want {
+			t.Errorf("pinned.MatchString(%q) = %v, want %v", image, got, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ var (
 )
 
 // The make targets and files that the reliability pages mention must exist.
-func TestPagesNameWhatExists(t *testing.T) {
+func TestPagesMentionExistingTargetsAndFiles(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
 	for _, page := range []string{"docs/reliability.md", "docs/guides/upgrade.md", "docs/guides/deploy.md", "docs/guides/install.md"} {
@@ -28,19 +28,19 @@ func TestPagesNameWhatExists(t *testing.T) {
 		}
 		for _, m := range target.FindAllStringSubmatch(text, -1) {
 			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
-				t.Errorf("%s names make %s, which does not exist", page, m[1])
+				t.Errorf("%s mentions the make target %s, which does not exist", page, m[1])
 			}
 		}
 	}
 }
 
 // The table of figures is generated from the fault catalogue, so each row must be an existing case.
-func TestTableOfFiguresNamesCasesThatExist(t *testing.T) {
+func TestFiguresTableListsExistingCases(t *testing.T) {
 	t.Parallel()
 	_, rest, found := strings.Cut(read(t, "docs", "reliability.md"), "<!-- figures: made by make faults-table -->\n")
 	table, _, ends := strings.Cut(rest, "<!-- end of figures -->")
 	if !found || !ends {
-		t.Fatal("the marks around the table are gone")
+		t.Fatal("reliability.md lacks the markers around the table of figures")
 	}
 	known := map[string]bool{}
 	for _, c := range faults.Cases() {
@@ -48,7 +48,7 @@ func TestTableOfFiguresNamesCasesThatExist(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\| (F\d\d\S*) \|`).FindAllStringSubmatch(table, -1) {
 		if !known[m[1]] {
-			t.Errorf("the table has %s, which is no case", m[1])
+			t.Errorf("the table lists %s, which is not in the fault catalogue", m[1])
 		}
 	}
 }

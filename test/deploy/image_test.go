@@ -41,7 +41,7 @@ func last(list []instruction) []instruction {
 	return nil
 }
 
-func TestImageIsOneBinaryAndNobodysRoot(t *testing.T) {
+func TestImageHasOnlyTheBinaryAndNoRootUser(t *testing.T) {
 	t.Parallel()
 	want := []instruction{
 		{"FROM", "scratch"},
@@ -59,7 +59,7 @@ func TestImageIsOneBinaryAndNobodysRoot(t *testing.T) {
 	for _, one := range image {
 		switch one.word {
 		case "RUN", "ADD":
-			t.Errorf("the image has nothing to run: %s %s", one.word, one.rest)
+			t.Errorf("the last stage has %s %s, want only the binary from another stage", one.word, one.rest)
 		case "ENV":
 			env := map[string]string{}
 			for pair := range strings.FieldsSeq(one.rest) {
@@ -69,7 +69,7 @@ func TestImageIsOneBinaryAndNobodysRoot(t *testing.T) {
 			wantSettings(t, env)
 		case "HEALTHCHECK":
 			if !strings.HasSuffix(one.rest, `CMD ["/fairlead", "health"]`) {
-				t.Errorf("without a shell only the binary can ask: %s", one.rest)
+				t.Errorf("HEALTHCHECK %s must run the binary, because the image has no shell", one.rest)
 			}
 		}
 	}
@@ -90,27 +90,27 @@ func TestImageIsBuiltLikeTheBinary(t *testing.T) {
 	}
 	for _, part := range []string{"-trimpath", "-s -w -X main.version=", "-X main.commit=", "./cmd/fairlead"} {
 		if !strings.Contains(build, part) || !strings.Contains(makefile, part) {
-			t.Errorf("Makefile and Dockerfile do not both build with %s", part)
+			t.Errorf("Makefile or Dockerfile does not build with %s; both must", part)
 		}
 	}
 	if !slices.Contains(dockerfile(t), instruction{"ENV", "CGO_ENABLED=0 GOTOOLCHAIN=local"}) {
-		t.Error("the binary is not static, or its compiler comes from elsewhere")
+		t.Error("the Dockerfile lacks ENV CGO_ENABLED=0 GOTOOLCHAIN=local")
 	}
 }
 
 // The compiler in the image must be able to build the module, because GOTOOLCHAIN=local prevents it from downloading another
 // version.
-func TestImageHasACompilerNewEnough(t *testing.T) {
+func TestImageCompilerMatchesGoMod(t *testing.T) {
 	t.Parallel()
 	needed := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))
 	image := regexp.MustCompile(`(?m)^FROM golang:(\d+\.\d+)\.\d+`).FindStringSubmatch(read(t, "deploy", "Dockerfile"))
 	if needed == nil || image == nil || needed[1] != image[1] {
-		t.Errorf("go.mod needs %v, the image has %v", needed, image)
+		t.Errorf("the Go version of go.mod is %q and of the Dockerfile %q, want the same", needed, image)
 	}
 }
 
 // Paths that the Dockerfile copies must exist and must not be excluded by .dockerignore.
-func TestImageCopiesWhatThereIs(t *testing.T) {
+func TestImageCopiesExistingFiles(t *testing.T) {
 	t.Parallel()
 	ignore := strings.Fields(read(t, ".dockerignore"))
 	for _, one := range dockerfile(t) {
@@ -124,7 +124,7 @@ func TestImageCopiesWhatThereIs(t *testing.T) {
 			}
 			top, _, _ := strings.Cut(source, "/")
 			if !slices.Contains(ignore, "!"+top) {
-				t.Errorf("COPY %s: .dockerignore keeps it out", source)
+				t.Errorf("COPY %s: .dockerignore excludes the file", source)
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func TestImageFollowsTheRulesOfHadolint(t *testing.T) {
 			folder = ""
 			clear(count)
 			if strings.HasSuffix(words[0], ":latest") {
-				t.Errorf("DL3007: %s", one.rest)
+				t.Errorf("DL3007: FROM %s uses latest", one.rest)
 			}
 			if len(words) == 3 && stages[words[2]] {
 				t.Errorf("DL3024: two stages are named %s", words[2])
@@ -171,11 +171,11 @@ func TestImageFollowsTheRulesOfHadolint(t *testing.T) {
 				t.Errorf("DL3025: %s %s is not in JSON form", one.word, one.rest)
 			}
 			if count[one.word] > 1 {
-				t.Errorf("DL4003, DL4004: several instructions %s", one.word)
+				t.Errorf("DL4003, DL4004: more than one %s", one.word)
 			}
 		case "HEALTHCHECK":
 			if count[one.word] > 1 {
-				t.Error("DL3012: several health checks")
+				t.Error("DL3012: more than one HEALTHCHECK")
 			}
 		case "USER":
 			if one.rest == "root" || strings.HasPrefix(one.rest, "0") {
@@ -183,7 +183,7 @@ func TestImageFollowsTheRulesOfHadolint(t *testing.T) {
 			}
 		case "EXPOSE":
 			if port, err := strconv.Atoi(one.rest); err != nil || port < 1 || port > 65535 {
-				t.Errorf("DL3011: EXPOSE %s", one.rest)
+				t.Errorf("DL3011: EXPOSE %s is not a valid port", one.rest)
 			}
 		case "RUN":
 			for _, rule := range []struct{ code, pattern string }{

@@ -41,7 +41,7 @@ func release(t *testing.T) releaseConfig {
 		t.Fatal(err)
 	}
 	if len(config.Builds) != 1 || len(config.Archives) != 1 || len(config.Nfpms) != 1 || len(config.Casks) != 1 {
-		t.Fatalf("the configuration has changed: %+v", config)
+		t.Fatalf(".goreleaser.yaml must have one build, archive, package and cask: %+v", config)
 	}
 	return config
 }
@@ -53,15 +53,15 @@ func TestReleaseIsBuiltLikeTheImage(t *testing.T) {
 	t.Parallel()
 	build := release(t).Builds[0]
 	if want := []string{"linux", "darwin", "windows"}; !slices.Equal(build.Goos, want) {
-		t.Errorf("systems are %v, want %v", build.Goos, want)
+		t.Errorf("goos = %v, want %v", build.Goos, want)
 	}
 	if want := []string{"amd64", "arm64"}; !slices.Equal(build.Goarch, want) {
-		t.Errorf("architectures are %v, want %v", build.Goarch, want)
+		t.Errorf("goarch = %v, want %v", build.Goarch, want)
 	}
 	line := strings.Join(slices.Concat(build.Env, build.Flags, build.Ldflags, []string{build.Main}), " ")
 	for _, part := range []string{"CGO_ENABLED=0", "-trimpath", "-buildvcs=false", "-s -w -X main.version=", "-X main.commit=", "./cmd/fairlead"} {
 		if !strings.Contains(line, part) {
-			t.Errorf("a release is built without %s", part)
+			t.Errorf("the release build lacks %s", part)
 		}
 	}
 }
@@ -99,11 +99,11 @@ func TestReleaseContainsFilesThatExist(t *testing.T) {
 	}
 	for shell, path := range config.Casks[0].Completions {
 		if want := "completions/fairlead." + shell; path != want {
-			t.Errorf("the cask installs %s, the archive has %s", path, want)
+			t.Errorf("the cask installs the completion %s, want %s as in the archive", path, want)
 		}
 	}
 	if !config.Casks[0].SkipUpload {
-		t.Error("a build would push the cask")
+		t.Error("skip_upload is false, so a build would push the cask")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestPackagedUnitRunsThePackagedBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(out), from) || !strings.Contains(string(out), "ExecStart="+to+"fairlead serve\n") {
-		t.Errorf("the packaged unit is wrong:\n%s", out)
+		t.Errorf("the packaged unit must start %sfairlead and must not mention %s:\n%s", to, from, out)
 	}
 }
 
@@ -173,12 +173,12 @@ func TestMaintainerScripts(t *testing.T) {
 		"install without systemd": {"postinstall.sh", "1", false, []string{"id", "useradd"}, []string{
 			"id fairlead", "useradd --system --user-group --home-dir /var/lib/fairlead --no-create-home --shell /usr/sbin/nologin fairlead",
 		}},
-		"remove deb":        {"preremove.sh", "remove", true, all, []string{stop}},
-		"remove rpm":        {"preremove.sh", "0", true, all, []string{stop}},
-		"upgrade deb":       {"preremove.sh", "upgrade", true, all, []string{}},
-		"upgrade rpm":       {"preremove.sh", "1", true, all, []string{}},
-		"removed":           {"postremove.sh", "remove", true, all, []string{reload}},
-		"removed elsewhere": {"postremove.sh", "remove", false, all, []string{}},
+		"remove deb":              {"preremove.sh", "remove", true, all, []string{stop}},
+		"remove rpm":              {"preremove.sh", "0", true, all, []string{stop}},
+		"upgrade deb":             {"preremove.sh", "upgrade", true, all, []string{}},
+		"upgrade rpm":             {"preremove.sh", "1", true, all, []string{}},
+		"removed":                 {"postremove.sh", "remove", true, all, []string{reload}},
+		"removed without systemd": {"postremove.sh", "remove", false, all, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,7 @@ func unit(t *testing.T) map[string][]string {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			t.Errorf("%q is no directive", line)
+			t.Errorf("line %q is not a directive", line)
 		}
 		directives[section+name] = append(directives[section+name], value)
 	}
@@ -38,12 +38,12 @@ func wantDirectives(t *testing.T, want map[string][]string) {
 	got := unit(t)
 	for name, values := range want {
 		if !slices.Equal(got[name], values) {
-			t.Errorf("%s is %q, not %q", name, got[name], values)
+			t.Errorf("%s = %q, want %q", name, got[name], values)
 		}
 	}
 }
 
-func TestUnitStartsReloadsAndEndsTheGateway(t *testing.T) {
+func TestUnitStartsReloadsAndStopsTheGateway(t *testing.T) {
 	t.Parallel()
 	wantDirectives(t, map[string][]string{
 		"Service.Type":       {"exec"},
@@ -54,7 +54,7 @@ func TestUnitStartsReloadsAndEndsTheGateway(t *testing.T) {
 	})
 	seconds, err := strconv.Atoi(strings.Join(unit(t)["Service.TimeoutStopSec"], " "))
 	if err != nil || time.Duration(seconds)*time.Second <= 45*time.Second {
-		t.Errorf("it has %d s to end: it drains for 30 s and delivers for 10 s (%v)", seconds, err)
+		t.Errorf("TimeoutStopSec = %d (%v), want more than 45: the gateway drains for 30 s and delivers entries for 10 s", seconds, err)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestUnitIsHardened(t *testing.T) {
 }
 
 // The gateway stores its data in the unit's writable directory by default.
-func TestUnitsStateIsTheDataDirectory(t *testing.T) {
+func TestStateDirectoryIsTheDataDirectory(t *testing.T) {
 	t.Parallel()
 	state := "/var/lib/" + strings.Join(unit(t)["Service.StateDirectory"], " ")
 	loaded, err := config.Load(config.Options{Dirs: []string{}, Env: []string{"STATE_DIRECTORY=" + state}})
@@ -93,20 +93,20 @@ func TestUnitsStateIsTheDataDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if loaded.Config.DataDir != "/var/lib/fairlead" {
-		t.Errorf("data is in %s", loaded.Config.DataDir)
+		t.Errorf("DataDir = %q, want /var/lib/fairlead", loaded.Config.DataDir)
 	}
 }
 
 // The deployment guide sets the master key to the path at which systemd provides the credential.
-func TestPageReadsTheCredentialThatTheUnitLoads(t *testing.T) {
+func TestGuideReadsTheCredentialThatTheUnitLoads(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs", "guides", "deploy.md")
 	loads := regexp.MustCompile(`(?m)^LoadCredential=([a-z_-]+):/\S+$`).FindStringSubmatch(page)
 	if loads == nil {
-		t.Fatal("the page loads no credential")
+		t.Fatal("deploy.md has no LoadCredential= line")
 	}
 	setting := "master_key: file:/run/credentials/fairlead.service/" + loads[1] + "\n"
 	if !strings.Contains(page, setting) {
-		t.Errorf("the page does not say %s", setting)
+		t.Errorf("deploy.md does not contain %q", setting)
 	}
 }

@@ -35,23 +35,23 @@ func Seldom(id string) bool {
 // Total is the time limit for the complete catalogue.
 const Total = 60 * time.Minute
 
-// Bound returns the time limit of a case in its full form. A case that exceeds the limit is ended and counts as failed. Two
-// minutes are several times as long as most cases take. Cases that must wait or repeat something have a longer limit.
+// Bound returns the time limit of a case in its full form. A case that exceeds the limit is ended and counts as failed. The default of two
+// minutes is several times the duration of most cases. Cases that wait or repeat something have a longer limit.
 func Bound(id string) time.Duration {
 	long := map[string]time.Duration{
 		"F01":  5 * time.Minute, // twenty kills and restarts
 		"F03":  5 * time.Minute, // a minute without the database, and a minute to catch up
-		"F09":  4 * time.Minute, // two hundred power cuts
+		"F09":  4 * time.Minute, // the case simulates two hundred power cuts
 		"F12":  5 * time.Minute, // many random sequences of operations, some of them with replicas and a real Redis
 		"F15r": 4 * time.Minute, // a thousand edits
 		"F34":  4 * time.Minute, // a thousand revocations
-		"F36":  5 * time.Minute, // three minutes of a slow Redis
+		"F36":  5 * time.Minute, // Redis is slow for three minutes
 		"F39":  4 * time.Minute, // a million samples
-		"F40":  4 * time.Minute, // tests of five packages are built
+		"F40":  4 * time.Minute, // builds the tests of five packages
 		"F47":  6 * time.Minute,
 		"F48":  4 * time.Minute, // a minute of overload, with normal load before and after
 		"F60":  4 * time.Minute, // a kill at every statement
-		"F61":  8 * time.Minute, // two clean builds
+		"F61":  8 * time.Minute, // the case makes two clean builds
 		"F62":  6 * time.Minute, // fifty kills and restarts
 	}
 	if bound, ok := long[id]; ok {

@@ -14,7 +14,7 @@ import (
 
 // Cases lists the catalogue in order.
 func Cases() []scenario.Case {
-	return inOrder(hostileCases(), stores.Cases(), replicas.AccountingCases(), replicas.Cases(), sessions.Cases(), []scenario.Case{
+	return sortByID(hostileCases(), stores.Cases(), replicas.AccountingCases(), replicas.Cases(), sessions.Cases(), []scenario.Case{
 		{ID: "F01", Name: "kill -9 under load", Run: stores.KillUnderLoad},
 		{ID: "F05", Name: "spool full while the database is away", Run: stores.SpoolFull},
 		{ID: "F07", Name: "SIGTERM under load", Run: stores.StopUnderLoad},
@@ -27,10 +27,10 @@ func Cases() []scenario.Case {
 		{ID: "F20", Name: "every target fails before the first token", Run: streams.AllFail},
 		{ID: "F21", Name: "cut after the first token", Run: streams.CutStream},
 		{ID: "F21r", Name: "cut after the first token, and rescued", Run: streams.RescuedStream},
-		{ID: "F22", Name: "the client leaves", Run: streams.ClientLeaves},
+		{ID: "F22", Name: "the client leaves", Run: streams.ClientDisconnects},
 		{ID: "F23", Name: "event streams in every form", Run: streams.EventCorpus},
 		{ID: "F24", Name: "a silent provider", Run: streams.SilentProvider},
-		{ID: "F25", Name: "a 200 without a valid response", Run: streams.NoAnswer},
+		{ID: "F25", Name: "a 200 without a valid response", Run: streams.InvalidContent},
 		{ID: "F26", Name: "goroutines and files after mixed traffic", Run: providers.NoLeaks},
 		{ID: "F27", Name: "one provider down", Run: providers.OneDown},
 		{ID: "F28", Name: "every provider down", Run: providers.AllDown},
@@ -48,8 +48,8 @@ func Cases() []scenario.Case {
 	})
 }
 
-// inOrder joins lists of cases, sorted by their ids.
-func inOrder(lists ...[]scenario.Case) []scenario.Case {
+// sortByID joins lists of cases, sorted by their ids.
+func sortByID(lists ...[]scenario.Case) []scenario.Case {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b scenario.Case) int { return strings.Compare(a.ID, b.ID) })
 	return all

@@ -33,7 +33,7 @@ func TestCatalogue(t *testing.T) { //nolint:paralleltest // the cases share the 
 					r.Verdict, r.Figure = Fail, "was skipped"
 				}
 				_, _ = fmt.Fprintln(os.Stdout, r)
-				if err := r.hand(); err != nil {
+				if err := r.write(); err != nil {
 					t.Error(err)
 				}
 			})

@@ -33,8 +33,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("%-4s  %s  %7s  %s: %s", r.ID, r.Verdict, r.Took.Round(100*time.Millisecond), r.Name, r.Figure)
 }
 
-// hand writes the result to the file for the parent process.
-func (r Result) hand() error {
+// write writes the result to the file for the parent process.
+func (r Result) write() error {
 	path := os.Getenv(ResultVariable)
 	if path == "" {
 		return nil

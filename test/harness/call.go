@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// client has no timeout. The test's context ends calls.
+// client has no timeout. Calls end when the test's context is done.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}}
 
 // Request is one call to the gateway.
 type Request struct {
-	Method string // default POST
+	Method string // HTTP method; default POST
 	Path   string // path from the root; the default of a POST is chat completions
 	Key    string // sent as a bearer token when not empty
 	Body   string
@@ -38,7 +38,7 @@ func (g *Gateway) Call(t testing.TB, r Request) Answer {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("read the answer of %s: %v", r.Path, err)
+		t.Fatalf("read the response of %s: %v", r.Path, err)
 	}
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
@@ -69,7 +69,7 @@ func (g *Gateway) Open(t testing.TB, r Request) *http.Response {
 func Decode(t testing.TB, data []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatalf("read JSON: %v\n%s", err, data)
+		t.Fatalf("decode JSON: %v\n%s", err, data)
 	}
 }
 

@@ -45,11 +45,11 @@ func (g *Gateway) Key(t testing.TB, flags ...string) string {
 	args := append([]string{"keys", "create", "--json", "--name", fmt.Sprintf("test-%d", keyNumber.Add(1))}, flags...)
 	stdout, stderr, code := g.CLI(t, args...)
 	if code != 0 {
-		t.Fatalf("%q ended with %d\n%s%s", args, code, stdout, stderr)
+		t.Fatalf("run %q: exit code %d\n%s%s", args, code, stdout, stderr)
 	}
 	var made struct{ Key string }
 	if err := json.Unmarshal([]byte(stdout), &made); err != nil || made.Key == "" {
-		t.Fatalf("%q printed no key: %v\n%s", args, err, stdout)
+		t.Fatalf("run %q: got no key (%v) in\n%s", args, err, stdout)
 	}
 	return made.Key
 }
@@ -60,7 +60,7 @@ func (g *Gateway) CreateAccount(t testing.TB, email, password string) {
 	t.Helper()
 	args := append([]string{"admin", "create", "--email", email, "--password-stdin"}, g.common()...)
 	if stdout, stderr, code := g.run(t, password+"\n", args); code != 0 {
-		t.Fatalf("%q ended with %d\n%s%s", args, code, stdout, stderr)
+		t.Fatalf("run %q: exit code %d\n%s%s", args, code, stdout, stderr)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type Provider struct {
 	Name       string            `yaml:"name"`
 	Vendor     string            `yaml:"vendor,omitempty"`
-	Format     string            `yaml:"format"` // default chat
+	Format     string            `yaml:"format"` // format of the API; default chat
 	BaseURL    string            `yaml:"base_url"`
 	APIKeys    []string          `yaml:"api_keys,omitempty"`
 	Options    map[string]string `yaml:"options,omitempty"`

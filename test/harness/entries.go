@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -47,14 +48,14 @@ type Entry struct {
 		Message  string `json:"message"`
 	} `json:"-"` // set only by Entry, because lists contain only the number
 
-	Raw json.RawMessage `json:"-"` // all other members
+	Raw json.RawMessage `json:"-"` // the other members of the entry
 }
 
 // Entry returns the record of one request with its attempts. It waits until the record is stored.
 func (g *Gateway) Entry(t testing.TB, id string) Entry {
 	t.Helper()
 	var entry Entry
-	Eventually(t, "entry "+id+" is delivered", func() bool {
+	Eventually(t, "the entry "+id+" is stored", func() bool {
 		answer := g.admin(t, "/requests/"+url.PathEscape(id))
 		if answer.Status == http.StatusNotFound {
 			return false
@@ -86,7 +87,7 @@ func decodeEntry(t testing.TB, data []byte) Entry {
 func (g *Gateway) Entries(t testing.TB, query string, n int) []Entry {
 	t.Helper()
 	var entries []Entry
-	Eventually(t, "entries of "+query+" are delivered", func() bool {
+	Eventually(t, fmt.Sprintf("%d entries match %q", n, query), func() bool {
 		var page struct{ Requests []json.RawMessage }
 		answer := g.admin(t, "/requests?limit=200&"+query)
 		Decode(t, answer.Body, &page)
@@ -97,7 +98,7 @@ func (g *Gateway) Entries(t testing.TB, query string, n int) []Entry {
 		return n < 0 || len(entries) >= n
 	})
 	if n >= 0 && len(entries) > n {
-		t.Errorf("%d entries match %q, want %d", len(entries), query, n)
+		t.Errorf("got %d entries that match %q, want %d", len(entries), query, n)
 	}
 	return entries
 }

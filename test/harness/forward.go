@@ -35,7 +35,7 @@ func (f *Forward) Up(t testing.TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", f.address)
 	if err != nil {
-		t.Fatalf("open the forward: %v", err)
+		t.Fatalf("listen for the forward: %v", err)
 	}
 	f.mu.Lock()
 	f.listener = listener

@@ -21,8 +21,8 @@ type Options struct {
 	Args     []string // additional arguments of serve
 	DataDir  string   // default a new directory
 	Listen   string   // default 127.0.0.1 and a free port
-	Terminal bool     // standard output is a terminal, so that the log is text instead of JSON lines
-	Early    bool     // wait only until the gateway responds, not until it is ready
+	Terminal bool     // whether standard output is a terminal, so that the log is text instead of JSON lines
+	Early    bool     // whether to wait only until the gateway responds, not until it is ready
 }
 
 // Gateway is a running gateway process. Its methods fail the test on errors.

@@ -26,7 +26,7 @@ func openTerminal() (ours, theirs *os.File, err error) {
 	}
 	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		return nil, nil, fmt.Errorf("number the terminal: %w", err)
+		return nil, nil, fmt.Errorf("get the number of the terminal: %w", err)
 	}
 	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	return ours, theirs, err

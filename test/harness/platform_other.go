@@ -11,5 +11,5 @@ import (
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
 func openTerminal() (ours, theirs *os.File, err error) {
-	return nil, nil, errors.New("terminals are opened on Linux only")
+	return nil, nil, errors.New("terminals are supported only on Linux")
 }

@@ -24,11 +24,11 @@ const stopTime = 45 * time.Second
 
 // process is one run of the binary.
 type process struct {
-	cmd   *exec.Cmd
-	ready chan string   // receives the listen address once
-	done  chan struct{} // closed when the process has ended and all its output is read
-	err   error         // exit error; valid after done is closed
-	asked atomic.Bool   // the process was asked to end
+	cmd      *exec.Cmd
+	ready    chan string   // receives the listen address once
+	done     chan struct{} // closed when the process has ended and all its output is read
+	err      error         // exit error; valid after done is closed
+	stopping atomic.Bool   // whether a stop signal was sent
 }
 
 // start runs the binary and waits until it serves.
@@ -61,9 +61,9 @@ func (g *Gateway) start(t testing.TB) {
 		g.address = address
 		g.mu.Unlock()
 	case <-p.done:
-		t.Fatalf("the gateway ended before it was ready: %v", p.err)
+		t.Fatalf("the gateway exited before it was ready: %v", p.err)
 	case <-time.After(patience):
-		t.Fatalf("the gateway did not say within %s that it is ready", patience)
+		t.Fatalf("the gateway was not ready within %s", patience)
 	}
 	g.await(t, p, "/readyz")
 }
@@ -143,7 +143,7 @@ func (g *Gateway) follow(r io.Reader, p *process) {
 		if address := listening(line); address != "" {
 			select {
 			case p.ready <- address:
-			default: // already reported in another form
+			default: // the address was already reported in another form
 			}
 		}
 	}
@@ -157,9 +157,9 @@ func listening(line string) string {
 	if match := apiLine.FindStringSubmatch(line); match != nil {
 		return match[1]
 	}
-	var said struct{ Msg, Listen string }
-	if json.Unmarshal([]byte(line), &said) == nil && said.Msg == "ready" {
-		return said.Listen
+	var entry struct{ Msg, Listen string }
+	if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "ready" {
+		return entry.Listen
 	}
 	return ""
 }
@@ -167,10 +167,10 @@ func listening(line string) string {
 // await waits until a request to the path returns status 200.
 func (g *Gateway) await(t testing.TB, p *process, path string) {
 	t.Helper()
-	Eventually(t, path+" answers 200", func() bool {
+	Eventually(t, path+" returns 200", func() bool {
 		select {
 		case <-p.done:
-			t.Fatalf("the gateway ended: %v", p.err)
+			t.Fatalf("the gateway exited: %v", p.err)
 		default:
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -192,16 +192,16 @@ func (g *Gateway) await(t testing.TB, p *process, path string) {
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
 	p := g.running(t)
-	if !p.asked.Load() { // a second signal would prevent draining
+	if !p.stopping.Load() { // a second signal would prevent draining
 		g.Signal(t, syscall.SIGTERM)
 	}
 	select {
 	case <-p.done:
 	case <-time.After(stopTime):
-		t.Fatalf("the gateway did not end within %s of SIGTERM", stopTime)
+		t.Fatalf("the gateway did not exit within %s of SIGTERM", stopTime)
 	}
 	if p.err != nil {
-		t.Errorf("the gateway ended with %v, want exit code 0", p.err)
+		t.Errorf("the gateway exited with %v, want exit code 0", p.err)
 	}
 }
 
@@ -226,7 +226,7 @@ func (g *Gateway) Signal(t testing.TB, s os.Signal) {
 	t.Helper()
 	p := g.running(t)
 	if s == syscall.SIGTERM || s == os.Interrupt {
-		p.asked.Store(true)
+		p.stopping.Store(true)
 	}
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatalf("signal the gateway: %v", err)
@@ -258,7 +258,7 @@ func (g *Gateway) running(t testing.TB) *process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.process == nil {
-		t.Fatal("the gateway was never started")
+		t.Fatal("the gateway was not started")
 	}
 	return g.process
 }

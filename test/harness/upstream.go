@@ -34,6 +34,6 @@ func FreeAddress(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }() // only the port number is needed
+	defer func() { _ = listener.Close() }() // the error is ignored: only the port number is needed
 	return listener.Addr().String()
 }

@@ -30,7 +30,7 @@ type feature struct {
 	parts map[string]string // content of the user message by format
 
 	omits string // the feature also counts as sent if the vendor's request does not contain this text
-	hint  bool   // does not affect the response, so it may be dropped without a warning
+	hint  bool   // whether the feature does not affect the response, so that it may be dropped without a warning
 }
 
 var features = []feature{
@@ -252,7 +252,8 @@ func cross(t *testing.T, w *deployment, in ingress, f feature, model string) str
 	case o.sent == nil && rejectionReason(o) != "":
 		return rejected
 	case o.status != 200 || o.sent == nil || o.sent.Refuse != "":
-		t.Errorf("%s from %s to %s: status %d\n  for: %s\n  got: %.300s\n  sent: %v", f.name, in.name, model, o.status, body, o.body, o.sent != nil)
+		t.Errorf("%s from %s to %s: got status %d, want a response or a rejection with a reason\n  for: %s\n  got: %.300s\n  sent: %v",
+			f.name, in.name, model, o.status, body, o.body, o.sent != nil)
 		return "?"
 	}
 	arrived := regexp.MustCompile(f.sent).Match(o.sent.Body) || f.omits != "" && !bytes.Contains(o.sent.Body, []byte(f.omits))
@@ -262,7 +263,7 @@ func cross(t *testing.T, w *deployment, in ingress, f feature, model string) str
 	case o.warnings == "" && f.hint:
 		return ignored
 	case o.warnings == "":
-		t.Errorf("%s from %s to %s was lost without a warning\n  for: %s\n  sent: %s", f.name, in.name, model, body, o.sent.Body)
+		t.Errorf("%s from %s to %s was dropped without a warning\n  for: %s\n  sent: %s", f.name, in.name, model, body, o.sent.Body)
 	case !notSent:
 		t.Errorf("%s from %s to %s changes the request (%s), but require_parameters does not reject it: %d %.200s", f.name, in.name, model, o.warnings, strict.status, strict.body)
 	}
@@ -307,7 +308,7 @@ func compareSection(t *testing.T, path, name, want string) {
 	before, rest, found := strings.Cut(string(page), begin)
 	got, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatalf("%s has no section %q", path, name)
+		t.Fatalf("%s lacks the markers of the section %q", path, name)
 	}
 	switch {
 	case got == want:

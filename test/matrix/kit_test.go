@@ -149,7 +149,7 @@ type outcome struct {
 	status   int
 	body     string
 	warnings string
-	sent     *vendormock.Call // nil when no vendor was called
+	sent     *vendormock.Call // last call to the vendor; nil if no vendor was called
 }
 
 // post sends a body to a path of the model API.

@@ -100,7 +100,7 @@ func (f failures) judge(o outcome, body string) {
 	var why string
 	switch {
 	case o.sent != nil && o.sent.Refuse != "":
-		why = fmt.Sprintf("the vendor rejected it with %d: %s", o.sent.Status, o.sent.Refuse)
+		why = fmt.Sprintf("the vendor rejected the request with %d: %s", o.sent.Status, o.sent.Refuse)
 	case o.status == 200 && o.sent != nil && !strings.Contains(o.body, `"error"`) || o.status == 200 && strings.Contains(o.body, `"error":null`):
 		return
 	case o.sent == nil && rejectionReason(o) != "":
@@ -121,7 +121,7 @@ func (f failures) judge(o outcome, body string) {
 func (f failures) report(t *testing.T, of int) {
 	t.Helper()
 	for _, why := range slices.Sorted(maps.Keys(f)) {
-		t.Errorf("%d of %d: %s\n  for: %s", f[why].count, of, why, f[why].example)
+		t.Errorf("%d of %d requests failed: %s\n  for: %s", f[why].count, of, why, f[why].example)
 	}
 }
 
@@ -138,7 +138,7 @@ func rejectionReason(o outcome) string {
 		return ""
 	}
 	switch e := body.Error.(type) {
-	case string: // the flat shape
+	case string: // the error has the flat shape
 		body.Message = e
 	case map[string]any: // the shapes of OpenAI and Anthropic
 		if code, ok := e["code"].(string); ok {

@@ -51,7 +51,7 @@ func TestPackageInstallsServesAndPurges(t *testing.T) {
 	})
 	account, err := user.Lookup("fairlead")
 	if err != nil || account.HomeDir != state {
-		t.Fatalf("the account is %+v: %v", account, err)
+		t.Fatalf("the account is %+v (%v), want the home directory %s", account, err, state)
 	}
 	unit, err := os.ReadFile(unitFile)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestPackageInstallsServesAndPurges(t *testing.T) {
 	doctor, doctorErr := asAccount(program, "--data-dir", state, "doctor").CombinedOutput()
 	_ = service.Process.Signal(syscall.SIGTERM)
 	if err := service.Wait(); !ready || err != nil {
-		t.Errorf("ready %v, %v\n%s", ready, err, log.String())
+		t.Errorf("the service was ready: %v, and exited with %v; want true and no error\n%s", ready, err, log.String())
 	}
 	if doctorErr != nil {
 		t.Errorf("doctor: %v\n%s", doctorErr, doctor)

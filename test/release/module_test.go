@@ -35,9 +35,9 @@ func TestModuleInstallsWithGo(t *testing.T) {
 	out, _, _ := g.CLI(t, "version", "--json")
 	var version struct{ Version string }
 	if err := json.Unmarshal([]byte(out), &version); err != nil || version.Version != f.version {
-		t.Errorf("version: %s %v", out, err)
+		t.Errorf("fairlead version printed %s (%v), want %s", out, err, f.version)
 	}
 	if page := g.Call(t, harness.Request{Method: "GET", Path: "/"}); !strings.Contains(string(page.Body), "/assets/") {
-		t.Errorf("the installed program has no dashboard: %s", page.Body)
+		t.Errorf("the installed program does not serve the dashboard: %s", page.Body)
 	}
 }

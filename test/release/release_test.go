@@ -92,7 +92,7 @@ func TestReleaseIsCompleteAndHasChecksums(t *testing.T) {
 		delete(sums, name)
 	}
 	for name := range sums {
-		t.Errorf("%s is not an expected file", name)
+		t.Errorf("checksums.txt lists the unexpected file %s", name)
 	}
 }
 
@@ -133,8 +133,10 @@ func TestArchiveServesWithoutGoAndNode(t *testing.T) {
 	f := open(t)
 	dir := f.unpack(t)
 	for _, name := range []string{"LICENSE", "README.md", "completions/fairlead.bash", "completions/fairlead.zsh", "completions/fairlead.fish"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		} else if info.Size() == 0 {
+			t.Errorf("%s is empty", name)
 		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -149,13 +151,13 @@ func TestArchiveServesWithoutGoAndNode(t *testing.T) {
 	out, _, _ := g.CLI(t, "version", "--json")
 	var version struct{ Version, Commit string }
 	if err := json.Unmarshal([]byte(out), &version); err != nil || version.Version != f.version || len(version.Commit) != 12 {
-		t.Errorf("version: %s %v", out, err)
+		t.Errorf("fairlead version printed %s (%v), want %s and a commit of 12 digits", out, err, f.version)
 	}
 	if out, errs, code := g.CLI(t, "doctor"); code != 0 {
 		t.Errorf("doctor: exit code %d\n%s%s", code, out, errs)
 	}
 	if page := g.Call(t, harness.Request{Method: "GET", Path: "/"}); !strings.Contains(string(page.Body), "/assets/") {
-		t.Errorf("the archive has no dashboard: %s", page.Body)
+		t.Errorf("the program of the archive does not serve the dashboard: %s", page.Body)
 	}
 }
 
@@ -177,12 +179,12 @@ func TestPackageHasAValidUnitAndAccount(t *testing.T) {
 	}
 	run("dpkg-deb", "-x", filepath.Join(f.path, f.name("linux", runtime.GOARCH)+".deb"), dir)
 	if out := run(filepath.Join(dir, "usr/bin/fairlead"), "version"); !strings.Contains(out, f.version) {
-		t.Errorf("the package contains %s", out)
+		t.Errorf("the packaged program has the version %s, want %s", out, f.version)
 	}
 	run("systemd-sysusers", "--root="+dir, "fairlead.conf")
 	accounts, err := os.ReadFile(filepath.Join(dir, "etc/passwd"))
 	if err != nil || !regexp.MustCompile(`(?m)^fairlead:x:\d+:\d+:[^:]*:/var/lib/fairlead:\S*nologin$`).Match(accounts) {
-		t.Errorf("the account is wrong: %s %v", accounts, err)
+		t.Errorf("the accounts are %s (%v), want fairlead with the home /var/lib/fairlead and nologin", accounts, err)
 	}
 	unit, err := os.ReadFile(filepath.Join(dir, "usr/lib/systemd/system/fairlead.service"))
 	if err != nil || !strings.Contains(string(unit), "ExecStart=/usr/bin/fairlead serve\n") {
@@ -210,7 +212,7 @@ func TestBillsListModulesAndPackages(t *testing.T) {
 			}
 		}
 		if strings.Contains(bill, "pkg:npm/vite@") {
-			t.Errorf("the bill of materials for %s lists a build tool", system)
+			t.Errorf("the bill of materials for %s lists the build tool vite", system)
 		}
 	}
 }

@@ -45,9 +45,9 @@ func parseRPM(data []byte) (rpmHeader, error) {
 			tag, kind, values, n := field(0), field(1), store[field(2):], field(3)
 			for i := range n {
 				switch kind {
-				case 3: // 16 bits
+				case 3: // array of 16-bit numbers
 					h.numbers[tag] = append(h.numbers[tag], int(binary.BigEndian.Uint16(values[2*i:])))
-				case 4: // 32 bits
+				case 4: // array of 32-bit numbers
 					h.numbers[tag] = append(h.numbers[tag], int(binary.BigEndian.Uint32(values[4*i:])))
 				case 6, 8, 9: // text, list of texts, translated text
 					text, rest, _ := bytes.Cut(values, []byte{0})
@@ -62,7 +62,7 @@ func parseRPM(data []byte) (rpmHeader, error) {
 // The RPM package has the same files and scripts as the Debian package.
 func TestRPMHasTheFilesOfThePackage(t *testing.T) {
 	f := open(t)
-	want := map[string]int{ // mode by path
+	want := map[string]int{ // expected modes by path
 		"/etc/fairlead":                                      0o40755,
 		"/usr/bin/fairlead":                                  0o100755,
 		"/usr/lib/systemd/system/fairlead.service":           0o100644,
@@ -81,7 +81,7 @@ func TestRPMHasTheFilesOfThePackage(t *testing.T) {
 		for i, name := range h.text[rpmBaseNames] {
 			got[path.Join(h.text[rpmDirs][h.numbers[rpmDirIndexes][i]], name)] = h.numbers[rpmModes][i]
 			if owner := h.text[rpmOwners][i]; owner != "root" {
-				t.Errorf("%s: %s belongs to %s", arch, name, owner)
+				t.Errorf("%s: the owner of %s is %s, want root", arch, name, owner)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -93,7 +93,7 @@ func TestRPMHasTheFilesOfThePackage(t *testing.T) {
 		}
 		for tag, part := range map[int]string{rpmPostinstall: "systemd-sysusers fairlead.conf", rpmPreremove: "systemctl disable --now fairlead.service", rpmAfter: "systemctl daemon-reload"} {
 			if len(h.text[tag]) != 1 || !strings.Contains(h.text[tag][0], part) {
-				t.Errorf("%s: script %d lacks %q: %q", arch, tag, part, h.text[tag])
+				t.Errorf("%s: the script with tag %d is %q, want one with %q", arch, tag, h.text[tag], part)
 			}
 		}
 	}

@@ -21,13 +21,13 @@ import (
 
 // agent is a coding agent, with the settings that docs/guides/agents.md describes.
 type agent struct {
-	program  string
-	args     []string // arguments before the prompt
-	env      []string
-	settings map[string]string // content of files by path below the home directory
-	endpoint string            // route that the agent calls
-	unasked  bool              // the agent does not ask for reasoning, so models that reason only on request do not reason
-	cached   string            // file below the home directory that must list claude-auto afterwards
+	program     string
+	args        []string // arguments before the prompt
+	env         []string
+	settings    map[string]string // content of files by path below the home directory
+	endpoint    string            // route that the agent calls
+	noReasoning bool              // whether the agent does not ask for reasoning, so that models that reason only on request do not reason
+	cached      string            // file below the home directory that must list claude-auto afterwards
 }
 
 // codingAgents are the agents that have tools. catalog is the file with the properties of auto that Codex reads.
@@ -80,7 +80,7 @@ wire_api = "responses"
 			},
 		},
 		{
-			program: "gemini", args: []string{"--model", "gemini-auto", "--approval-mode", "yolo", "--skip-trust", "--prompt"}, endpoint: "streamGenerateContent", unasked: true,
+			program: "gemini", args: []string{"--model", "gemini-auto", "--approval-mode", "yolo", "--skip-trust", "--prompt"}, endpoint: "streamGenerateContent", noReasoning: true,
 			env: []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + gateway.URL() + "/proxy"},
 			settings: map[string]string{".gemini/settings.json": `{
 				"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}
@@ -127,7 +127,7 @@ func codexCatalog(t *testing.T, root string) string {
 	}
 	i := slices.IndexFunc(known.Models, func(m map[string]any) bool { return m["slug"] == "gpt-5.5" })
 	if i < 0 {
-		t.Fatal("codex does not know gpt-5.5")
+		t.Fatal("codex debug models does not list gpt-5.5")
 	}
 	maps.Copy(known.Models[i], map[string]any{
 		"slug": "auto", "display_name": "Fairlead auto", "prefer_websockets": false, "supports_search_tool": false, "web_search_tool_type": "text", "upgrade": nil,
@@ -189,7 +189,7 @@ func TestCodingAgentsEditFiles(t *testing.T) {
 						checkPatches(t, mock.Calls()[before:])
 					}
 					if log := gateway.Log(); !strings.Contains(log, `"endpoint":"`+a.endpoint+`","outcome":"ok"`) {
-						t.Errorf("the gateway has no successful request to %s", a.endpoint)
+						t.Errorf("the log has no successful request to %s", a.endpoint)
 					}
 				})
 			}
@@ -213,11 +213,11 @@ func TestCodingAgentsWithoutToolsEditFiles(t *testing.T) {
 			writeFile(t, file, "first line\ncount: 0\nlast line\n")
 			output := aider(gateway, gateway.Key(t)).run(t, root, mock, home, "Add one to the count [edit text]")
 			if text, err := os.ReadFile(file); err != nil || string(text) != "first line\ncount: 1\nlast line\n" {
-				t.Errorf("the edited file: %v, %q\n%s", err, text, output)
+				t.Errorf("the edited file is %q (%v), want count: 1\n%s", text, err, output)
 			}
 			for _, call := range mock.Calls() {
 				if call.Refuse != "" {
-					t.Errorf("the vendor refused %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
+					t.Errorf("the vendor rejected %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
 				}
 			}
 		})
@@ -246,22 +246,22 @@ func checkLoop(t *testing.T, vendor agentVendor, a agent, calls []vendormock.Cal
 	steps := 0
 	for _, call := range calls {
 		if call.Refuse != "" {
-			t.Errorf("the vendor refused %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
+			t.Errorf("the vendor rejected %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
 		}
 		if !strings.Contains(string(call.Body), "[edit loop]") || !gjson.GetBytes(call.Body, "tools").Exists() {
 			continue // the agent requested a title or a summary
 		}
 		want := steps
-		if a.unasked && vendor.name == "anthropic" {
+		if a.noReasoning && vendor.name == "anthropic" {
 			want = 0
 		}
 		if items := gjson.GetBytes(call.Body, vendor.reasoning).Array(); len(items) != want {
-			t.Errorf("step %d of the loop returns the reasoning of %d steps, not %d", steps+1, len(items), want)
+			t.Errorf("step %d of the loop returns the reasoning of %d steps, want %d", steps+1, len(items), want)
 		}
 		steps++
 	}
 	if steps != 20 {
-		t.Errorf("%s made %d steps, not 20", a.program, steps)
+		t.Errorf("%s made %d steps, want 20", a.program, steps)
 	}
 }
 
@@ -288,14 +288,14 @@ func (a agent) edit(t *testing.T, root string, mock *vendormock.Server) {
 	writeFile(t, file, "first line\ncount: 0\nlast line\n")
 	output := a.run(t, root, mock, home, "Count to nine in the file "+file+" [edit loop]")
 	if !strings.Contains(output, "Edited the file 9 times.") {
-		t.Errorf("the agent does not show the last response:\n%s", output)
+		t.Errorf("the output of the agent lacks the last response:\n%s", output)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "first line\ncount: 9\nlast line\n" {
-		t.Errorf("the edited file: %v, %q", err, text)
+		t.Errorf("the edited file is %q (%v), want count: 9", text, err)
 	}
 	if a.cached != "" {
 		if list, err := os.ReadFile(filepath.Join(home, a.cached)); err != nil || !strings.Contains(string(list), `"claude-auto"`) {
-			t.Errorf("the agent's list of models: %v, %s", err, list)
+			t.Errorf("the agent's list of models is %s (%v), want claude-auto", list, err)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func (a agent) run(t *testing.T, root string, mock *vendormock.Server, home, pro
 	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, a.env...)
 	printed, err := runWatched(t.Context(), cmd, func() int { return len(mock.Calls()) })
 	if err != nil {
-		t.Errorf("%s: %v after %d requests\n%s", a.program, err, len(mock.Calls()), printed)
+		t.Errorf("run %s: %v after %d requests\n%s", a.program, err, len(mock.Calls()), printed)
 	}
 	return printed
 }

@@ -21,9 +21,9 @@ var sentences = map[string]string{
 // broken is part of the error message for a stream that ends early.
 const broken = "The connection to the provider broke before the response was complete."
 
-// TestErrorsShowTheirSentence causes every class of error in each client. It expects the gateway's message in the text of the
+// TestClientErrorsShowTheMessage causes every class of error in each client. It expects the gateway's message in the text of the
 // exception, because users often see only that text.
-func TestErrorsShowTheirSentence(t *testing.T) {
+func TestClientErrorsShowTheMessage(t *testing.T) {
 	root := install(t)
 	python := []string{filepath.Join(root, ".cache", "sdk", "python", "bin", "python"), "sentences.py"}
 	streams := map[string][]string{

@@ -25,14 +25,14 @@ type vendorDeployment struct {
 	provider harness.Provider // BaseURL contains only a path, which is appended to the address of the mock
 	model    string           // the vendor's names of a model without reasoning and of a model with reasoning
 	reasoner string
-	silent   bool // the vendor does not report the number of reasoning tokens
+	silent   bool // whether the vendor omits the number of reasoning tokens
 }
 
-// worlds lists the vendors that are tested behind the gateway.
-var worlds = []string{"openai", "anthropic", "anthropic-older", "gemini", "bedrock", "azure"}
+// testedVendors lists the vendors that are tested behind the gateway.
+var testedVendors = []string{"openai", "anthropic", "anthropic-older", "gemini", "bedrock", "azure"}
 
-// vendorWorlds contains all vendors that have a mock.
-var vendorWorlds = map[string]vendorDeployment{
+// vendorDeployments contains all vendors that have a mock.
+var vendorDeployments = map[string]vendorDeployment{
 	"openai": {
 		mock: openai.New, model: "gpt-4.1", reasoner: "gpt-5",
 		provider: harness.Provider{Format: "chat", BaseURL: "/v1", APIKeys: []string{"test-key"}},
@@ -81,7 +81,7 @@ func TestScenariosWithoutGateway(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			url := harness.Serve(t, openai.New(vendormock.Options{}))
-			check(t, run(t, s, scenarioEnv(s, url+"/v1", "test-key", vendorWorlds["openai"])), scenarios)
+			check(t, run(t, s, scenarioEnv(s, url+"/v1", "test-key", vendorDeployments["openai"])), scenarios)
 		})
 	}
 	for name, more := range map[string]struct{ path, version string }{
@@ -91,7 +91,7 @@ func TestScenariosWithoutGateway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := harness.Serve(t, openai.NewAzure(vendormock.Options{}))
-			env := scenarioEnv(s, url+more.path, "test-key", vendorWorlds["azure"])
+			env := scenarioEnv(s, url+more.path, "test-key", vendorDeployments["azure"])
 			if more.version != "" {
 				env = append(env, "AZURE_VERSION="+more.version)
 			}
@@ -102,8 +102,8 @@ func TestScenariosWithoutGateway(t *testing.T) {
 
 func TestScenariosOverEveryFormat(t *testing.T) {
 	root := install(t)
-	for _, name := range worlds {
-		deployment := vendorWorlds[name]
+	for _, name := range testedVendors {
+		deployment := vendorDeployments[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gateway, mock := deployment.start(t, name)
@@ -114,16 +114,16 @@ func TestScenariosOverEveryFormat(t *testing.T) {
 			}
 			for _, call := range mock.Calls() {
 				if call.Refuse != "" {
-					t.Errorf("the vendor refused %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
+					t.Errorf("the vendor rejected %s with %d: %s\n%s", call.Path, call.Status, call.Refuse, call.Body)
 				}
 			}
 		})
 	}
 }
 
-// TestForgetfulClientKeepsReasoning checks that the vendor gets its reasoning back in every turn of a tool loop although the client
+// TestReasoningIsRestoredForForgetfulClient checks that the vendor gets its reasoning back in every turn of a tool loop although the client
 // does not send the reasoning back.
-func TestForgetfulClientKeepsReasoning(t *testing.T) {
+func TestReasoningIsRestoredForForgetfulClient(t *testing.T) {
 	root := install(t)
 	for name, want := range map[string]struct {
 		result    string // pattern of a tool result in a request to the vendor
@@ -136,7 +136,7 @@ func TestForgetfulClientKeepsReasoning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			deployment := vendorWorlds[name]
+			deployment := vendorDeployments[name]
 			gateway, mock := deployment.start(t, name)
 			s := chatClients(root)[0]
 			check(t, run(t, s, scenarioEnv(s, gateway.BaseURL(), gateway.Key(t), deployment)), []string{"reasoning-tools-forgetful"})
@@ -148,7 +148,7 @@ func TestForgetfulClientKeepsReasoning(t *testing.T) {
 				}
 				turns++
 				if !strings.Contains(body, want.reasoning) || strings.Contains(body, want.never) {
-					t.Errorf("a turn without the reasoning of the one before: %s", body)
+					t.Errorf("a turn with a tool result lacks the earlier reasoning, or contains %s: %s", want.never, body)
 				}
 			}
 			if turns == 0 {

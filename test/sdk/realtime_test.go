@@ -34,7 +34,7 @@ providers:
 		"SDK_NAME=" + s.name, "VENDOR_URL=" + gateway.URL() + "/proxy/v1", "VENDOR_KEY=" + gateway.Key(t), "VENDOR_MODEL=voice-model", "CASES=" + strings.Join(cases, ","),
 	}), cases)
 	if log := gateway.Log(); !strings.Contains(log, `"endpoint":"realtime","outcome":"ok"`) {
-		t.Error("the gateway has no successful session")
+		t.Error("the log has no successful realtime session")
 	}
 }
 

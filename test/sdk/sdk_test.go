@@ -59,7 +59,7 @@ func run(t *testing.T, s suite, env []string) string {
 	cmd := exec.CommandContext(t.Context(), s.command[0], s.command[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, append(append(plainEnv(), s.env...), env...), &out, &errs
 	if err := cmd.Run(); err != nil {
-		t.Errorf("%s: %v\n%s", s.name, err, errs.String())
+		t.Errorf("run %s: %v\n%s", s.name, err, errs.String())
 	}
 	return out.String()
 }
@@ -96,7 +96,7 @@ func check(t *testing.T, output string, cases []string) {
 		t.Run(name, func(t *testing.T) {
 			switch line, ran := results[name]; {
 			case !ran:
-				t.Error("the suite did not report this case")
+				t.Error("the suite did not report the case")
 			case !strings.HasPrefix(line, "ok "):
 				t.Error(line)
 			}

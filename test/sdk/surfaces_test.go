@@ -14,7 +14,7 @@ import (
 // surface is an API that the gateway offers in addition to chat, with its official client and the vendor that serves it.
 type surface struct {
 	program []string // command of the program in the folder python or node
-	vendor  string   // name in vendorWorlds
+	vendor  string   // name in vendorDeployments
 	path    string   // path of the URL given to the client
 	cases   []string
 }
@@ -47,7 +47,7 @@ func TestScenariosOverEverySurface(t *testing.T) {
 	for name, s := range surfaces {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			deployment := vendorWorlds[s.vendor]
+			deployment := vendorDeployments[s.vendor]
 			gateway, _ := deployment.start(t, s.vendor)
 			url, key := gateway.URL()+s.path, gateway.Key(t)
 			env := append(scenarioEnv(suite{name: name}, url, key, deployment),
@@ -102,7 +102,7 @@ func TestVendorsOwnClients(t *testing.T) {
 			}
 			check(t, run(t, s.suite(root, name), env), s.cases)
 			if log := gateway.Log(); name == "batches-python" && !strings.Contains(log, `"endpoint":"batches","outcome":"ok"`) {
-				t.Error("the gateway has no successful request to batches")
+				t.Error("the log has no successful request to batches")
 			}
 		})
 	}

@@ -14,13 +14,13 @@ import (
 // Limits of a client program. They do not depend on how busy the machine is: the time limit applies only while the program and its
 // children use almost no processor time. Otherwise, the processor time is limited.
 const (
-	maxWaiting = 2 * time.Minute  // without a request to the vendor and without output
+	maxWaiting = 2 * time.Minute  // maximum time without a request to the vendor and without output
 	maxWorking = 10 * time.Minute // processor time of the whole run
 )
 
 var (
-	errWaiting = errors.New("the program waits without making progress")
-	errWorking = errors.New("the program uses too much processor time")
+	errWaiting = errors.New("the program made no progress")
+	errWorking = errors.New("the program used too much processor time")
 )
 
 // output collects the output of a program.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Course summarizes how a figure changes after the warm-up of the gateway.
+// Course summarises how a figure changes after the warm-up of the gateway.
 type Course struct {
 	Early, Late float64 // medians of the first and of the last quarter
 	Most        float64

@@ -18,7 +18,7 @@ import (
 // limit is the timeout of one request. A stream takes slightly more than thirty seconds.
 const limit = 2 * time.Minute
 
-// Traffic summarizes the load.
+// Traffic summarises the load.
 type Traffic struct {
 	Took     time.Duration
 	Requests int64 // non-streamed requests
@@ -31,7 +31,7 @@ type Traffic struct {
 // Rate returns the number of non-streamed requests per second.
 func (t Traffic) Rate() float64 { return float64(t.Requests) / t.Took.Seconds() }
 
-// String summarizes the traffic.
+// String returns a summary of the traffic.
 func (t Traffic) String() string {
 	return fmt.Sprintf("%d requests and %d streams, %d failed, p50 %s, p99 %s", t.Requests, t.Streamed, t.Failed,
 		t.P50.Round(100*time.Microsecond), t.P99.Round(100*time.Microsecond))
@@ -57,7 +57,7 @@ func newLoad(g *harness.Gateway, key string) *load {
 	return &load{gateway: g, key: key, client: &http.Client{Transport: transport}}
 }
 
-// start sends requests until the context ends. Requests in flight continue.
+// start sends requests until the context is done. Requests in flight continue.
 func (l *load) start(ctx context.Context, rate, streams int) {
 	l.running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -89,7 +89,7 @@ func (l *load) plain() {
 	began := time.Now()
 	data, err := l.send(context.Background(), `{"model":"steady","messages":[{"role":"user","content":"Hello"}]}`)
 	if err == nil && !bytes.Contains(data, []byte(`"finish_reason":"stop"`)) {
-		err = fmt.Errorf("an answer without an end: %.200s", data)
+		err = fmt.Errorf("incomplete response: %.200s", data)
 	}
 	took := time.Since(began)
 	l.mu.Lock()
@@ -98,14 +98,14 @@ func (l *load) plain() {
 	l.note(err)
 }
 
-// stream reads one stream to its end, or closes it when the context ends.
+// stream reads one stream to its end, or closes it when the context is cancelled.
 func (l *load) stream(ctx context.Context) {
 	data, err := l.send(ctx, `{"model":"steady","stream":true,"messages":[{"role":"user","content":"Hello"}]}`)
 	if ctx.Err() != nil {
 		return
 	}
 	if err == nil && !bytes.HasSuffix(data, []byte("data: [DONE]\n\n")) {
-		err = fmt.Errorf("a stream without an end: …%s", data[max(0, len(data)-200):])
+		err = fmt.Errorf("incomplete stream: …%s", data[max(0, len(data)-200):])
 	}
 	l.streamed.Add(1)
 	l.mu.Lock()

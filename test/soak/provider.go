@@ -49,7 +49,7 @@ func (provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, last)
 }
 
-// pause waits for d. It returns false if the context ends first.
+// pause waits for d. It returns false if the context is done first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -89,20 +89,21 @@ const (
 func (r Report) Judge(t testing.TB) {
 	t.Helper()
 	if r.Plan.For >= longSoak && r.Memory.Slope >= growth {
-		t.Errorf("memory grows by %.2f MiB a minute (± %.2f)", r.Memory.Slope/mib, r.Memory.Doubt/mib)
+		t.Errorf("memory grows by %.2f MiB per minute (± %.2f), want less than %.2f",
+			r.Memory.Slope/mib, r.Memory.Doubt/mib, float64(growth)/mib)
 	}
 	if r.Memory.Most > ceiling {
-		t.Errorf("memory reached %.1f MiB", r.Memory.Most/mib)
+		t.Errorf("memory reached %.1f MiB, want at most %.1f", r.Memory.Most/mib, float64(ceiling)/mib)
 	}
 	for name, c := range map[string]Course{"goroutines": r.Goroutines, "open files": r.Files} {
 		if c.Late > c.Early*slackRate+slack {
-			t.Errorf("%s grew from %.0f to %.0f", name, c.Early, c.Late)
+			t.Errorf("%s grew from %.0f to %.0f, want at most %.0f", name, c.Early, c.Late, c.Early*slackRate+slack)
 		}
 	}
 	if r.Failed > 0 || r.Requests == 0 {
-		t.Errorf("%d of %d requests failed; the first: %s", r.Failed, r.Requests, r.First)
+		t.Errorf("%d of %d requests failed, want 0 of at least 1; the first: %s", r.Failed, r.Requests, r.First)
 	}
 	if at := strings.Index(r.Log, "DATA RACE"); at >= 0 {
-		t.Errorf("a data race:\n%s", r.Log[at:min(len(r.Log), at+4000)])
+		t.Errorf("the race detector found a data race:\n%s", r.Log[at:min(len(r.Log), at+4000)])
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSoak runs for FAIRLEAD_SOAK_MINUTES minutes. `make soak` sets the variable.
-func TestSoak(t *testing.T) { //nolint:paralleltest // it measures resource usage
+func TestSoak(t *testing.T) { //nolint:paralleltest // the test measures resource usage
 	r := Run(t, Usual(minutes(t)))
 	_, _ = fmt.Fprintln(os.Stdout, r)
 	r.Judge(t)
@@ -22,7 +22,7 @@ func TestSoak(t *testing.T) { //nolint:paralleltest // it measures resource usag
 
 // TestSoakWithRaceDetector runs for a sixth of the time of TestSoak, at a fifth of the load. The race detector makes the gateway
 // several times slower, and finding races does not need a high rate.
-func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measures resource usage
+func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // the test measures resource usage
 	d := minutes(t) / 6
 	binary := filepath.Join(t.TempDir(), "fairlead-race")
 	root, err := harness.Root()
@@ -51,7 +51,7 @@ func minutes(t *testing.T) time.Duration {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n <= 0 {
-		t.Fatalf("FAIRLEAD_SOAK_MINUTES=%q is no number of minutes", text)
+		t.Fatalf("FAIRLEAD_SOAK_MINUTES=%q, want a positive number", text)
 	}
 	return time.Duration(n * float64(time.Minute))
 }
@@ -66,7 +66,7 @@ func TestSlopeIsFoundInNoise(t *testing.T) {
 			s.add(at, 100+want*at.Minutes()+sawtooth)
 		}
 		if got := s.course(); math.Abs(got.Slope-want) > got.Doubt+0.05 || got.Doubt > 0.5 {
-			t.Errorf("slope %.3f ± %.3f, want %v", got.Slope, got.Doubt, want)
+			t.Errorf("slope is %.3f ± %.3f, want %v within the error, and an error of at most 0.5", got.Slope, got.Doubt, want)
 		}
 	}
 }
@@ -88,13 +88,13 @@ func TestJudgeDetectsGrowth(t *testing.T) {
 		change(&r)
 		verdict := &verdict{TB: t}
 		if r.Judge(verdict); !verdict.failed {
-			t.Errorf("%s was not seen", name)
+			t.Errorf("Judge did not fail for the case %q", name)
 		}
 	}
 	verdict := &verdict{TB: t}
 	fine.Memory.Slope = 1<<20 - 1
 	if fine.Judge(verdict); verdict.failed {
-		t.Error("a soak that is fine was failed")
+		t.Error("Judge failed for a report within the limits")
 	}
 }
 

@@ -62,7 +62,7 @@ func (w *watch) resident() float64 {
 			return w.number("VmRSS", string(fields[1])) * 1024
 		}
 	}
-	w.t.Fatal("the gateway has no VmRSS")
+	w.t.Fatal("the status of the process has no VmRSS")
 	return 0
 }
 
@@ -80,7 +80,7 @@ func (w *watch) scrape() (goroutines, files float64) {
 		}
 	}
 	if goroutines == 0 || files == 0 {
-		w.t.Fatalf("the metrics lack goroutines or files: %d", answer.Status)
+		w.t.Fatalf("the metrics lack go_goroutines or process_open_fds (status %d)", answer.Status)
 	}
 	return goroutines, files
 }
@@ -89,7 +89,7 @@ func (w *watch) number(name, text string) float64 {
 	w.t.Helper()
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		w.t.Fatalf("%s: %v", name, err)
+		w.t.Fatalf("parse %s: %v", name, err)
 	}
 	return n
 }

@@ -75,7 +75,7 @@ func (b browser) session() session {
 	_, body := b.read(b.Get(b.gateway + "/api/v1/session"))
 	var s session
 	if err := json.Unmarshal([]byte(body), &s); err != nil {
-		b.t.Fatal(err, body)
+		b.t.Fatalf("decode the session: %v: %s", err, body)
 	}
 	return s
 }
@@ -107,7 +107,7 @@ sso:
 `, dexAddress, ClientID, ClientSecret)})
 	b := newBrowser(t, g)
 	if at := b.signIn(Password); at.RequestURI() != "/sign-in?sso=provider_unavailable" {
-		t.Errorf("without Dex: %s", at)
+		t.Errorf("sign-in without Dex ended at %s, want the sign-in page with provider_unavailable", at)
 	}
 	dex, err := Start(t.Context(), dexAddress, g.URL()+"/api/v1/sso/callback", "platform", "other")
 	if err != nil {
@@ -119,29 +119,29 @@ sso:
 		t.Fatal("signed in with a wrong password")
 	}
 	if at := b.signIn(Password); at.RequestURI() != "/settings/keys" {
-		t.Fatalf("arrived at %s", at)
+		t.Fatalf("sign-in ended at %s, want /settings/keys", at)
 	}
 	s := b.session()
 	if s.Account == nil || s.Account.Email != Email || len(s.Workspaces) != 1 || s.Workspaces[0].Role != "developer" {
-		t.Fatalf("session %+v", s)
+		t.Fatalf("the session is %+v, want the account %s with one workspace as developer", s, Email)
 	}
 	status, body := b.post("/keys", `{"name":"agent","scopes":["inference"]}`)
 	var made struct{ Secret string }
 	if err := json.Unmarshal([]byte(body), &made); status != http.StatusCreated || err != nil {
-		t.Fatalf("create a key: %d %s", status, body)
+		t.Fatalf("create a key: status %d, want 201 (%v): %s", status, err, body)
 	}
 	if a := g.Call(t, harness.Request{Method: "GET", Path: "/proxy/v1/models", Key: made.Secret}); a.Status != http.StatusOK {
-		t.Fatalf("the key does not work: %d %s", a.Status, a.Body)
+		t.Fatalf("list models with the key: status %d, want 200: %s", a.Status, a.Body)
 	}
 	if status, body := b.post("/session", `{"email":"ann@example.com","password":"correct horse battery"}`); status != http.StatusForbidden {
-		t.Errorf("password with sso_only: %d %s", status, body)
+		t.Errorf("sign in with a password and sso_only: status %d, want 403: %s", status, body)
 	}
 
 	second := newBrowser(t, g) // Dex invalidates the refresh token of the first sign-in
 	if at := second.signIn(Password); at.RequestURI() != "/settings/keys" {
-		t.Fatalf("second browser arrived at %s", at)
+		t.Fatalf("sign-in of the second browser ended at %s, want /settings/keys", at)
 	}
-	harness.Eventually(t, "the gateway checks the person", func() bool { return dex.Refreshed() >= 1 })
+	harness.Eventually(t, "the gateway checks the user again", func() bool { return dex.Refreshed() >= 1 })
 	if b.session().Account == nil || second.session().Account == nil {
 		t.Fatal("a session ended although the group is unchanged")
 	}
@@ -149,7 +149,7 @@ sso:
 	dex.SetGroups("other")
 	removed := time.Now()
 	harness.Eventually(t, "the session ends", func() bool { return b.session().Account == nil })
-	harness.Eventually(t, "the key ends", func() bool {
+	harness.Eventually(t, "the key is rejected", func() bool {
 		return g.Call(t, harness.Request{Method: "GET", Path: "/proxy/v1/models", Key: made.Secret}).Status == http.StatusUnauthorized
 	})
 	t.Logf("access ended %s after the group was removed", time.Since(removed).Round(100*time.Millisecond))
@@ -157,6 +157,6 @@ sso:
 		t.Error("the second browser is still signed in")
 	}
 	if at := b.signIn(Password); at.RequestURI() != "/sign-in?sso=no_group" {
-		t.Errorf("sign-in without a group: %s", at)
+		t.Errorf("sign-in without a group ended at %s, want the sign-in page with no_group", at)
 	}
 }

@@ -1,4 +1,4 @@
-// Package telemetry tests the export of the built gateway with the OTLP receiver of the OpenTelemetry Collector.
+// Package telemetry tests the OTLP export of the gateway binary against the receiver of the OpenTelemetry Collector.
 package telemetry
 
 import (
@@ -111,16 +111,17 @@ func TestCollectorReceivesTraceOfFallback(t *testing.T) {
 				Body: `{"model":"m","messages":[{"role":"user","content":"I am ann@example.com"}],"provider":{"order":["alpha","beta"]}}`,
 			})
 			if a.Status != http.StatusOK {
-				t.Fatalf("%d %s", a.Status, a.Body)
+				t.Fatalf("request: status %d, want 200: %s", a.Status, a.Body)
 			}
-			harness.Eventually(t, "three spans and the metrics", func() bool {
+			harness.Eventually(t, "the collector has three spans and the metrics", func() bool {
 				return c.traces.SpanCount() >= 3 && c.metricNames()["fairlead_requests_total"]
 			})
 			checkTrace(t, c, a)
 			for name, calls := range map[string][]*mockprovider.Call{"alpha": alpha.Calls(), "beta": beta.Calls()} {
 				sent := calls[0].Header.Get("Traceparent")
 				if allowed := name == "beta"; allowed != strings.HasPrefix(sent, "00-4bf92f3577b34da6a3ce929d0e0e4736-") || strings.Contains(sent, "00f067aa0ba902b7") {
-					t.Errorf("%s received the trace context %q", name, sent)
+					t.Errorf("%s received the trace context %q; only beta may receive the trace ID, and no provider the caller's span ID",
+						name, sent)
 				}
 			}
 		})
@@ -135,7 +136,7 @@ func checkTrace(t *testing.T, c *collector, a harness.Answer) {
 	for _, received := range c.traces.AllTraces() {
 		for _, resource := range received.ResourceSpans().All() {
 			if name, _ := resource.Resource().Attributes().Get("service.name"); name.AsString() != "gateway-under-test" {
-				t.Errorf("the service is %s", name.AsString())
+				t.Errorf("service.name is %q, want gateway-under-test", name.AsString())
 			}
 			for _, scope := range resource.ScopeSpans().All() {
 				for _, s := range scope.Spans().All() {
@@ -154,10 +155,12 @@ func checkTrace(t *testing.T, c *collector, a harness.Answer) {
 		return v.AsString()
 	}
 	if request.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" || request.ParentSpanID().String() != "00f067aa0ba902b7" {
-		t.Errorf("the trace of the caller is not continued: %v %v", request.TraceID(), request.ParentSpanID())
+		t.Errorf("the request span has the trace ID %v and the parent %v, want those of the caller",
+			request.TraceID(), request.ParentSpanID())
 	}
 	if id := a.Header.Get("X-Request-Id"); text(request, "fairlead.request.id") != id || text(request, "fairlead.decision") != a.Header.Get("X-Fairlead-Decision") {
-		t.Errorf("the request span is %v", request.Attributes().AsRaw())
+		t.Errorf("the request span has the attributes %v, want the request ID %s and the decision %s",
+			request.Attributes().AsRaw(), id, a.Header.Get("X-Fairlead-Decision"))
 	}
 	var response struct {
 		Usage struct {
@@ -172,17 +175,20 @@ func checkTrace(t *testing.T, c *collector, a harness.Answer) {
 	output, _ := request.Attributes().Get("gen_ai.usage.output_tokens")
 	cost, _ := request.Attributes().Get("fairlead.cost_usd")
 	if input.Int() != response.Usage.Prompt || output.Int() != response.Usage.Completion || fmt.Sprintf("%.9f", cost.Double()) != pad(a.Header.Get("X-Fairlead-Cost")) {
-		t.Errorf("tokens %d and %d, cost %v; the response has %+v and %s", input.Int(), output.Int(), cost.Double(), response.Usage, a.Header.Get("X-Fairlead-Cost"))
+		t.Errorf("the span has %d input and %d output tokens and the cost %v, want %+v and %s",
+			input.Int(), output.Int(), cost.Double(), response.Usage, a.Header.Get("X-Fairlead-Cost"))
 	}
-	if said := text(request, "gen_ai.input.messages"); strings.Contains(said, "ann@") || !strings.Contains(said, "I am ") {
-		t.Errorf("the content is not redacted: %s", said)
+	if messages := text(request, "gen_ai.input.messages"); strings.Contains(messages, "ann@") || !strings.Contains(messages, "I am ") {
+		t.Errorf("gen_ai.input.messages is %s, want the text with the address redacted", messages)
 	}
 	failed, ok := attempts["alpha"], attempts["beta"]
 	if len(attempts) != 2 || failed.Status().Code() != ptrace.StatusCodeError || ok.Status().Code() != ptrace.StatusCodeUnset || failed.ParentSpanID() != request.SpanID() || ok.ParentSpanID() != request.SpanID() {
-		t.Fatalf("%d attempts: %v, %v", len(attempts), failed.Attributes().AsRaw(), ok.Attributes().AsRaw())
+		t.Fatalf("got %d attempts with the statuses %v and %v and the parents %v and %v, want 2 with error and unset below %v",
+			len(attempts), failed.Status().Code(), ok.Status().Code(), failed.ParentSpanID(), ok.ParentSpanID(), request.SpanID())
 	}
 	if failed.StartTimestamp() > ok.StartTimestamp() || ok.EndTimestamp() > request.EndTimestamp() || request.StartTimestamp() > failed.StartTimestamp() {
-		t.Error("the spans are not nested")
+		t.Errorf("the spans are not in order: request %v to %v, alpha from %v, beta %v to %v", request.StartTimestamp(), request.EndTimestamp(),
+			failed.StartTimestamp(), ok.StartTimestamp(), ok.EndTimestamp())
 	}
 	t.Logf("request %v\nfailed %v\nserved %v", request.Attributes().AsRaw(), failed.Attributes().AsRaw(), ok.Attributes().AsRaw())
 }
@@ -193,7 +199,7 @@ func pad(text string) string {
 	return whole + "." + (fraction + "000000000")[:9]
 }
 
-func TestMissingCollectorDelaysNoRequest(t *testing.T) { //nolint:paralleltest // measures times
+func TestUnavailableCollectorDoesNotDelayRequests(t *testing.T) { //nolint:paralleltest // the test measures times
 	address := harness.FreeAddress(t)
 	receive(t, "http", address).stop()
 	stalled := harness.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -207,15 +213,15 @@ func TestMissingCollectorDelaysNoRequest(t *testing.T) { //nolint:paralleltest /
 		key, with := measure(t, on)
 		t.Logf("%d requests: p99 %v without telemetry, %v with a %s collector", requests, without, with, c.name)
 		if with > without+time.Second {
-			t.Errorf("p99 is %v with a %s collector and %v without telemetry", with, c.name, without)
+			t.Errorf("p99 is %v with a %s collector, want at most 1 s more than %v without telemetry", with, c.name, without)
 		}
 		if dropped := scenario.Metric(t, on, key, `fairlead_otlp_dropped_spans_total{reason="`+c.reason+`"}`); dropped == 0 {
-			t.Errorf("%s: no dropped span is counted", c.name)
+			t.Errorf("%s: fairlead_otlp_dropped_spans_total with the reason %s is 0", c.name, c.reason)
 		}
 		began := time.Now()
 		on.Stop(t)
 		if took := time.Since(began); took > 15*time.Second {
-			t.Errorf("%s: the gateway took %v to stop", c.name, took)
+			t.Errorf("%s: the gateway took %v to stop, want at most 15 s", c.name, took)
 		}
 	}
 }
@@ -231,7 +237,7 @@ func measure(t *testing.T, g *harness.Gateway) (key string, p99 time.Duration) {
 	scenario.Together(8, requests, func(i int) {
 		began := time.Now()
 		if a := g.Call(t, harness.Request{Key: key, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-			t.Errorf("request %d: %d %s", i, a.Status, a.Body)
+			t.Errorf("request %d: status %d, want 200: %s", i, a.Status, a.Body)
 		}
 		times[i] = time.Since(began)
 	})

@@ -9,33 +9,33 @@ import (
 
 // Conversation is the vendor-independent part of a request that determines the response.
 type Conversation struct {
-	Model    string
-	System   string
-	Turns    []Turn
-	Tools    []Tool
-	Must     bool   // a tool must be called
-	Only     string // name of the tool that must be called
-	Never    bool   // no tool may be called
-	Single   bool   // one call at a time
-	Schema   json.RawMessage
-	JSON     bool // the response must be JSON of any shape
-	Limit    int  // output limit in tokens; 0 for none
-	Stops    []string
-	Think    bool
-	Omit     bool   // reasoning is signed, but not shown
-	Prefix   string // prefix that may be cached for the next request; empty for none
-	Stream   bool
-	Answers  int    // number of requested choices; 0 counts as 1
-	SignCall bool   // the first call of a turn has the signature
-	CallID   string // prefix of call IDs
-	Nine     bool   // call IDs have nine characters
+	Model       string
+	System      string
+	Turns       []Turn
+	Tools       []Tool
+	Must        bool   // whether a tool must be called
+	Only        string // name of the tool that must be called
+	Never       bool   // whether no tool may be called
+	Single      bool   // whether at most one tool may be called at a time
+	Schema      json.RawMessage
+	JSON        bool // whether the response must be JSON of any shape
+	Limit       int  // output limit in tokens; 0 for none
+	Stops       []string
+	Think       bool
+	Omit        bool   // whether reasoning is signed, but not shown
+	Prefix      string // prefix that may be cached for the next request; empty for none
+	Stream      bool
+	Answers     int    // number of requested choices; 0 counts as 1
+	SignCall    bool   // whether the first call of a turn has the signature
+	CallID      string // prefix of call IDs
+	NineCharIDs bool   // whether call IDs have nine characters
 }
 
 // Tool is a function that the request offers to the model.
 type Tool struct {
 	Name   string
 	Schema json.RawMessage
-	Custom bool // accepts free text
+	Custom bool // whether the tool accepts free text
 }
 
 // Turn is the content of one turn of the user or the assistant.
@@ -60,13 +60,13 @@ const (
 type Part struct {
 	Kind      partKind
 	Text      string          // text, result, reasoning
-	MediaType string          // media
-	Size      int             // media
-	ID        string          // call, result
-	Name      string          // call, result
+	MediaType string          // only for media
+	Size      int             // only for media
+	ID        string          // call ID; only for calls and results
+	Name      string          // tool name; only for calls and results
 	Input     json.RawMessage // arguments of a call; free text if Custom
-	Custom    bool            // call, result
-	Failed    bool            // result
+	Custom    bool            // whether the tool takes free text; only for calls and results
+	Failed    bool            // whether the call failed; only for results
 	Signature string          // reasoning, encrypted reasoning, call
 }
 
@@ -119,7 +119,7 @@ func (c *Conversation) media() []Part {
 	return list
 }
 
-// loop pairs the calls since the last prompt with their results.
+// loop returns the calls since the last prompt with their results.
 func (c *Conversation) loop() []exchange {
 	var list []exchange
 	for _, t := range c.Turns[c.LastPrompt()+1:] {
@@ -148,8 +148,8 @@ type exchange struct {
 
 var bracketed = regexp.MustCompile(`\[([a-z0-9 ]+)\]`)
 
-// words returns the instructions in brackets in a text, such as [tool loop].
-func words(text string) []string {
+// bracketedNames returns the instructions in brackets in a text, such as [tool loop].
+func bracketedNames(text string) []string {
 	var list []string
 	for _, found := range bracketed.FindAllStringSubmatch(text, -1) {
 		list = append(list, found[1])

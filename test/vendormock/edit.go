@@ -23,17 +23,17 @@ func (c *Conversation) nextEdit() []Part {
 	done := len(loop)
 	switch {
 	case done == 0 && c.Single:
-		return []Part{c.runs("ls " + directory(path))}
+		return []Part{c.commandCall("ls " + directory(path))}
 	case done == 0:
-		return []Part{c.runs("ls " + directory(path)), c.reads(path)}
+		return []Part{c.commandCall("ls " + directory(path)), c.readCall(path)}
 	case done == 1:
-		return []Part{c.reads(path)}
+		return []Part{c.readCall(path)}
 	case done == 2*edits+2 || done%2 == 0 && editFault(loop) != "":
 		return nil
 	case done%2 == 0:
-		return []Part{c.replaces(path, countLine(done/2-1), countLine(done/2))}
+		return []Part{c.replaceCall(path, countLine(done/2-1), countLine(done/2))}
 	}
-	return []Part{c.reads(path)}
+	return []Part{c.readCall(path)}
 }
 
 // editReport returns the text at the end of [edit loop].
@@ -83,9 +83,9 @@ func (c *Conversation) editText() string {
 	return "Edited the file.\n\n" + name + "\n```\n" + text + "```\n"
 }
 
-// reads returns a call that reads a file.
-func (c *Conversation) reads(path string) Part {
-	return c.chooses([]option{
+// readCall returns a call that reads a file.
+func (c *Conversation) readCall(path string) Part {
+	return c.chooseCall([]option{
 		{"Read", Object{"file_path": path}},
 		{"read", Object{"filePath": path}},
 		{"read_file", Object{"file_path": path}},
@@ -93,10 +93,10 @@ func (c *Conversation) reads(path string) Part {
 	}, "cat "+path)
 }
 
-// replaces returns a call that replaces a line in a file.
-func (c *Conversation) replaces(path, before, after string) Part {
+// replaceCall returns a call that replaces a line in a file.
+func (c *Conversation) replaceCall(path, before, after string) Part {
 	patch := "*** Begin Patch\n*** Update File: " + path + "\n@@\n-" + before + "\n+" + after + "\n*** End Patch\n"
-	return c.chooses([]option{
+	return c.chooseCall([]option{
 		{"apply_patch", Object{"input": patch}},
 		{"Edit", Object{"file_path": path, "old_string": before, "new_string": after}},
 		{"edit", Object{"filePath": path, "oldString": before, "newString": after}},
@@ -105,9 +105,9 @@ func (c *Conversation) replaces(path, before, after string) Part {
 	}, fmt.Sprintf("sed -i 's/^%s$/%s/' %s", before, after, path))
 }
 
-// runs returns a call to the tool that runs commands.
-func (c *Conversation) runs(command string) Part {
-	return c.chooses([]option{
+// commandCall returns a call to the tool that runs commands.
+func (c *Conversation) commandCall(command string) Part {
+	return c.chooseCall([]option{
 		{"exec_command", Object{"cmd": command}},
 		{"shell_command", Object{"command": command}},
 		{"shell", Object{"command": []string{"bash", "-c", command}}},
@@ -124,8 +124,8 @@ type option struct {
 	input Object
 }
 
-// chooses returns a call to the first option whose tool the request offers, or else a call that runs the command.
-func (c *Conversation) chooses(options []option, command string) Part {
+// chooseCall returns a call to the first option whose tool the request offers, or else a call that runs the command.
+func (c *Conversation) chooseCall(options []option, command string) Part {
 	for _, o := range options {
 		for _, t := range c.Tools {
 			switch {
@@ -141,5 +141,5 @@ func (c *Conversation) chooses(options []option, command string) Part {
 	if command == "" {
 		return Part{}
 	}
-	return c.runs(command)
+	return c.commandCall(command)
 }

@@ -12,13 +12,13 @@ func Picture(mediaType, data string) (Part, error) {
 	if err != nil || len(raw) == 0 {
 		return Part{}, fmt.Errorf("the data is not base64")
 	}
-	if seen := http.DetectContentType(raw); seen != mediaType && known(mediaType) {
-		return Part{}, fmt.Errorf("the image was specified using the %s media type, but the image appears to be a %s image", mediaType, seen)
+	if detected := http.DetectContentType(raw); detected != mediaType && known(mediaType) {
+		return Part{}, fmt.Errorf("the image was specified using the %s media type, but the image appears to be a %s image", mediaType, detected)
 	}
 	return Part{Kind: MediaPart, MediaType: mediaType, Size: len(raw)}, nil
 }
 
-// known reports whether a media type can be recognized by its first bytes.
+// known reports whether a media type can be recognised by its first bytes.
 func known(mediaType string) bool {
 	switch mediaType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":

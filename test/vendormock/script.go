@@ -42,9 +42,9 @@ type usage struct{ Input, CacheRead, CacheWrite, Output, Thinking int }
 
 // fault is a failure while a response is sent.
 type fault struct {
-	inStream bool // an error event after part of the response
-	cut      bool // the connection breaks after part of the response
-	slow     bool // the first token is late
+	inStream bool // whether an error event follows part of the response
+	cut      bool // whether the connection breaks after part of the response
+	slow     bool // whether the first token is late
 }
 
 // instruction is the effect of an instruction in brackets on a reply.
@@ -52,7 +52,7 @@ type instruction struct {
 	text   string
 	finish Finish
 	fault  fault
-	hide   bool // part of the reasoning is encrypted
+	hide   bool // whether part of the reasoning is encrypted
 }
 
 // instructions maps the instructions that a prompt may contain in brackets. [error STATUS] and [error STATUS once] are
@@ -73,11 +73,11 @@ const counted = "one two three four five six seven eight nine ten eleven twelve 
 // Greeting is part of every plain reply. It has characters of two, three and four bytes.
 const Greeting = "Grüße, 日本語, 🚀."
 
-// answer composes the reply. The same conversation gets the same reply.
-func answer(c *Conversation, asked []string) Reply {
+// answer returns the reply to a conversation. The same conversation gets the same reply.
+func answer(c *Conversation, names []string) Reply {
 	r := Reply{ID: Digest(c.Model, c.System, fmt.Sprint(c.Turns))[:24]}
 	var w instruction
-	for _, word := range asked {
+	for _, word := range names {
 		if found, ok := instructions[word]; ok {
 			w = found
 		}
@@ -88,17 +88,17 @@ func answer(c *Conversation, asked []string) Reply {
 		return r
 	}
 	if c.Think {
-		r.think(c, w.hide)
+		r.addReasoning(c, w.hide)
 	}
-	if calls := c.calls(asked); len(calls) > 0 {
-		r.call(c, calls)
+	if calls := c.calls(names); len(calls) > 0 {
+		r.addCalls(c, calls)
 	} else {
-		r.say(c, w)
+		r.addText(c, w)
 	}
 	return r
 }
 
-func (r *Reply) think(c *Conversation, hide bool) {
+func (r *Reply) addReasoning(c *Conversation, hide bool) {
 	text := fmt.Sprintf("Thinking about %q, step %d.", c.Prompt(), 1+len(c.loop()))
 	r.Usage.Thinking = Tokens(len(text))
 	if c.Omit {
@@ -111,7 +111,7 @@ func (r *Reply) think(c *Conversation, hide bool) {
 	r.Usage.Output += r.Usage.Thinking
 }
 
-func (r *Reply) call(c *Conversation, calls []Part) {
+func (r *Reply) addCalls(c *Conversation, calls []Part) {
 	r.Finish = CallsTools
 	if len(c.loop()) == 0 && !c.Must {
 		r.Parts = append(r.Parts, Part{Kind: TextPart, Text: "Let me look that up."})
@@ -119,7 +119,7 @@ func (r *Reply) call(c *Conversation, calls []Part) {
 	for i, call := range calls {
 		call.Kind = CallPart
 		call.ID = c.CallID + Digest(r.ID, strconv.Itoa(i))[:20]
-		if c.Nine {
+		if c.NineCharIDs {
 			call.ID = call.ID[:9]
 		}
 		if c.SignCall && i == 0 {
@@ -130,8 +130,8 @@ func (r *Reply) call(c *Conversation, calls []Part) {
 	}
 }
 
-// say ends the reply with text and applies the stop sequences and the output limit of the request.
-func (r *Reply) say(c *Conversation, w instruction) {
+// addText ends the reply with text and applies the stop sequences and the output limit of the request.
+func (r *Reply) addText(c *Conversation, w instruction) {
 	text := w.text
 	if text == "" {
 		text = c.text()
@@ -141,8 +141,8 @@ func (r *Reply) say(c *Conversation, w instruction) {
 			text, r.Finish, r.Stopped = before, StopSequence, stop
 		}
 	}
-	if room := c.Limit*4 - r.Usage.Thinking*4; c.Limit > 0 && len(text) > room {
-		text, r.Finish, r.Stopped = strings.ToValidUTF8(text[:max(room, 0)], ""), LimitReached, ""
+	if left := c.Limit*4 - r.Usage.Thinking*4; c.Limit > 0 && len(text) > left {
+		text, r.Finish, r.Stopped = strings.ToValidUTF8(text[:max(left, 0)], ""), LimitReached, ""
 	}
 	r.Usage.Output += Tokens(len(text))
 	if text != "" {
@@ -159,12 +159,12 @@ func (c *Conversation) text() string {
 		return `{"answer":"yes"}`
 	}
 	if loop := c.loop(); len(loop) > 0 {
-		if slices.Contains(words(c.Prompt()), "edit loop") {
+		if slices.Contains(bracketedNames(c.Prompt()), "edit loop") {
 			return editReport(loop)
 		}
 		return summary(loop)
 	}
-	if slices.Contains(words(c.Prompt()), "edit text") {
+	if slices.Contains(bracketedNames(c.Prompt()), "edit text") {
 		return c.editText()
 	}
 	var out strings.Builder
@@ -182,15 +182,15 @@ func (c *Conversation) text() string {
 }
 
 // calls returns the tool calls to make now: the next step of the tool loop, or a call that the request requires.
-func (c *Conversation) calls(asked []string) []Part {
+func (c *Conversation) calls(names []string) []Part {
 	if c.Never || len(c.Tools) == 0 {
 		return nil
 	}
 	var list []Part
-	if slices.Contains(asked, "tool loop") {
+	if slices.Contains(names, "tool loop") {
 		list = c.nextStep()
 	}
-	if slices.Contains(asked, "edit loop") {
+	if slices.Contains(names, "edit loop") {
 		list = c.nextEdit()
 	}
 	list = slices.DeleteFunc(list, func(p Part) bool { return !c.Offers(p.Name) || c.Only != "" && p.Name != c.Only })
@@ -276,7 +276,7 @@ func number(loop []exchange, name, input string) int {
 	return n
 }
 
-// summary repeats every result, so that lost or mixed-up results are visible.
+// summary returns a text that repeats every result, so that lost or mixed-up results are visible.
 func summary(loop []exchange) string {
 	var lines []string
 	for _, e := range loop {

@@ -30,11 +30,11 @@ func TestToolLoopContinuesFromResults(t *testing.T) {
 		calls   []string
 		text    string
 	}{
-		"at first two at a time":     {nil, []string{`get_temperature{"city":"Paris"}`, `get_temperature{"city":"Rome"}`}, ""},
-		"what is missing comes next": {[]Part{paris}, []string{`get_temperature{"city":"Rome"}`}, ""},
-		"then the sum":               {[]Part{paris, rome}, []string{`add{"a":5,"b":-3}`, `clock{}`}, ""},
-		"a failure ends it":          {[]Part{failed}, nil, `get_temperature {"city":"Paris"} failed with closed.`},
-		"then the answer": {
+		"two calls at first":         {nil, []string{`get_temperature{"city":"Paris"}`, `get_temperature{"city":"Rome"}`}, ""},
+		"the missing call":           {[]Part{paris}, []string{`get_temperature{"city":"Rome"}`}, ""},
+		"the sum after all results":  {[]Part{paris, rome}, []string{`add{"a":5,"b":-3}`, `clock{}`}, ""},
+		"an end after a failed call": {[]Part{failed}, nil, `get_temperature {"city":"Paris"} failed with closed.`},
+		"an end after all calls": {
 			[]Part{paris, rome, add, clock},
 			nil,
 			`get_temperature {"city":"Paris"} gave it is 5 degrees. get_temperature {"city":"Rome"} gave {"degrees":-3}. add {"b":-3,"a":5} gave 2. clock {} gave 12:00.`,
@@ -57,13 +57,13 @@ func TestToolLoopContinuesFromResults(t *testing.T) {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 			if text != row.text {
-				t.Errorf("text %q, want %q", text, row.text)
+				t.Errorf("text = %q, want %q", text, row.text)
 			}
 		})
 	}
 }
 
-func TestRepliesEndAtRequestedLimits(t *testing.T) {
+func TestRepliesEndAtStopSequencesAndLimits(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		c       Conversation
@@ -80,7 +80,8 @@ func TestRepliesEndAtRequestedLimits(t *testing.T) {
 			t.Parallel()
 			r := answer(&row.c, []string{"count"})
 			if r.Parts[0].Text != row.text || r.Finish != row.finish || r.Stopped != row.stopped {
-				t.Errorf("got %q, %d, %q", r.Parts[0].Text, r.Finish, r.Stopped)
+				t.Errorf("got %q, finish %d, stopped by %q, want %q, %d, %q",
+					r.Parts[0].Text, r.Finish, r.Stopped, row.text, row.finish, row.stopped)
 			}
 		})
 	}

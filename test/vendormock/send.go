@@ -26,7 +26,7 @@ func (v *Request) send(contentType string, frames [][]byte, f fault) {
 		}
 	}
 	for _, frame := range frames {
-		at := seam(frame)
+		at := splitPoint(frame)
 		for _, piece := range [][]byte{frame[:at], frame[at:]} {
 			if _, err := v.Writer.Write(piece); err != nil {
 				return // the client has disconnected
@@ -39,8 +39,8 @@ func (v *Request) send(contentType string, frames [][]byte, f fault) {
 	}
 }
 
-// seam returns the offset at which a frame is split.
-func seam(frame []byte) int {
+// splitPoint returns the offset at which a frame is split.
+func splitPoint(frame []byte) int {
 	for i, b := range frame {
 		if b >= utf8.RuneSelf && i+1 < len(frame) {
 			return i + 1
@@ -51,12 +51,12 @@ func seam(frame []byte) int {
 
 // Pieces splits a text into pieces for a stream. The pieces are short, so that most texts have several.
 func Pieces(text string) []string {
-	const signs = 9
+	const length = 9
 	runes := []rune(text)
 	var list []string
-	for len(runes) > signs {
-		list = append(list, string(runes[:signs]))
-		runes = runes[signs:]
+	for len(runes) > length {
+		list = append(list, string(runes[:length]))
+		runes = runes[length:]
 	}
 	if len(runes) > 0 {
 		list = append(list, string(runes))

@@ -28,13 +28,13 @@ type Options struct {
 	AccessKey string        // Bedrock: the id that belongs to Secret; "AKIDEXAMPLE" when empty
 	Secret    string        // Bedrock: signs requests that do not carry Key; "test-secret" when empty
 	Region    string        // Bedrock: region in signatures; "us-east-1" when empty
-	Slow      time.Duration // how long [slow] takes; 300 ms when zero
+	Slow      time.Duration // duration of [slow]; 300 ms when zero
 }
 
 // Call is one request that a Server received.
 type Call struct {
 	Method string
-	Path   string // escaped as received
+	Path   string // escaped path, as received
 	Query  string
 	Header http.Header
 	Body   []byte
@@ -52,12 +52,12 @@ type Server struct {
 	// before the first request.
 	Received func(*Call)
 
-	mu    sync.Mutex
-	calls []*Call
-	next  [][]string
-	seen  map[string]bool   // cached prefixes, and faults that occur only once
-	signs map[string]string // signatures of the reasoning before each call, by call ID
-	named map[string]string // names of the tools in signed calls, by signature
+	mu          sync.Mutex
+	calls       []*Call
+	next        [][]string
+	seen        map[string]bool   // cached prefixes, and faults that occur only once
+	signatures  map[string]string // signatures of the reasoning before each call, by call ID
+	signedTools map[string]string // names of the tools in signed calls, by signature
 }
 
 // dialect implements the API of one vendor.
@@ -106,7 +106,7 @@ func NewServer(d dialect, o Options) *Server {
 	o.Secret = cmp.Or(o.Secret, "test-secret")
 	o.Region = cmp.Or(o.Region, "us-east-1")
 	o.Slow = cmp.Or(o.Slow, 300*time.Millisecond)
-	s := &Server{Options: o, Dialect: d, Mux: http.NewServeMux(), seen: map[string]bool{}, signs: map[string]string{}, named: map[string]string{}}
+	s := &Server{Options: o, Dialect: d, Mux: http.NewServeMux(), seen: map[string]bool{}, signatures: map[string]string{}, signedTools: map[string]string{}}
 	d.Routes(s)
 	s.Mux.HandleFunc("GET /_calls", s.listCalls)
 	s.Mux.HandleFunc("POST /_next", s.setNext)
@@ -136,7 +136,7 @@ func (s *Server) Next(texts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, text := range texts {
-		s.next = append(s.next, words(text))
+		s.next = append(s.next, bracketedNames(text))
 	}
 }
 
@@ -227,12 +227,12 @@ func (v *Request) Converse() {
 	}
 	v.Call.Model = v.Model
 	c := s.Dialect.Read(v)
-	asked := s.instructions(c)
-	if status := s.failure(asked, c); status != 0 {
+	names := s.instructions(c)
+	if status := s.failure(names, c); status != 0 {
 		v.Refuse(s.Dialect.Fault(status))
 		return
 	}
-	r := answer(c, asked)
+	r := answer(c, names)
 	s.remember(c, &r)
 	if r.fault.slow && !v.Stream && !pause(v.HTTP.Context(), s.Options.Slow) {
 		return
@@ -257,19 +257,19 @@ func (v *Request) Converse() {
 
 // instructions returns the instructions in the prompt and the instructions that a test has set for this request.
 func (s *Server) instructions(c *Conversation) []string {
-	asked := words(c.Prompt())
+	names := bracketedNames(c.Prompt())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.next) > 0 {
-		asked = append(asked, s.next[0]...)
+		names = append(names, s.next[0]...)
 		s.next = s.next[1:]
 	}
-	return asked
+	return names
 }
 
 // failure returns the status that the instructions request, or 0.
-func (s *Server) failure(asked []string, c *Conversation) int {
-	for _, word := range asked {
+func (s *Server) failure(names []string, c *Conversation) int {
+	for _, word := range names {
 		if word == "overloaded" {
 			return s.Dialect.Overloaded()
 		}
@@ -312,10 +312,10 @@ func (s *Server) remember(c *Conversation, r *Reply) {
 	reasoned := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Kind == ThinkingPart })
 	for _, p := range r.Parts {
 		if p.Kind == CallPart && reasoned >= 0 {
-			s.signs[p.ID] = r.Parts[reasoned].Signature
+			s.signatures[p.ID] = r.Parts[reasoned].Signature
 		}
 		if p.Kind == CallPart && p.Signature != "" {
-			s.named[p.Signature] = p.Name
+			s.signedTools[p.Signature] = p.Name
 		}
 	}
 }
@@ -324,7 +324,7 @@ func (s *Server) remember(c *Conversation, r *Reply) {
 func (s *Server) Signature(callID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.signs[callID]
+	return s.signatures[callID]
 }
 
 // Signed reports whether the mock signed a call to the tool. Clients may add default values to the arguments of a call,
@@ -332,7 +332,7 @@ func (s *Server) Signature(callID string) string {
 func (s *Server) Signed(signature, tool string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.named[signature] == tool
+	return s.signedTools[signature] == tool
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

@@ -51,7 +51,7 @@ type typ struct {
 
 // Problem is an invalid part of a request. Each vendor formats it as its own error message.
 type Problem struct {
-	Path string // such as messages.0.content
+	Path string // path of the member, such as messages.0.content
 	Kind problemKind
 	Want string // expected value; the member's name if it is unknown
 }

@@ -19,7 +19,7 @@ func TestShapesReferToExistingShapes(t *testing.T) {
 			for member, field := range shape.fields {
 				for _, base := range bases(field.types) {
 					if _, ok := list[base]; !ok {
-						t.Errorf("%s: %s.%s is a %s, which is not described", vendor, name, member, base)
+						t.Errorf("%s: %s.%s has the type %s, which does not exist", vendor, name, member, base)
 					}
 				}
 			}
@@ -66,7 +66,7 @@ func TestShapesFindEveryKindOfProblem(t *testing.T) {
 	}
 }
 
-func TestCamelRenamesOnlyWhatShapesKnow(t *testing.T) {
+func TestCamelRenamesOnlyMembersOfShapes(t *testing.T) {
 	t.Parallel()
 	var document any
 	body := `{"system_instruction":{"parts":[{"inline_data":{"mime_type":"a"}}]},"tools":[{"function_declarations":[{"parameters":{"properties":{"my_name":{"min_items":1}}}}]}],"contents":[{"parts":[{"function_call":{"args":{"my_arg":1}}}]}],"no_such":1}`
@@ -75,7 +75,7 @@ func TestCamelRenamesOnlyWhatShapesKnow(t *testing.T) {
 	}
 	want := `{"contents":[{"parts":[{"functionCall":{"args":{"my_arg":1}}}]}],"no_such":1,"systemInstruction":{"parts":[{"inlineData":{"mimeType":"a"}}]},"tools":[{"functionDeclarations":[{"parameters":{"properties":{"my_name":{"minItems":1}}}}]}]}`
 	if diff := cmp.Diff(want, string(Encode(LoadShapes("gemini").Camel("request", document)))); diff != "" {
-		t.Errorf("renamed (-want +got):\n%s", diff)
+		t.Errorf("Camel (-want +got):\n%s", diff)
 	}
 }
 

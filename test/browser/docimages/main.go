@@ -1,5 +1,5 @@
-// Docimages copies the screenshots for the documentation, test-results/screenshots/docs-*.png, to docs/images with at most 256 colors each,
-// which makes them about half as large.
+// Docimages copies the screenshots for the documentation, test-results/screenshots/docs-*.png, to docs/images with at most 256 colours
+// each, which makes them about half as large.
 package main
 
 import (
@@ -41,7 +41,7 @@ func reduce(from, to string) error {
 	}
 	counts := map[color.RGBA]int{}
 	bounds := shot.Bounds()
-	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(shot.At(x, y)).(color.RGBA) } //nolint:forcetypeassert // the model's type
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(shot.At(x, y)).(color.RGBA) } //nolint:forcetypeassert // RGBAModel always returns color.RGBA
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			counts[at(x, y)]++
@@ -54,7 +54,7 @@ func reduce(from, to string) error {
 			c := at(x, y)
 			i, ok := known[c]
 			if !ok {
-				i = uint8(reduced.Palette.Index(c)) //nolint:gosec // the palette has at most 256 colors
+				i = uint8(reduced.Palette.Index(c)) //nolint:gosec // the palette has at most 256 colours
 				known[c] = i
 			}
 			reduced.SetColorIndex(x, y, i)
@@ -70,8 +70,8 @@ func reduce(from, to string) error {
 	return out.Close()
 }
 
-// colors returns the most frequent colors, at most 256. Similar colors are merged. The distance below which colors count as similar
-// grows until 256 colors are enough.
+// colors returns the most frequent colours, at most 256. Similar colours are merged. The distance below which colours count as similar
+// grows until 256 colours are enough.
 func colors(counts map[color.RGBA]int) color.Palette {
 	sorted := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(rgb(a), rgb(b)))
@@ -79,7 +79,7 @@ func colors(counts map[color.RGBA]int) color.Palette {
 	for least := 0; ; least += 3 {
 		var chosen color.Palette
 		for _, c := range sorted {
-			if !slices.ContainsFunc(chosen, func(other color.Color) bool { return distance(c, other.(color.RGBA)) <= least }) { //nolint:forcetypeassert // appended below
+			if !slices.ContainsFunc(chosen, func(other color.Color) bool { return distance(c, other.(color.RGBA)) <= least }) { //nolint:forcetypeassert // the code below appends only color.RGBA
 				chosen = append(chosen, c)
 			}
 			if len(chosen) > 256 {
@@ -94,7 +94,7 @@ func colors(counts map[color.RGBA]int) color.Palette {
 
 func rgb(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
 
-// distance returns the sum of the differences of the color channels.
+// distance returns the sum of the differences of the colour channels.
 func distance(a, b color.RGBA) int {
 	diff := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
 	return diff(a.R, b.R) + diff(a.G, b.G) + diff(a.B, b.B)

@@ -116,7 +116,7 @@ export async function eventually(what: string, condition: () => Promise<boolean>
   const end = Date.now() + seconds * 1000;
   while (!(await condition())) {
     if (Date.now() > end) {
-      throw new Error(`not within ${seconds} seconds: ${what}`);
+      throw new Error(`timed out after ${seconds} seconds waiting for: ${what}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -59,7 +59,7 @@ test("a rule with a webhook is added, tested and muted", async ({ page, context,
   const { port } = endpoint.address() as AddressInfo;
   await adding.getByRole("textbox", { name: "URL" }).fill(`http://127.0.0.1:${port}/hook`);
   await adding.getByRole("button", { name: "Add channel" }).click();
-  const secret = page.getByRole("dialog", { name: "Signing key of “ops”" });
+  const secret = page.getByRole("dialog", { name: "Signing key for “ops”" });
   await expect(secret.getByRole("textbox", { name: "Signing key" })).toHaveValue(/^whsec_/);
   await page.keyboard.press("Escape");
   await secret.getByRole("button", { name: "I have stored the key" }).click();
@@ -83,7 +83,7 @@ test("a rule with a webhook is added, tested and muted", async ({ page, context,
   expect(message?.body.type).toBe("alert.test");
   expect(message?.headers["webhook-signature"]).toMatch(/^v1,/);
 
-  await page.getByRole("button", { name: "Actions of Key expiry" }).click();
+  await page.getByRole("button", { name: "Actions for Key expiry" }).click();
   await page.getByRole("menuitem", { name: "1 hour" }).click();
   await expect(page.getByRole("row", { name: /Key expiry/ })).toContainText("muted");
   await expectAccessible(page);

@@ -59,12 +59,12 @@ test("a logged request runs on other models, with repeats, one baseline, differe
   await expect(page.getByText("Response 2 of 2")).toHaveCount(1);
 
   await page.getByRole("button", { name: "Show differences" }).click();
-  const differences = page.getByRole("group", { name: /^Differences of / });
+  const differences = page.getByRole("group", { name: /^Differences in / });
   await expect(differences).toHaveCount(2);
-  await expect(differences.first()).toContainText(/% of the text is the same|Both texts are the same/);
+  await expect(differences.first()).toContainText(/% of the text is the same|No differences\./);
   await page.getByRole("combobox", { name: "Compare" }).selectOption({ index: 1 }); // the responses of the second column
   await expect(differences).toHaveCount(1);
-  await expect(page.getByRole("group", { name: "Differences of response 2" })).toContainText(/% of the text is the same|Both texts are the same/);
+  await expect(page.getByRole("group", { name: "Differences in response 2" })).toContainText(/% of the text is the same|No differences\./);
   const rated = page.getByRole("log", { name: /^Conversation with/ }).first().getByRole("group", { name: "Rating" });
   await rated.getByRole("button", { name: "Good response" }).click();
   await expect(rated.getByText("You rated this response good.")).toBeVisible();
@@ -100,7 +100,7 @@ test("the list marks an escalated request", async ({ page }) => {
   await expect(page.getByText("escalated", { exact: true })).toHaveCount(1);
 });
 
-test("a request without stored text says so", async ({ page }) => {
+test("a request without stored text shows a note", async ({ page }) => {
   await page.goto(`${world.gateway.url}/requests/${ids.unstored}`);
   await page.getByRole("link", { name: "Run on other models" }).click();
   await expect(page.getByText(/^Could not open req_\w+: The client disabled storing the bodies/)).toBeVisible();

@@ -46,7 +46,7 @@ test("a budget is used up, rejects, is raised and watched", async ({ page }) => 
   await expectAccessible(page);
 
   await page.getByRole("button", { name: "Change amount" }).click();
-  const edit = page.getByRole("dialog", { name: "Budget of “nightly”" });
+  const edit = page.getByRole("dialog", { name: "Edit budget “nightly”" });
   await edit.getByRole("textbox", { name: "Amount" }).fill("20");
   await expectAccessible(page);
   await edit.getByRole("button", { name: "Save" }).click();
@@ -87,7 +87,7 @@ test("a session budget of a policy is listed", async ({ page }) => {
   await expect(page.getByRole("button", { name: "Change amount" })).toBeHidden();
 });
 
-test("the workspace gets a budget", async ({ page }) => {
+test("a budget is set for the workspace", async ({ page }) => {
   const { gateway } = world;
   await page.goto(`${gateway.url}/budgets`);
   await page.getByRole("button", { name: "Set workspace budget" }).click();

@@ -53,7 +53,7 @@ test("a connected provider is masked, rotated, changed and removed", async ({ pa
   await card.getByRole("button", { name: "Test OpenAI" }).click();
   await expect(card.getByText("Test passed")).toBeVisible();
 
-  await card.getByRole("button", { name: "Actions of OpenAI" }).click();
+  await card.getByRole("button", { name: "Actions for OpenAI" }).click();
   await page.getByRole("menuitem", { name: "Change base URL" }).click();
   const change = page.getByRole("dialog", { name: "Change OpenAI" });
   await change.getByRole("textbox", { name: "Base URL" }).fill("https://api.openai.com/v1");
@@ -61,7 +61,7 @@ test("a connected provider is masked, rotated, changed and removed", async ({ pa
   await expect(change).toContainText("Enter a key for the new address");
   await change.getByRole("button", { name: "Cancel" }).click();
 
-  await card.getByRole("button", { name: "Actions of OpenAI" }).click();
+  await card.getByRole("button", { name: "Actions for OpenAI" }).click();
   await page.getByRole("menuitem", { name: "Remove provider" }).click();
   await page.getByRole("dialog", { name: "Remove OpenAI" }).getByRole("button", { name: "Remove" }).click();
   await expect(card).toHaveCount(0);

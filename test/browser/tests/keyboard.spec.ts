@@ -25,7 +25,7 @@ test.afterAll(async () => {
   await upstream?.kill();
 });
 
-test("a new user connects a provider and reads the first request with the keyboard alone", async ({
+test("a new user connects a provider and reads the first request using only the keyboard", async ({
   page,
   watch,
 }) => {

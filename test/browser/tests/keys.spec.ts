@@ -27,7 +27,7 @@ async function status(client: Client, key: string): Promise<number> {
   return (await client.send({ key, body: chat("sim-nano") })).status;
 }
 
-test("a key is shown once, survives Escape and a click outside, and is gone after a reload", async ({ page }) => {
+test("a key is shown once, stays open after Escape and a click outside, and is hidden after a reload", async ({ page }) => {
   await page.goto(`${world.gateway.url}/settings/keys`);
   await page.getByRole("button", { name: "Create key" }).click();
   const dialog = page.getByRole("dialog");

@@ -18,7 +18,7 @@ test.afterAll(async () => {
   await upstream?.kill();
 });
 
-test("the models page compares the catalog and leads to the page of a model", async ({ page }) => {
+test("the models page compares the catalog and links to the page of a model", async ({ page }) => {
   const { client } = world;
   const key = await client.key("market");
   const { id } = await client.send({ key, body: chat("gpt-5-mini", "Which rivers are longest?") });
@@ -52,7 +52,7 @@ test("the models page compares the catalog and leads to the page of a model", as
   await expect(page.getByRole("table", { name: "Speed and errors by provider" }).getByRole("row", { name: /^openai/ })).toContainText("1");
 });
 
-test("a backtest answers what a model without a provider would change", async ({ page }) => {
+test("a backtest shows the effect of a model without a provider", async ({ page }) => {
   const { client } = world;
   const key = await client.key("what-if");
   const sent = await Promise.all(["Write a haiku.", "Sort a list in Python."].map((text) => client.send({ key, body: chat("auto", text) })));

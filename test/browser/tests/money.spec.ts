@@ -116,7 +116,7 @@ test("a model without a price has an unknown cost, is counted, and never shows $
   await expect(page.getByText("1 matching request")).toBeVisible();
   await page.goto(`${world.gateway.url}/routing/models?q=unpriced`);
   await page.getByRole("row", { name: /unpriced/ }).getByRole("button", { name: "Set price" }).click();
-  const dialog = page.getByRole("dialog", { name: "Price of unpriced" });
+  const dialog = page.getByRole("dialog", { name: "Price for unpriced" });
   await dialog.getByRole("textbox", { name: "Input" }).fill("3");
   await dialog.getByRole("textbox", { name: "Output" }).fill("6");
   await dialog.getByRole("button", { name: "Set price" }).click();

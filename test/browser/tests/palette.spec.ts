@@ -41,7 +41,7 @@ test("stored text is found with an excerpt on a phone, and listed", async ({ pag
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: /^Search pages/ });
   await field.fill("zeppel");
-  const matches = page.getByRole("group", { name: "Text of requests" }).getByRole("option");
+  const matches = page.getByRole("group", { name: "Request text" }).getByRole("option");
   await expect(matches.first().locator("mark")).toHaveText("zeppelin");
   await expect(matches.first()).toContainText("<img src=x onerror=alert(1)>");
   await expectAccessible(page);

@@ -45,7 +45,7 @@ async function enterPassword(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
-test("a passkey is added, signs in alone and after the password, and is removed", async ({ page, context, watch }) => {
+test("a passkey is added, used without and after a password, and removed", async ({ page, context, watch }) => {
   watch.allow(/\b401\b/);
   watch.allow(/another origin: http:\/\/localhost:/);
   const { cdp, id } = await authenticator(page);

@@ -24,7 +24,7 @@ test("requests are two-line rows, filters open in a sheet, and the detail is ful
   expect((await detail.boundingBox())?.width).toBe(390);
 });
 
-test("the list has an order", async ({ page }) => {
+test("the list can be sorted", async ({ page }) => {
   const { client } = world;
   const key = await client.key("order");
   const long = await client.send({ key, body: chat("sim-flagship", "The expensive one", { max_tokens: 60 }) });
@@ -56,7 +56,7 @@ test("two requests are selected and compared", async ({ page }) => {
   await expect(page.getByRole("table", { name: "Compared requests" })).toBeVisible();
 });
 
-test("the navigation opens and closes with the burger", async ({ page }) => {
+test("the navigation opens and closes with the menu button", async ({ page }) => {
   await page.goto(`${world.gateway.url}/quickstart`);
   const pages = page.getByRole("navigation", { name: "Pages" });
   await expect(pages.getByRole("link", { name: "API keys" })).not.toBeInViewport();

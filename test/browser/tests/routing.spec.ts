@@ -175,10 +175,10 @@ test("a request shows its trace, can be verified, and its response rated", async
   await expect(rating.getByText("“does not end”")).toBeVisible();
 
   await open(page, "?tab=ratings");
-  const model = page.getByRole("table", { name: /^Ratings of / }).first();
+  const model = page.getByRole("table", { name: /^Ratings for / }).first();
   await expect(model.getByRole("row", { name: /^code/ })).toContainText("0.00"); // too few ratings to change the routing
   await expectSound(page);
-  await page.getByRole("button", { name: /^Reset ratings of/ }).click();
+  await page.getByRole("button", { name: /^Reset ratings for/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
   await expect(model).toHaveCount(0);
 });

@@ -27,7 +27,7 @@ test.afterAll(async () => {
   await gateway?.stop();
 });
 
-test("a person signs in with Dex and returns to the requested page", async ({ page }) => {
+test("a user signs in with Dex and returns to the requested page", async ({ page }) => {
   await page.goto(`${gateway.url}/settings/keys?state=all`);
   await expect(page.getByRole("link", { name: "Sign in with Dex" })).toBeVisible();
   await expectAccessible(page);
@@ -43,7 +43,7 @@ test("a person signs in with Dex and returns to the requested page", async ({ pa
   await expect(page.getByRole("heading", { name: "Password" })).toHaveCount(0);
 });
 
-test("a refused sign-in shows its reason and no text of the URL", async ({ page }) => {
+test("a rejected sign-in shows its reason and no text of the URL", async ({ page }) => {
   await page.goto(`${gateway.url}/sign-in?sso=no_group`);
   await expect(page.getByRole("alert")).toContainText("None of your groups has access to this gateway.");
   await page.goto(`${gateway.url}/sign-in?sso=Call+this+number`);
@@ -51,7 +51,7 @@ test("a refused sign-in shows its reason and no text of the URL", async ({ page 
   await expect(page.getByText("Call this number")).toHaveCount(0);
 });
 
-test("two-factor authentication is set up and asked for", async ({ page, context, watch }) => {
+test("two-factor authentication is set up and then required", async ({ page, context, watch }) => {
   watch.allow(/\b401\b/);
   const enter = async () => {
     await page.goto(`${gateway.url}/settings/account`);
@@ -63,7 +63,7 @@ test("two-factor authentication is set up and asked for", async ({ page, context
   const section = page.locator("section", { has: page.getByRole("heading", { name: "Two-factor authentication" }) });
   await section.getByLabel(/^Your password/).fill(owner.password);
   await section.getByRole("button", { name: "Set up" }).click();
-  await expect(page.getByRole("img", { name: "QR code of the secret" })).toBeVisible();
+  await expect(page.getByRole("img", { name: "QR code for the secret" })).toBeVisible();
   await expectAccessible(page);
   const secret = ((await section.locator("code").textContent()) ?? "").replaceAll(" ", "");
   await section.getByRole("textbox", { name: "Code" }).fill(code(secret));

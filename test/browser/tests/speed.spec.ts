@@ -8,7 +8,7 @@ const maxFiles = 12;
 const loads = 3;
 
 // The time depends on the machine, so it is printed and not compared. docs/performance.md has a measurement.
-test("the overview loads from few files in few round trips, without moving", async ({ browser, watch }) => {
+test("the overview loads from few files in few round trips, without layout shifts", async ({ browser, watch }) => {
   const { secret } = await world.client.newKey("speed");
   for (const prompt of ["Hello", "Name a river.", "Is 91 prime?"]) {
     await world.client.send({ key: secret, body: chat("auto", prompt) });

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"fairlead.dev/internal/account"
@@ -45,8 +44,8 @@ type caller struct {
 	name   string
 	header http.Header
 	query  string        // selects a workspace
-	actor  account.Actor // for the permission table; zero for an anonymous caller
-	away   bool          // selects a workspace of which the caller is not a member
+	actor  account.Actor // account for the permission table; zero for an anonymous caller
+	away   bool          // whether query selects a workspace that the caller does not belong to
 	key    bool
 }
 
@@ -70,27 +69,25 @@ func (c caller) expected(p account.Permission) int {
 	return http.StatusForbidden
 }
 
-// EverybodysRights is F49: for every route and every kind of caller, the response matches the permission table.
-func EverybodysRights(t *testing.T, _ scenario.Size) string {
+// Permissions is F49: for every route and every kind of caller, the response matches the permission table.
+func Permissions(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
-	s := inhabit(t, g)
+	s := newSite(t, g)
 	ops := operations(t, g)
 	if len(ops) < 50 {
-		t.Fatalf("the document names only %d operations", len(ops))
+		t.Fatalf("the OpenAPI document has %d operations, want at least 50", len(ops))
 	}
 	known := map[account.Permission]bool{adminapi.Public: true, adminapi.SignedIn: true}
 	for _, p := range account.Permissions() {
 		known[p] = true
 	}
 	callers := s.callers()
-	var asked atomic.Int64
 	scenario.Together(8, len(ops), func(i int) {
 		op := ops[i]
 		if !known[op.permission] {
 			t.Errorf("%s %s has the permission %q, which is not in the table", op.method, op.path, op.permission)
 		}
 		for _, c := range callers {
-			asked.Add(1)
 			// An unknown parameter is rejected after the permission check and before anything is changed.
 			path := pathParam.ReplaceAllString(op.path, "1") + "?nonsense=1" + c.query
 			a := g.Call(t, harness.Request{Method: op.method, Path: "/api/v1" + path, Body: "{}", Header: c.header})
@@ -106,7 +103,7 @@ func EverybodysRights(t *testing.T, _ scenario.Size) string {
 			}
 		}
 	})
-	ways := s.waysToPresentAKey(t)
+	ways := s.checkKeyHeaders(t)
 	foreign := s.foreignIDs(t, ops)
 	return fmt.Sprintf("%d operations × %d callers as the table says; %d ways to present a key; %d foreign ids as unknown ones", len(ops), len(callers), ways, foreign)
 }
@@ -123,7 +120,8 @@ type site struct {
 	request, invitation, backtest, session, alertRule, alertChannel, savedView string // IDs in the owner's workspace
 }
 
-func inhabit(t *testing.T, g *harness.Gateway) *site {
+// newSite creates the accounts, the keys and the other resources of the site.
+func newSite(t *testing.T, g *harness.Gateway) *site {
 	t.Helper()
 	s := &site{gateway: g}
 	s.owner = scenario.Register(t, g, "ann@example.com")

@@ -18,7 +18,7 @@ func modelPaths(t testing.TB, g *harness.Gateway) []string {
 	a := g.Call(t, harness.Request{Path: "/proxy/v1/nothing"})
 	match := regexp.MustCompile(`The paths below /proxy/v1 are (.*) and models`).FindStringSubmatch(string(a.Body))
 	if match == nil {
-		t.Fatalf("the error does not list the routes: %s", a.Body)
+		t.Fatalf("the error for an unknown path does not list the routes: %s", a.Body)
 	}
 	paths := []string{"/proxy/v1/feedback"}
 	for path := range strings.SplitSeq(match[1], ", ") {
@@ -27,8 +27,8 @@ func modelPaths(t testing.TB, g *harness.Gateway) []string {
 	return paths
 }
 
-// waysToPresentAKey tries every route of the model API with every way to send a key.
-func (s *site) waysToPresentAKey(t *testing.T) int {
+// checkKeyHeaders tries every route of the model API with every way to send a key.
+func (s *site) checkKeyHeaders(t *testing.T) int {
 	t.Helper()
 	g, k, other := s.gateway, s.inference.Text, s.bobs.Text
 	ways := []struct {
@@ -43,21 +43,21 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 		{"x-api-key", http.Header{"X-Api-Key": {k}}, "", 0, ""},
 		{"x-goog-api-key", http.Header{"X-Goog-Api-Key": {k}}, "", 0, ""},
 		{"another x-goog-api-key", http.Header{"X-Api-Key": {k}, "X-Goog-Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
-		{"the same twice", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {k}}, "", 0, ""},
+		{"the same key twice", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {k}}, "", 0, ""},
 		{"two bearers", http.Header{"Authorization": {"Bearer " + k, "Bearer " + other}}, "", 400, "INVALID_REQUEST"},
 		{"two headers", http.Header{"Authorization": {"Bearer " + k}, "X-Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
 		{"two x-api-keys", http.Header{"X-Api-Key": {k, other}}, "", 400, "INVALID_REQUEST"},
-		{"three headers", http.Header{"X-Api-Key": {k}, "Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
+		{"x-api-key and api-key", http.Header{"X-Api-Key": {k}, "Api-Key": {other}}, "", 400, "INVALID_REQUEST"},
 		{"none", nil, "", 401, "MISSING_API_KEY"},
 		{"in the query", nil, "?key=" + k + "&api_key=" + k, 401, "MISSING_API_KEY"},
 		{"basic", http.Header{"Authorization": {"Basic " + k}}, "", 401, "MISSING_API_KEY"},
 		{"a cookie", http.Header{"Cookie": {"Authorization=" + k}}, "", 401, "MISSING_API_KEY"},
 		{"a session", s.owner.Cookie(), "", 401, "MISSING_API_KEY"},
 		{"without the scope", http.Header{"Authorization": {"Bearer " + s.read.Text}}, "", 403, "SCOPE_DENIED"},
-		{"manage alone", http.Header{"Authorization": {"Bearer " + s.manage.Text}}, "", 403, "SCOPE_DENIED"},
-		{"its id", http.Header{"Authorization": {"Bearer " + s.inference.ID}}, "", 401, "INVALID_API_KEY"},
-		{"cut off", http.Header{"Authorization": {"Bearer " + k[:len(k)-1]}}, "", 401, "INVALID_API_KEY"},
-		{"in capitals", http.Header{"Authorization": {"Bearer " + strings.ToUpper(k)}}, "", 401, "INVALID_API_KEY"},
+		{"only the scope manage", http.Header{"Authorization": {"Bearer " + s.manage.Text}}, "", 403, "SCOPE_DENIED"},
+		{"the key ID", http.Header{"Authorization": {"Bearer " + s.inference.ID}}, "", 401, "INVALID_API_KEY"},
+		{"truncated", http.Header{"Authorization": {"Bearer " + k[:len(k)-1]}}, "", 401, "INVALID_API_KEY"},
+		{"upper case", http.Header{"Authorization": {"Bearer " + strings.ToUpper(k)}}, "", 401, "INVALID_API_KEY"},
 	}
 	n := 0
 	for _, path := range modelPaths(t, g) {
@@ -66,7 +66,7 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 			header := http.Header{"X-Fairlead-Error-Format": {"flat"}}
 			maps.Copy(header, way.header)
 			request := harness.Request{Path: path + way.query, Body: "{}", Header: header}
-			if strings.HasSuffix(path, "/realtime") { // a WebSocket
+			if strings.HasSuffix(path, "/realtime") { // the route upgrades to a WebSocket
 				request.Method, request.Body = http.MethodGet, ""
 				header.Set("Connection", "Upgrade")
 				header.Set("Upgrade", "websocket")
@@ -76,7 +76,7 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 			a := g.Call(t, request)
 			if way.status == 0 {
 				if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-					t.Errorf("%s with a key as %s: %d %s", path, way.name, a.Status, scenario.Clip(a.Body))
+					t.Errorf("%s with a key as %s: status %d, want access: %s", path, way.name, a.Status, scenario.Clip(a.Body))
 				}
 				continue
 			}
@@ -139,12 +139,13 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 			put := strings.NewReplacer("ID", id)
 			a := s.bob.Call(t, method, put.Replace(path), put.Replace(body))
 			if a.Status < 400 && path != filterPath {
-				t.Errorf("%s: %d %s", what, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s: status %d, want an error: %s", what, a.Status, scenario.Clip(a.Body))
 			}
 			return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
 		}
-		if foreign, nobodys := ask(own), ask(unknown); foreign != nobodys {
-			t.Errorf("%s: id of another workspace %s, unknown id %s", what, foreign, nobodys)
+		if foreign, unknown := ask(own), ask(unknown); foreign != unknown {
+			t.Errorf("%s: the response for an ID of another workspace is %s and for an unknown ID %s, want the same",
+				what, foreign, unknown)
 		}
 	}
 	compare := func(what, method, path, body, own, unknown string) {
@@ -157,7 +158,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 		ids, ok := owned[op.path]
 		if !ok {
 			if !slices.Contains(shared, op.path) {
-				t.Errorf("%s %s has an id in its path: add it to owned or to shared", op.method, op.path)
+				t.Errorf("%s %s has an ID in its path; add the path to owned or to shared", op.method, op.path)
 			}
 			continue
 		}
@@ -168,35 +169,35 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 	compare("dry run with a key", http.MethodPost, "/policies/dry-run", `{"source":"","key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
 	compare("explain with a key", http.MethodPost, "/routing/explain", `{"key_id":"ID","request":{"model":"auto"}}`, key.own, key.unknown)
 	compare("requests of a key", http.MethodGet, filterPath, "", key.own, key.unknown)
-	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // in parallel, because the gateway waits for an unknown request ID, which may not be stored yet
+	scenario.Together(16, len(comparisons), func(i int) { comparisons[i]() }) // in parallel, because the gateway waits for an unknown request ID, which might not be stored yet
 	rate := func(id string) string {
 		a := s.gateway.Call(t, harness.Request{Path: "/proxy/v1/feedback", Key: s.bobs.Text, Body: `{"request_id":"` + id + `","score":1}`})
 		return strings.ReplaceAll(adminID.ReplaceAllString(string(a.Body), "-"), id, "-")
 	}
-	if foreign, nobodys := rate(request.own), rate(request.unknown); foreign != nobodys {
-		t.Errorf("rating a request of another workspace: %s, an unknown request: %s", foreign, nobodys)
+	if foreign, unknown := rate(request.own), rate(request.unknown); foreign != unknown {
+		t.Errorf("feedback for a request of another workspace returned %s and for an unknown request %s, want the same", foreign, unknown)
 	}
-	s.unharmed(t)
+	s.checkUnchanged(t)
 	return len(comparisons) + 1
 }
 
 const filterPath = "/requests?key=ID"
 
-// unharmed checks that the requests of the other workspace have not changed the owner's data.
-func (s *site) unharmed(t *testing.T) {
+// checkUnchanged checks that the requests of the other workspace have not changed the owner's data.
+func (s *site) checkUnchanged(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/keys/" + s.inference.ID, "/requests/" + s.request, "/backtests/" + s.backtest, "/policies/versions/1"} {
 		if a := s.owner.Call(t, http.MethodGet, path, ""); a.Status != http.StatusOK {
-			t.Errorf("%s is gone: %d", path, a.Status)
+			t.Errorf("GET %s: status %d, want 200", path, a.Status)
 		}
 	}
 	if a := s.owner.Call(t, http.MethodGet, "/workspace/invitations", ""); !strings.Contains(string(a.Body), s.invitation) {
 		t.Errorf("the invitation was deleted: %s", scenario.Clip(a.Body))
 	}
 	if a := s.view.Call(t, http.MethodGet, "/keys", ""); a.Status != http.StatusOK {
-		t.Errorf("the viewer was removed: %d", a.Status)
+		t.Errorf("GET /keys by the viewer: status %d, want 200", a.Status)
 	}
 	if a := s.gateway.Call(t, harness.Request{Key: s.inference.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-		t.Errorf("the key is gone: %d", a.Status)
+		t.Errorf("request with the owner's key: status %d, want 200", a.Status)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // ExtraFields is F50: unknown fields of a write have no effect, and no key gets more permissions than its creator.
 func ExtraFields(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
-	s := inhabit(t, g)
+	s := newSite(t, g)
 	writes := 0
 	for _, w := range Bodies(t, g) {
 		if w.Path == "/playground/chat/completions" || w.Path == "/routing/explain" {
@@ -32,7 +32,8 @@ func ExtraFields(t *testing.T, _ scenario.Size) string {
 			path := "/api/v1" + pathParam.ReplaceAllString(w.Path, "1")
 			a := g.Call(t, harness.Request{Method: w.Method, Path: path, Body: `{` + scenario.Quote(name) + `:"owner"}`, Header: s.owner.Cookie()})
 			if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), name) {
-				t.Errorf("%s %s took %s: %d %s", w.Method, w.Path, name, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s %s with the unknown field %s: status %d, want 400 with the field: %s",
+					w.Method, w.Path, name, a.Status, scenario.Clip(a.Body))
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func Bodies(t testing.TB, g *harness.Gateway) []Write {
 		}
 	}
 	if len(list) < 15 {
-		t.Fatalf("only %d operations take a body", len(list))
+		t.Fatalf("%d operations have a request body, want at least 15", len(list))
 	}
 	return list
 }
@@ -95,9 +96,9 @@ func (s *site) greedyKeys(t *testing.T) int {
 		{"a wider pattern", bound.Text, strings.Replace(own, `["m"]`, `["m*"]`, 1)},
 		{"more requests", bound.Text, strings.Replace(own, `:5}`, `:11}`, 1)},
 		{"no limit", bound.Text, strings.Replace(own, `:5}`, `:0}`, 1)},
-		{"a longer life", bound.Text, strings.Replace(own, "2998", "3000", 1)},
+		{"a later expiry", bound.Text, strings.Replace(own, "2998", "3000", 1)},
 		{"models without a price", bound.Text, own + `,"allow_unpriced":true`},
-		{"a budget of its own", poor.Text, `"budget":{"amount_usd":"100","period":"total"}`},
+		{"a separate budget", poor.Text, `"budget":{"amount_usd":"100","period":"total"}`},
 		{"no budget", poor.Text, `"name":"x"`},
 	}
 	for _, try := range tries {
@@ -106,7 +107,7 @@ func (s *site) greedyKeys(t *testing.T) int {
 		scenario.WantError(t, "a key with "+try.name, a, http.StatusForbidden, "PERMISSION_DENIED")
 	}
 	if a := s.gateway.Call(t, harness.Request{Path: "/api/v1/keys", Key: bound.Text, Body: `{"name":"modest","scopes":["inference"],` + own + `}`}); a.Status != http.StatusCreated {
-		t.Errorf("a key with the permissions of its creator: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("create a key with the permissions of its creator: status %d, want 201: %s", a.Status, scenario.Clip(a.Body))
 	}
 	roles := 0
 	for _, try := range []struct {
@@ -128,8 +129,8 @@ func (s *site) greedyKeys(t *testing.T) int {
 	return len(tries) + roles
 }
 
-// SafeAsShipped is F51: no secret has a default value, and only public pages are served without authentication.
-func SafeAsShipped(t *testing.T, size scenario.Size) string {
+// SafeDefaults is F51: no secret has a default value, and only public pages are served without authentication.
+func SafeDefaults(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
 	tried := 0
 	for _, email := range []string{"admin@example.com", "admin@localhost", "admin@fairlead", "root@localhost", "dev@localhost"} {
@@ -139,7 +140,7 @@ func SafeAsShipped(t *testing.T, size scenario.Size) string {
 			}
 			a := scenario.SignIn(t, g, email, secret)
 			if a.Status != http.StatusUnauthorized {
-				t.Errorf("%s with %q: %d", email, secret, a.Status)
+				t.Errorf("sign in %s with %q: status %d, want 401", email, secret, a.Status)
 			}
 		}
 	}
@@ -148,13 +149,13 @@ func SafeAsShipped(t *testing.T, size scenario.Size) string {
 		return g.Call(t, harness.Request{Path: "/api/v1/registration", Header: away, Body: `{"email":"ann@example.com","password":` + scenario.Quote(scenario.Password) + `,"setup_code":` + scenario.Quote(code) + `}`})
 	}
 	code := g.SetupCode(t)
-	scenario.WantError(t, "without the code", first(""), http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	scenario.WantError(t, "with another code", first("AAAA-AAAA"), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	scenario.WantError(t, "register without a setup code", first(""), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	scenario.WantError(t, "register with a wrong setup code", first("AAAA-AAAA"), http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	if a := first(code); a.Status != http.StatusCreated {
-		t.Errorf("with the code: %d %s", a.Status, a.Body)
+		t.Errorf("register with the setup code: status %d, want 201: %s", a.Status, a.Body)
 	}
 	if a := first(code); a.Status < 400 {
-		t.Errorf("the code was accepted twice: %d", a.Status)
+		t.Errorf("register with the same setup code again: status %d, want an error", a.Status)
 	}
 	closed := 0
 	for _, path := range []string{
@@ -163,7 +164,7 @@ func SafeAsShipped(t *testing.T, size scenario.Size) string {
 	} {
 		closed++
 		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: path}); a.Status != http.StatusUnauthorized && a.Status != http.StatusNotFound {
-			t.Errorf("%s is open: %d %s", path, a.Status, scenario.Clip(a.Body))
+			t.Errorf("%s without a key: status %d, want 401 or 404: %s", path, a.Status, scenario.Clip(a.Body))
 		}
 	}
 	return fmt.Sprintf("%d default passwords refused; the first account needs the code, once; %d secrets refused at the start; %d paths closed", min(tried, size.Of(8, 30)), weakSecrets(t), closed)
@@ -174,21 +175,21 @@ func weakSecrets(t *testing.T) int {
 	t.Helper()
 	n := 0
 	for name, o := range map[string]harness.Options{
-		"short master key":            {Config: "master_key: short\n"},
-		"31 characters":               {Config: "master_key: " + strings.Repeat("a", 31) + "\n"},
-		"short in the environment":    {Env: []string{"FAIRLEAD_MASTER_KEY=short"}},
-		"a variable that is not set":  {Config: "master_key: ${NOT_SET_ANYWHERE}\n"},
-		"an empty credential":         {Config: "providers:\n  - {name: openai, api_keys: [\"\"]}\n"},
-		"a credential that is unset":  {Config: "providers:\n  - {name: openai, api_keys: [\"${NOT_SET_ANYWHERE}\"]}\n"},
-		"a credential without a file": {Config: "providers:\n  - {name: openai, api_keys: [\"file:/does/not/exist\"]}\n"},
-		"a short file":                {DataDir: masterKeyFile(t, strings.Repeat("a", 31), 0o600)},
-		"an empty file":               {DataDir: masterKeyFile(t, "", 0o600)},
-		"a file that others read":     {DataDir: masterKeyFile(t, strings.Repeat("a", 64), 0o644)},
+		"short master key":             {Config: "master_key: short\n"},
+		"31 characters":                {Config: "master_key: " + strings.Repeat("a", 31) + "\n"},
+		"short in the environment":     {Env: []string{"FAIRLEAD_MASTER_KEY=short"}},
+		"an unset variable":            {Config: "master_key: ${NOT_SET_ANYWHERE}\n"},
+		"an empty credential":          {Config: "providers:\n  - {name: openai, api_keys: [\"\"]}\n"},
+		"an unset credential variable": {Config: "providers:\n  - {name: openai, api_keys: [\"${NOT_SET_ANYWHERE}\"]}\n"},
+		"a credential without a file":  {Config: "providers:\n  - {name: openai, api_keys: [\"file:/does/not/exist\"]}\n"},
+		"a short file":                 {DataDir: masterKeyFile(t, strings.Repeat("a", 31), 0o600)},
+		"an empty file":                {DataDir: masterKeyFile(t, "", 0o600)},
+		"a file readable by others":    {DataDir: masterKeyFile(t, strings.Repeat("a", 64), 0o644)},
 	} {
 		n++
 		stdout, stderr, code := harness.CLI(t, o, "keys", "create", "--name", "x")
 		if code == 0 || strings.Contains(stdout, "fl_") {
-			t.Errorf("%s: it started: %s %s", name, stdout, stderr)
+			t.Errorf("%s: keys create: exit code %d, want an error and no key: %s %s", name, code, stdout, stderr)
 		}
 	}
 	return n
@@ -203,9 +204,9 @@ func masterKeyFile(t *testing.T, text string, mode os.FileMode) string {
 	return dir
 }
 
-// Guessing is F52: after ten failed sign-ins, every password is rejected, and responses do not reveal whether an account
+// PasswordGuessing is F52: after ten failed sign-ins, every password is rejected, and responses do not reveal whether an account
 // exists.
-func Guessing(t *testing.T, size scenario.Size) string {
+func PasswordGuessing(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	ann := scenario.Register(t, g, "ann@example.com")
 	var checked, refused atomic.Int64
@@ -228,17 +229,17 @@ func Guessing(t *testing.T, size scenario.Size) string {
 			case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 				refused.Add(1)
 			default:
-				t.Errorf("guess %d of %s: %d %s", i, email, a.Status, scenario.Clip(a.Body))
+				t.Errorf("guess %d of %s: status %d, want 401, 429 or 503: %s", i, email, a.Status, scenario.Clip(a.Body))
 			}
 		})
 		if got := checked.Load(); got < 1 || got > 10 {
-			t.Errorf("%d guesses of %s were checked, want at most 10", got, email)
+			t.Errorf("%d guesses of %s were checked, want 1 to 10", got, email)
 		}
 	}
 	known, unknown := signInTimes(t, g, size.Of(2, 10))
 	apart := (known - unknown).Abs()
 	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most { // the fast form runs concurrently with other tests
-		t.Errorf("requests for a known account take %s, for an unknown one %s", known, unknown)
+		t.Errorf("sign-ins take %s for a known account and %s for an unknown one, want a difference of at most %s", known, unknown, most)
 	}
 	return fmt.Sprintf("of 2 × %d guesses %d were refused unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
 }
@@ -265,7 +266,7 @@ func signInTimes(t *testing.T, g *harness.Gateway, accounts int) (known, unknown
 				answers[j] = fmt.Sprint(a.Status) + adminID.ReplaceAllString(string(a.Body), "-")
 			}
 			if answers[0] != answers[1] {
-				t.Errorf("the response for a known account is %s, for an unknown one %s", answers[0], answers[1])
+				t.Errorf("the response for a known account is %s and for an unknown one %s, want the same", answers[0], answers[1])
 			}
 		}
 	}

@@ -15,14 +15,14 @@ import (
 
 // Tenants is P13: activity in one workspace is not visible in another.
 func Tenants(t *testing.T, size scenario.Size) string {
-	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}")
+	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}", "log: {search: true}")
 	ann := scenario.Register(t, g, "ann@example.com") // ann's workspace runs the gateway
 	bob := scenario.Register(t, g, "bob@example.com")
 	eve := scenario.Register(t, g, "eve-canary@example.com")
-	eve.Call(t, http.MethodPatch, "/workspace", `{"name":"canary workspace"}`)
-	eve.Call(t, http.MethodPatch, "/account", `{"name":"canary person"}`)
-	his := bob.Key(t, `"scopes":["inference","read"]`)
-	before := views(t, bob, his)
+	change(t, eve, http.MethodPatch, "/workspace", `{"name":"canary workspace"}`)
+	change(t, eve, http.MethodPatch, "/account", `{"name":"canary person"}`)
+	bobs := bob.Key(t, `"scopes":["inference","read"]`)
+	before := views(t, bob, bobs)
 
 	k := eve.Key(t, `"tags":{"canary":"canary"}`)
 	n := size.Of(40, 400)
@@ -37,30 +37,46 @@ func Tenants(t *testing.T, size scenario.Size) string {
 	for range 2 {
 		g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")})
 	}
-	eve.Call(t, http.MethodPut, "/policies", `{"source":"policies: []","based_on":0}`)
-	eve.Call(t, http.MethodPost, "/backtests", `{}`)
-	eve.Call(t, http.MethodPost, "/views", `{"name":"canary view"}`)
+	change(t, eve, http.MethodPut, "/policies", `{"source":"policies: []","based_on":0}`)
+	change(t, eve, http.MethodPost, "/backtests", `{}`)
+	change(t, eve, http.MethodPost, "/views", `{"name":"canary view"}`)
 	scenario.Settled(t, g, g.Key(t, "--scopes", "read"))
 
-	after := views(t, bob, his)
-	for path, was := range before {
-		if is := after[path]; is != was {
-			t.Errorf("activity in another workspace changed %s:\nwas %s\nis  %s", path, scenario.Clip([]byte(was)), scenario.Clip([]byte(is)))
+	after := views(t, bob, bobs)
+	for path, want := range before {
+		if got := after[path]; got != want {
+			t.Errorf("activity in another workspace changed %s:\nbefore %s\nafter  %s",
+				path, scenario.Clip([]byte(want)), scenario.Clip([]byte(got)))
 		}
 		if strings.Contains(after[path], "canary") {
 			t.Errorf("%s contains data of another workspace: %s", path, after[path])
 		}
 	}
 	for _, path := range []string{"/requests?q=canary", "/requests?text=canary", "/requests/search?text=canary"} {
-		if a := ann.Call(t, http.MethodGet, path, ""); strings.Contains(string(a.Body), "canary") {
+		if own := eve.Call(t, http.MethodGet, path, ""); !strings.Contains(string(own.Body), "canary") {
+			t.Errorf("GET %s in the own workspace: status %d without the text of its requests: %s", path, own.Status, scenario.Clip(own.Body))
+		}
+		a := ann.Call(t, http.MethodGet, path, "")
+		if a.Status != http.StatusOK {
+			t.Errorf("GET %s: status %d, want 200: %s", path, a.Status, scenario.Clip(a.Body))
+		}
+		if strings.Contains(string(a.Body), "canary") {
 			t.Errorf("the operator can read bodies of another workspace: %s", scenario.Clip(a.Body))
 		}
 	}
 	return fmt.Sprintf("%d views of one workspace the same before and after %d requests of another", len(before), n+2)
 }
 
-// passing matches values that change by themselves: times, call IDs, and the speed of a target, which is public.
-var passing = regexp.MustCompile(`"(time|at|from|to|start|last_used_at|seen_at|expires_at|ttft_ms|tokens_per_second|uptime_s|generated_at|created_at|now)":("[^"]*"|[0-9.]+|null)|(adm|req)_[0-9A-Z]{26}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
+// change sends a request that must succeed.
+func change(t *testing.T, p scenario.Person, method, path, body string) {
+	t.Helper()
+	if a := p.Call(t, method, path, body); a.Status/100 != 2 {
+		t.Errorf("%s %s: status %d, want success: %s", method, path, a.Status, scenario.Clip(a.Body))
+	}
+}
+
+// changing matches values that change by themselves: times, call IDs, and the speed of a target, which is public.
+var changing = regexp.MustCompile(`"(time|at|from|to|start|last_used_at|seen_at|expires_at|ttft_ms|tokens_per_second|uptime_s|generated_at|created_at|now)":("[^"]*"|[0-9.]+|null)|(adm|req)_[0-9A-Z]{26}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
 
 // views reads everything that a user and their key can read.
 func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
@@ -84,17 +100,24 @@ func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 		case "/statement":
 			op.path += "?format=json&month=" + time.Now().UTC().Format("2006-01")
 		}
-		text := string(p.Call(t, http.MethodGet, op.path, "").Body)
+		answer := p.Call(t, http.MethodGet, op.path, "")
+		if answer.Status != http.StatusOK {
+			t.Errorf("GET %s: status %d, want 200: %s", op.path, answer.Status, scenario.Clip(answer.Body))
+		}
+		text := string(answer.Body)
 		if strings.HasPrefix(op.path, "/statement") {
 			end := strings.LastIndex(text, `"checksum"`) // the checksum includes the time of the statement
 			if end < 0 {
-				t.Fatalf("%s returned %s", op.path, scenario.Clip([]byte(text)))
+				t.Fatalf("%s has no checksum: %s", op.path, scenario.Clip([]byte(text)))
 			}
 			text = text[:end]
 		}
-		all[op.path] = passing.ReplaceAllString(text, "-")
+		all[op.path] = changing.ReplaceAllString(text, "-")
 	}
 	a := p.Gateway.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text})
-	all["/proxy/v1/models"] = passing.ReplaceAllString(string(a.Body), "-")
+	if a.Status != http.StatusOK {
+		t.Errorf("GET /proxy/v1/models: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
+	}
+	all["/proxy/v1/models"] = changing.ReplaceAllString(string(a.Body), "-")
 	return all
 }

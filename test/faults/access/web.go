@@ -27,10 +27,10 @@ func Sessions(t *testing.T, size scenario.Size) string {
 	})
 	c := scenario.SessionCookie(t, a)
 	if c.Value == planted || c.Value == ann.Token || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
-		t.Errorf("the cookie of a new session is %v", c)
+		t.Errorf("the cookie of a new session is %v, want a new value, HttpOnly, SameSite=Lax, Path=/ and no domain", c)
 	}
 	if got := (scenario.Person{Gateway: g, Token: planted}).Call(t, http.MethodGet, "/keys", ""); got.Status != http.StatusUnauthorized {
-		t.Errorf("the planted session: %d", got.Status)
+		t.Errorf("request with the planted session: status %d, want 401", got.Status)
 	}
 
 	// Changing the password ends every session and its live views.
@@ -43,21 +43,21 @@ func Sessions(t *testing.T, size scenario.Size) string {
 	changed := ann.Call(t, http.MethodPost, "/account/password", `{"old_password":`+scenario.Quote(scenario.Password)+`,"new_password":"another-long-password-7"}`)
 	at := time.Now()
 	if changed.Status >= 300 {
-		t.Fatalf("change the password: %d %s", changed.Status, changed.Body)
+		t.Fatalf("change the password: status %d: %s", changed.Status, changed.Body)
 	}
 	for i, p := range append(others, ann) {
 		if got := p.Call(t, http.MethodGet, "/keys", ""); got.Status != http.StatusUnauthorized {
-			t.Errorf("session %d is valid after the password change: %d", i, got.Status)
+			t.Errorf("session %d after the password change: status %d, want 401", i, got.Status)
 		}
 	}
 	ended := time.Since(at)
 	now := scenario.SignedIn(t, g, g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":"another-long-password-7"}`}))
-	told := watch(t, g, now, watching)
+	received := watch(t, g, now, watching)
 	if ended > size.Limit(time.Second) {
-		t.Errorf("sessions ended after %s", ended)
+		t.Errorf("sessions ended after %s, want at most %s", ended, size.Limit(time.Second))
 	}
 	refused := otherSites(t, g, now)
-	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d cross-site changes rejected, 0 by GET", ended.Round(time.Millisecond), told, refused)
+	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d cross-site changes rejected, 0 by GET", ended.Round(time.Millisecond), received, refused)
 }
 
 // watch sends requests more than a second after a session ended. It returns the number of these requests that the live view of the
@@ -70,28 +70,28 @@ func watch(t *testing.T, g *harness.Gateway, p scenario.Person, watching *http.R
 	for range 5 {
 		g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")})
 	}
-	told, ended := 0, make(chan struct{})
+	received, ended := 0, make(chan struct{})
 	go func() {
 		defer close(ended)
 		for lines := bufio.NewScanner(watching.Body); lines.Scan(); {
 			if strings.HasPrefix(lines.Text(), "event: requests") {
-				told++
+				received++
 			}
 		}
 	}()
 	select {
 	case <-ended:
 	case <-time.After(20 * time.Second):
-		t.Errorf("a view of an ended session is still open after %s", time.Since(began))
+		t.Errorf("the live view of an ended session is still open after %s", time.Since(began))
 		return 0
 	}
-	if told > 0 {
-		t.Errorf("a live view of an ended session received requests %d times", told)
+	if received > 0 {
+		t.Errorf("a live view of an ended session received requests %d times", received)
 	}
-	return told
+	return received
 }
 
-// otherSites sends every request that changes data in the form in which a page of another site would send it.
+// otherSites sends every request that changes data as a page of another site would send it.
 func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 	t.Helper()
 	n := 0
@@ -112,9 +112,9 @@ func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 			n++
 			from.Set("Cookie", scenario.CookieName+"="+p.Token)
 			a := g.Call(t, harness.Request{Method: op.method, Path: path, Body: "{}", Header: from})
-			scenario.WantError(t, op.method+" "+op.path+" from elsewhere", a, http.StatusForbidden, "CROSS_ORIGIN")
-			if a.Header.Get("Access-Control-Allow-Origin") != "" {
-				t.Errorf("%s allows other origins", op.path)
+			scenario.WantError(t, op.method+" "+op.path+" from another site", a, http.StatusForbidden, "CROSS_ORIGIN")
+			if origin := a.Header.Get("Access-Control-Allow-Origin"); origin != "" {
+				t.Errorf("%s: Access-Control-Allow-Origin is %q, want none", op.path, origin)
 			}
 		}
 		// A GET request with a method override header is still handled as GET.
@@ -125,14 +125,14 @@ func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 		}
 		g.Call(t, harness.Request{Method: http.MethodGet, Path: strings.TrimSuffix(path, "?nonsense=1"), Header: h, Body: "{}"})
 		if after := p.Call(t, http.MethodGet, "/audit", "").Body; string(before) != string(after) {
-			t.Errorf("GET %s changed something", op.path)
+			t.Errorf("GET %s with a method override added an audit entry", op.path)
 		}
 	}
 	return n
 }
 
-// PageFences is F54: no URL redirects to another site, and every page has its security headers.
-func PageFences(t *testing.T, _ scenario.Size) string {
+// PageSecurity is F54: no URL redirects to another site, and every page has its security headers.
+func PageSecurity(t *testing.T, _ scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	c := scenario.Client(t)
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -150,20 +150,22 @@ func PageFences(t *testing.T, _ scenario.Size) string {
 		u.Opaque = raw
 		resp, err := c.Do((&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Host: u.Host}).WithContext(t.Context()))
 		if err != nil {
-			t.Fatalf("%q: %v", raw, err)
+			t.Fatalf("request %q: %v", raw, err)
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode >= 300 && resp.StatusCode < 400 || resp.Header.Get("Location") != "" || resp.Header.Get("Refresh") != "" {
-			t.Errorf("%q leads to %q", raw, resp.Header.Get("Location"))
+			t.Errorf("%q: status %d, Location %q, Refresh %q; want no redirect",
+				raw, resp.StatusCode, resp.Header.Get("Location"), resp.Header.Get("Refresh"))
 		}
 		if resp.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%q (%d): no nosniff", raw, resp.StatusCode)
+			t.Errorf("%q: X-Content-Type-Options is %q, want nosniff (status %d)",
+				raw, resp.Header.Get("X-Content-Type-Options"), resp.StatusCode)
 		}
 		if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 			return
 		}
 		pages++
-		fenced(t, raw, resp.Header)
+		checkPageHeaders(t, raw, resp.Header)
 	}
 	for _, page := range []string{"/", "/sign-in", "/register", "/welcome", "/requests", "/settings", "/playground", "/quickstart", "/routing", "/providers", "/requests/req_1", "/nothing", "/favicon.svg", "/api/v1/session", "/api/openapi.json"} {
 		check(page)
@@ -179,18 +181,19 @@ func PageFences(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d addresses, none leads elsewhere; %d pages with all fences", asked, pages)
 }
 
-func fenced(t *testing.T, page string, h http.Header) {
+func checkPageHeaders(t *testing.T, page string, h http.Header) {
 	t.Helper()
 	policy := h.Get("Content-Security-Policy")
 	for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "connect-src 'self'"} {
 		if !strings.Contains(policy, part) {
-			t.Errorf("%s: the policy lacks %s: %s", page, part, policy)
+			t.Errorf("%s: the Content-Security-Policy lacks %s: %s", page, part, policy)
 		}
 	}
 	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
-		t.Errorf("%s: the policy allows too much: %s", page, policy)
+		t.Errorf("%s: the Content-Security-Policy allows unsafe sources: %s", page, policy)
 	}
 	if h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("%s: frame policy %q, referrer policy %q", page, h.Get("X-Frame-Options"), h.Get("Referrer-Policy"))
+		t.Errorf("%s: X-Frame-Options is %q and Referrer-Policy %q, want DENY and no-referrer",
+			page, h.Get("X-Frame-Options"), h.Get("Referrer-Policy"))
 	}
 }

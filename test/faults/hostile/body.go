@@ -59,11 +59,11 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 	k := g.Key(t)
 
 	conn, in := rawPost(t, g, k, limit+(1<<20))
-	answer, err := readAnswer(in) // no byte of the body has been sent
+	answer, err := readAnswer(in) // the head is sent without any byte of the body
 	if err != nil {
-		t.Fatalf("no answer to a large body's head: %v", err)
+		t.Fatalf("read the response to the head of a large body: %v", err)
 	}
-	scenario.WantError(t, "a length beyond the limit", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+	scenario.WantError(t, "a length above the limit", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 	_ = conn.Close()
 
 	conn, in = rawPost(t, g, k, -1)
@@ -84,7 +84,7 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 		conn, in := rawPost(t, g, k, int64(len(body)))
 		if a, early := firstAnswer(conn, in, body); early {
 			if a.Status != http.StatusServiceUnavailable {
-				t.Errorf("the additional body got %d %s", a.Status, scenario.Clip(a.Body))
+				t.Errorf("body above the memory limit: status %d, want 503: %s", a.Status, scenario.Clip(a.Body))
 			}
 			refused.Add(1)
 			return
@@ -93,13 +93,14 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 	})
 	peak := stop()
 	if held.Load() == 0 || held.Load()*int64(len(body)) > all || refused.Load() == 0 {
-		t.Errorf("%d bodies of %s are held, %d rejected; the limit is %s", held.Load(), scenario.Mib(int64(len(body))), refused.Load(), scenario.Mib(all))
+		t.Errorf("%d bodies of %s are held and %d were rejected, want at least 1 of each and at most %s", held.Load(),
+			scenario.Mib(int64(len(body))), refused.Load(), scenario.Mib(all))
 	}
 	if peak > 1<<30 {
-		t.Errorf("memory rose to %s", scenario.Mib(peak))
+		t.Errorf("memory rose to %s, want at most 1 GiB", scenario.Mib(peak))
 	}
 	if calls := len(mock.Calls()); calls != 0 {
-		t.Errorf("%d calls reached the provider", calls)
+		t.Errorf("%d calls reached the provider, want 0", calls)
 	}
 	return fmt.Sprintf("413 unread; of %d × %s in parallel %d held, %d rejected with 503, memory ≤ %s", n, scenario.Mib(int64(len(body))), held.Load(), refused.Load(), scenario.Mib(peak))
 }
@@ -138,17 +139,17 @@ func Bombs(t *testing.T, size scenario.Size) string {
 		scenario.WantError(t, "a request in "+coding, a, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d compressed requests reached the provider", n)
+		t.Errorf("%d compressed requests reached the provider, want 0", n)
 	}
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip"} {
 		for _, body := range []string{scenario.Chat("m"), scenario.Chat("m", scenario.Streaming)} {
 			mock.Then(mockprovider.Behaviour{Body: compressed(coding, large), Header: map[string]string{"Content-Encoding": coding, "Content-Type": "application/json"}})
-			scenario.WantError(t, "an answer in "+coding, g.Call(t, harness.Request{Key: k, Body: body}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+			scenario.WantError(t, "a response in "+coding, g.Call(t, harness.Request{Key: k, Body: body}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 		}
 	}
 	bombed := stop() - before
 	if bombed > 64<<20 {
-		t.Errorf("memory grew by %s with compressed bodies", scenario.Mib(bombed))
+		t.Errorf("memory grew by %s with compressed bodies, want at most 64 MiB", scenario.Mib(bombed))
 	}
 	stop = scenario.WatchMemory(t, g)
 	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -161,14 +162,14 @@ func Bombs(t *testing.T, size scenario.Size) string {
 		}
 	})
 	mock.Then(mockprovider.Behaviour{Handler: endless})
-	scenario.WantError(t, "an endless answer", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+	scenario.WantError(t, "an endless response", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 
 	grown := stop() - before
 	if allowed := int64(64<<20) + 3*int64(answerLimit)<<20; grown > allowed { // a response is buffered completely, and the buffer doubles
-		t.Errorf("memory grew by %s with an endless response", scenario.Mib(grown))
+		t.Errorf("memory grew by %s with an endless response, want at most %s", scenario.Mib(grown), scenario.Mib(allowed))
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-		t.Errorf("afterwards: %d", a.Status)
+		t.Errorf("request after the endless response: status %d, want 200", a.Status)
 	}
 	return fmt.Sprintf("refused in 5 codings both ways, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
 }
@@ -184,7 +185,7 @@ func zstdZeros(size int) []byte {
 	for i := range size * (1 << 20) / block {
 		header := uint32(block)<<3 | 1<<1 // block type: repeat one byte
 		if i == size*(1<<20)/block-1 {
-			header |= 1 // last block
+			header |= 1 // marks the last block
 		}
 		frame = append(frame, byte(header), byte(header>>8), byte(header>>16), 0)
 	}
@@ -209,7 +210,7 @@ func compressed(coding string, size int) []byte {
 	case "zstd":
 		return zstdZeros(size)
 	default:
-		panic("no such coding: " + coding)
+		panic("unknown content coding: " + coding)
 	}
 	zeros := make([]byte, 1<<20)
 	for range size {
@@ -253,16 +254,16 @@ func JSON(t *testing.T, size scenario.Size) string {
 			a := g.Call(t, harness.Request{Key: k, Body: body})
 			best = min(best, time.Since(began))
 			if a.Status != http.StatusBadRequest {
-				t.Errorf("%s: %d %s", name, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s: status %d, want 400: %s", name, a.Status, scenario.Clip(a.Body))
 				break
 			}
 		}
 		if slowest = max(slowest, best); best > size.Limit(100*time.Millisecond) {
-			t.Errorf("%s was rejected after %s", name, best)
+			t.Errorf("%s was rejected after %s, want at most %s", name, best, size.Limit(100*time.Millisecond))
 		}
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d of them reached the provider", n)
+		t.Errorf("%d invalid requests reached the provider, want 0", n)
 	}
 	return fmt.Sprintf("%d forms refused within %s", len(bodies), slowest.Round(time.Millisecond))
 }

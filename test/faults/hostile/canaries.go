@@ -19,9 +19,9 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// SecretsStayIn is F58: credentials, keys, passwords and sessions do not appear in plain text anywhere, with either
+// SecretsAreNotExposed is F58: credentials, keys, passwords and sessions do not appear in plain text anywhere, with either
 // database.
-func SecretsStayIn(t *testing.T, _ scenario.Size) string {
+func SecretsAreNotExposed(t *testing.T, _ scenario.Size) string {
 	files, answers := 0, 0
 	for name, dsn := range stores(t) {
 		f, a := canariesIn(t, name, dsn)
@@ -53,7 +53,7 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 	secrets := map[string]string{"credential": fromFile, "credential of the dashboard": fromPage, "key": k.Text, "password": scenario.Password, "session": p.Token}
 	answers := []harness.Answer{p.Call(t, http.MethodPost, "/providers/alpha/credentials", `{"secret":`+scenario.Quote(fromPage)+`}`)}
 	if answers[0].Status != http.StatusCreated {
-		t.Fatalf("add a credential: %d %s", answers[0].Status, answers[0].Body)
+		t.Fatalf("add a credential: status %d, want 201: %s", answers[0].Status, answers[0].Body)
 	}
 	release := func() {}
 	if dsn == "" {
@@ -72,11 +72,11 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 		answers = append(answers, p.Call(t, http.MethodGet, "/requests/"+e.ID, ""), p.Call(t, http.MethodGet, "/requests/"+e.ID+"/body", ""))
 	}
 	answers = append(answers, g.Call(t, harness.Request{Method: http.MethodGet, Path: "/metrics", Key: reader}))
-	var said strings.Builder
-	said.WriteString(g.Log())
+	var output strings.Builder
+	output.WriteString(g.Log())
 	for _, args := range [][]string{{"keys", "list", "--json"}, {"providers", "list", "--json"}, {"config", "print"}, {"requests", "list", "--json"}} {
 		stdout, stderr, _ := g.CLI(t, args...)
-		said.WriteString(stdout + stderr)
+		output.WriteString(stdout + stderr)
 	}
 	if dsn == "" {
 		backUp(t, g)
@@ -91,16 +91,16 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 		found = append(found, more...)
 	}
 	for _, f := range found {
-		t.Errorf("%s: %s", name, f)
+		t.Errorf("%s: found in a file or a table: %s", name, f)
 	}
 	for what, secret := range secrets {
 		for i, a := range answers {
 			if strings.Contains(string(a.Body)+fmt.Sprint(a.Header), secret) {
-				t.Errorf("%s: the %s is in response %d: %d %s", name, what, i, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s: the %s is in response %d: status %d, %s", name, what, i, a.Status, scenario.Clip(a.Body))
 			}
 		}
-		if strings.Contains(said.String()+g.Log(), secret) {
-			t.Errorf("%s: the %s is in the log or on the command line", name, what)
+		if strings.Contains(output.String()+g.Log(), secret) {
+			t.Errorf("%s: the %s is in the log or in the output of the command line", name, what)
 		}
 	}
 	return countFiles(t, g.DataDir) + tables, len(answers)

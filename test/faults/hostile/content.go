@@ -16,8 +16,8 @@ const (
 	answerCanary = "canaryanswer4Rt8vB1nKs"
 )
 
-// ContentStaysOut is P15: if text must not be stored, it is not on disk, in logs or in errors, with either database.
-func ContentStaysOut(t *testing.T, size scenario.Size) string {
+// ContentIsNotStored is P15: if text must not be stored, it is not on disk, in logs or in errors, with either database.
+func ContentIsNotStored(t *testing.T, size scenario.Size) string {
 	off := map[string]func(t *testing.T, p scenario.Person) (key string, header http.Header){
 		"for the key": func(t *testing.T, p scenario.Person) (string, http.Header) {
 			t.Helper()
@@ -30,7 +30,7 @@ func ContentStaysOut(t *testing.T, size scenario.Size) string {
 		"for the workspace": func(t *testing.T, p scenario.Person) (string, http.Header) {
 			t.Helper()
 			if a := p.Call(t, http.MethodPatch, "/workspace", `{"log_bodies":false}`); a.Status != http.StatusOK {
-				t.Fatalf("turn texts off: %d %s", a.Status, a.Body)
+				t.Fatalf("turn off the storage of texts: status %d, want 200: %s", a.Status, a.Body)
 			}
 			return p.Key(t).Text, nil
 		},
@@ -75,10 +75,10 @@ func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.
 	for _, e := range g.Entries(t, "", -1) {
 		whole := p.Call(t, http.MethodGet, "/requests/"+e.ID, "").Body
 		if entry := string(e.Raw) + string(whole) + string(p.Call(t, http.MethodGet, "/requests/"+e.ID+"/body", "").Body); strings.Contains(entry, promptCanary) || strings.Contains(entry, answerCanary) {
-			t.Errorf("%s: a text is in an entry: %s", name, entry)
+			t.Errorf("%s: an entry contains text of a request: %s", name, entry)
 		}
 	}
-	said := string(p.Call(t, http.MethodGet, "/requests/export?format=jsonl", "").Body)
+	export := string(p.Call(t, http.MethodGet, "/requests/export?format=jsonl", "").Body)
 	found = append(found, scan(t, g.DataDir, texts)...)
 	g.Stop(t)
 	found = append(found, scan(t, g.DataDir, texts)...)
@@ -88,11 +88,11 @@ func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.
 		found, places = append(found, more...), places+tables
 	}
 	for _, f := range found {
-		t.Errorf("%s: %s", name, f)
+		t.Errorf("%s: found in a file or a table: %s", name, f)
 	}
 	for what, canary := range texts {
-		if strings.Contains(g.Log(), canary) || strings.Contains(said, canary) {
-			t.Errorf("%s: the %s is in the log or in an entry", name, what)
+		if strings.Contains(g.Log(), canary) || strings.Contains(export, canary) {
+			t.Errorf("%s: the %s is in the log or in the export", name, what)
 		}
 	}
 	return requests, places

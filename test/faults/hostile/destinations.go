@@ -50,22 +50,22 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 			a := g.Call(t, harness.Request{Key: k, Body: body})
 			scenario.WantError(t, fmt.Sprintf("a redirect with %d", status), a, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 			if strings.Contains(string(a.Body)+fmt.Sprint(a.Header), canary) {
-				t.Errorf("%d: the response reveals the redirect target: %s", status, scenario.Clip(a.Body))
+				t.Errorf("redirect with %d: the response contains the redirect target: %s", status, scenario.Clip(a.Body))
 			}
 		}
 	}
-	tries := picking(t, g, k, canary)
+	tries := selectingHosts(t, g, k, canary)
 	for _, call := range mock.Calls() {
 		if call.Path != "/v1/chat/completions" || call.Query != "" {
-			t.Errorf("the provider was asked for %s?%s", call.Path, call.Query)
+			t.Errorf("the provider got a call of %s?%s, want /v1/chat/completions", call.Path, call.Query)
 		}
 	}
 	if n := called.Load(); n != 0 {
-		t.Errorf("the gateway called other addresses %d times", n)
+		t.Errorf("the gateway made %d calls to other addresses, want 0", n)
 	}
 	hooks := hooksOfPolicies(t, []string{canary, "http://169.254.169.254/latest/", "http://[::1]:80/", "https://10.0.0.1/score"})
 	if n := called.Load(); n != 0 {
-		t.Errorf("a hook of a policy was called %d times", n)
+		t.Errorf("the gateway made %d calls to hooks of policies, want 0", n)
 	}
 	onlyGuardedAddressFields(t, g)
 	addressesOfProviders(t, g, spellings)
@@ -73,8 +73,8 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d names and %d spellings refused, also as the address of a provider and of a webhook; %d redirects not followed, %d requests that name a host: 0 calls elsewhere; %d hooks of policies not called", named, len(spellings), redirects, tries, hooks)
 }
 
-// picking sends requests that try to select the host to call.
-func picking(t *testing.T, g *harness.Gateway, k, canary string) int {
+// selectingHosts sends requests that try to select the host to call.
+func selectingHosts(t *testing.T, g *harness.Gateway, k, canary string) int {
 	t.Helper()
 	host := strings.TrimPrefix(canary, "http://")
 	n := 0
@@ -119,7 +119,8 @@ func hooksOfPolicies(t *testing.T, addresses []string) int {
 	for i, address := range addresses {
 		a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m", `"models":["n"],"user":"`+strconv.Itoa(i)+`"`)})
 		if a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Checks") != "not_checked" || strings.Contains(fmt.Sprint(a.Header), address) {
-			t.Errorf("%s: %d, checks %q, %v", address, a.Status, a.Header.Get("X-Fairlead-Checks"), a.Header)
+			t.Errorf("hook %s: status %d, X-Fairlead-Checks %q, want 200, not_checked and no address in the headers: %v",
+				address, a.Status, a.Header.Get("X-Fairlead-Checks"), a.Header)
 		}
 	}
 	return len(addresses)
@@ -135,7 +136,7 @@ func onlyGuardedAddressFields(t *testing.T, g *harness.Gateway) {
 		for _, name := range w.Fields {
 			field := w.Method + " " + w.Path + " " + name
 			if addressField.MatchString(name) && !slices.Contains(guarded, field) {
-				t.Errorf("%s: the address was not checked when it was saved", field)
+				t.Errorf("%s: the field is not in the list of tested address fields", field)
 			}
 		}
 	}
@@ -150,19 +151,19 @@ func addressesOfProviders(t *testing.T, g *harness.Gateway, spellings []string) 
 		return g.Call(t, harness.Request{Method: method, Path: "/api/v1" + path, Key: k, Body: body})
 	}
 	if a := send(http.MethodPost, "/providers", `{"vendor":"custom","name":"house","base_url":"https://8.8.8.8/v1","key":"sk-0123456789abcdef","test":false}`); a.Status >= 300 {
-		t.Fatalf("a public address: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Fatalf("connect a provider with a public address: status %d: %s", a.Status, scenario.Clip(a.Body))
 	}
 	for _, spelling := range spellings {
 		added := send(http.MethodPost, "/providers", `{"vendor":"custom","name":"inside","key":"sk-0123456789abcdef","test":false,"base_url":`+scenario.Quote(spelling)+`}`)
 		changed := send(http.MethodPatch, "/providers/house", `{"base_url":`+scenario.Quote(spelling)+`,"key":"sk-0123456789abcdef"}`)
 		for _, a := range []harness.Answer{added, changed} {
 			if a.Status < 400 || a.Status >= 500 {
-				t.Errorf("%s: %d %s", spelling, a.Status, scenario.Clip(a.Body))
+				t.Errorf("save a provider with %s: status %d, want 400 to 499: %s", spelling, a.Status, scenario.Clip(a.Body))
 			}
 		}
 	}
 	if list := send(http.MethodGet, "/providers", ""); !strings.Contains(string(list.Body), "8.8.8.8") || strings.Contains(string(list.Body), `"inside"`) {
-		t.Errorf("the providers are %s", scenario.Clip(list.Body))
+		t.Errorf("the providers are %s, want 8.8.8.8 and no provider inside", scenario.Clip(list.Body))
 	}
 }
 
@@ -183,7 +184,7 @@ func addressesOfAlerts(t *testing.T, g *harness.Gateway, spellings []string) {
 			send(http.MethodPatch, "/"+made.ID, `{"url":`+scenario.Quote(spelling)+`}`),
 		} {
 			if a.Status < 400 || a.Status >= 500 {
-				t.Errorf("%s: %d %s", spelling, a.Status, scenario.Clip(a.Body))
+				t.Errorf("save an alert channel with %s: status %d, want 400 to 499: %s", spelling, a.Status, scenario.Clip(a.Body))
 			}
 		}
 	}
@@ -212,7 +213,7 @@ func checkAddresses(t *testing.T, spellings []string) {
 	defer c.Close()
 	for _, spelling := range spellings {
 		if err := c.CheckURL(t.Context(), spelling); err == nil {
-			t.Errorf("%s may be saved", spelling)
+			t.Errorf("CheckURL(%s) returned no error", spelling)
 		}
 	}
 }
@@ -237,15 +238,15 @@ func namesToSpecialAddresses(t *testing.T) int {
 		resp, err := c.Do(req)
 		if err == nil {
 			_ = resp.Body.Close()
-			t.Errorf("a name for %s was called", address)
+			t.Errorf("a name that resolves to %s was called", address)
 		} else if !strings.Contains(err.Error(), "was not called") {
-			t.Errorf("a name for %s: %v", address, err)
+			t.Errorf("call a name that resolves to %s: got error %v, want \"was not called\"", address, err)
 		}
 		cancel()
 		c.Close()
 	}
 	if n := accepted.Load(); n != 0 {
-		t.Errorf("%d connections were made", n)
+		t.Errorf("%d connections were made, want 0", n)
 	}
 	return len(specialAddresses)
 }

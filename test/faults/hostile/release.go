@@ -27,13 +27,13 @@ func Release(t *testing.T, size scenario.Size) string {
 		t.Fatal(err)
 	}
 	if bytes.Contains(module, []byte("replace ")) {
-		t.Error("go.mod replaces modules")
+		t.Error("go.mod contains a replace directive")
 	}
 	// Nothing may be downloaded, and go.mod and go.sum must be complete.
 	offline := []string{"GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
 	packages := strings.Fields(goTool(t, root, offline, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/fairlead"))
 	if len(packages) < 50 {
-		t.Errorf("only %d packages are listed", len(packages))
+		t.Errorf("go list printed %d packages, want at least 50", len(packages))
 	}
 	figure := fmt.Sprintf("%d packages, all pinned and present", len(packages))
 	if size == scenario.Fast {
@@ -41,14 +41,14 @@ func Release(t *testing.T, size scenario.Size) string {
 	}
 	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verification needs all modules, also those that no build uses and that a new machine does not have
 	if out := goTool(t, root, offline, "mod", "verify"); !strings.Contains(out, "all modules verified") {
-		t.Errorf("go mod verify: %s", out)
+		t.Errorf("go mod verify printed %s, want all modules verified", out)
 	}
 	sums := map[string]int{}
 	for _, name := range []string{"a", "another place with a longer name"} {
 		sums[buildIn(t, root, filepath.Join(t.TempDir(), name), offline)]++
 	}
 	if len(sums) != 1 {
-		t.Errorf("two builds differ: %v", sums)
+		t.Errorf("the hashes of two builds are %v, want one hash", sums)
 	}
 	return figure + ", verified; two clean builds are the same; " + vulnerabilities(t, root) + "; " + startWithoutNetwork(t)
 }
@@ -124,7 +124,7 @@ func vulnerabilities(t *testing.T, root string) string {
 	case err == nil:
 		return "govulncheck clean"
 	case strings.Contains(text, "Vulnerability #"):
-		t.Errorf("govulncheck: %s", text)
+		t.Errorf("govulncheck found vulnerabilities: %s", text)
 		return "govulncheck found something"
 	default:
 		last := strings.Split(strings.TrimSpace(text), "\n")
@@ -142,7 +142,7 @@ func startWithoutNetwork(t *testing.T) string {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), unshare, "-rn", "timeout", "10", harness.Binary(t), "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"))
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-	out, _ := cmd.CombinedOutput() // ended by timeout
+	out, _ := cmd.CombinedOutput() // the error is ignored: timeout kills the program
 	if !strings.Contains(string(out), `"msg":"ready"`) {
 		t.Errorf("the gateway did not start without a network: %s", scenario.Clip(out))
 	}

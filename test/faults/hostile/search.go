@@ -24,7 +24,7 @@ func Searching(t *testing.T, size scenario.Size) string {
 		slowest, n, p99, quiet = max(slowest, took), n+asked, max(p99, busy), max(quiet, before)
 	}
 	if slowest > size.Limit(time.Second) {
-		t.Errorf("a search took %s", slowest)
+		t.Errorf("the slowest search took %s, want at most %s", slowest, size.Limit(time.Second))
 	}
 	return fmt.Sprintf("%d searches in SQLite and PostgreSQL literal, the slowest %s; requests beside them p99 %s (quiet %s)",
 		n, slowest.Round(time.Millisecond), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
@@ -40,7 +40,7 @@ func searchIn(t *testing.T, g *harness.Gateway, size scenario.Size) (slowest tim
 	for i, text := range odd {
 		body := strings.Replace(scenario.Chat("m", `"session_id":`+scenario.Quote(fmt.Sprintf("s%d-%s", i, text))), `"Hello"`, scenario.Quote("say "+text+" now"), 1)
 		if a := g.Call(t, harness.Request{Key: k, Body: body}); a.Status != http.StatusOK {
-			t.Fatalf("%q: %d %s", text, a.Status, scenario.Clip(a.Body))
+			t.Fatalf("request with the text %q: status %d, want 200: %s", text, a.Status, scenario.Clip(a.Body))
 		}
 	}
 	scenario.Together(16, size.Of(150, 5000), func(i int) {
@@ -61,25 +61,25 @@ func searchIn(t *testing.T, g *harness.Gateway, size scenario.Size) (slowest tim
 		found := find("q=" + url.QueryEscape(text))
 		for _, e := range found {
 			if !strings.Contains(e.Preview, text) && !strings.Contains(e.ID, text) {
-				t.Errorf("a search for %q found %q", text, e.Preview)
+				t.Errorf("the search for %q found %q, which does not contain it", text, e.Preview)
 			}
 		}
 		if len(found) == 0 || len(found) > 2 { // the entry itself, and possibly a longer one that contains the text
-			t.Errorf("a search for %q found %d", text, len(found))
+			t.Errorf("the search for %q found %d entries, want 1 or 2", text, len(found))
 		}
 		session := fmt.Sprintf("s%d-%s", i, text)
 		if got := find("session=" + url.QueryEscape(strings.ReplaceAll(session, `\`, `\\`))); len(got) != 1 || got[0].Session != session {
-			t.Errorf("the session %q has %d requests", session, len(got))
+			t.Errorf("the session %q has %d requests, want 1", session, len(got))
 		}
 	}
 	for _, text := range []string{"%", "_", "%%%%%%%%%%%%%%%%%%%%%%%%%%%", "*", "' or 1=1 --", "%' or '%'='", `\`, strings.Repeat("%a", 90)} {
 		for _, e := range find("q=" + url.QueryEscape(text)) {
 			if !strings.Contains(e.Preview, text) && !strings.Contains(e.ID, text) {
-				t.Errorf("a search for %q found %q", text, e.Preview)
+				t.Errorf("the search for %q found %q, which does not contain it", text, e.Preview)
 			}
 		}
 		if got := find("session=" + url.QueryEscape(text)); len(got) != 0 {
-			t.Errorf("the session %q has %d requests", text, len(got))
+			t.Errorf("the session %q has %d requests, want 0", text, len(got))
 		}
 	}
 	return slowest, asked, scenario.Quantile(<-busy, 0.99), quiet

@@ -30,16 +30,16 @@ func SlowReaders(t *testing.T, size scenario.Size) string {
 	cut := stalled(t, g, mock, k, n, pause)
 	peak := cut.peak - before
 	if most := int64(n)*(256<<10) + 32<<20; peak > most {
-		t.Errorf("memory grew by %s with %d unread streams", scenario.Mib(peak), n)
+		t.Errorf("memory grew by %s with %d unread streams, want at most %s", scenario.Mib(peak), n, scenario.Mib(most))
 	}
 	if cut.first < pause/2 || cut.last > pause+3*time.Second {
-		t.Errorf("unread streams were cut off between %s and %s, want %s", cut.first, cut.last, pause)
+		t.Errorf("unread streams ended after %s to %s, want %s to %s", cut.first, cut.last, pause/2, pause+3*time.Second)
 	}
-	g.Entries(t, "outcome=cancelled", min(n, 200)) // at most one page of the log
-	paused := pausing(t, g, mock, k, pause)
-	steady := steadily(t, g, mock, k, pause)
+	g.Entries(t, "outcome=cancelled", min(n, 200)) // a page of the log has at most 200 entries
+	paused := readAfterPause(t, g, mock, k, pause)
+	steady := readSlowly(t, g, mock, k, pause)
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-		t.Errorf("the error was attributed to the provider: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("request after the unread streams: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	scenario.Settled(t, g, reader)
 	return fmt.Sprintf("%d unread streams cut after %s–%s, memory %+d MiB; one that paused %s had all, one that took %s too",
@@ -81,7 +81,7 @@ func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 		case at := <-ended:
 			c.first, c.last = min(c.first, at.Sub(began)), max(c.last, at.Sub(began))
 		case <-time.After(pause + 30*time.Second):
-			t.Fatalf("%d of %d unread streams were never cut off", n-i, n)
+			t.Fatalf("%d of %d unread streams did not end", n-i, n)
 		}
 	}
 	c.peak = stop()
@@ -89,9 +89,9 @@ func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 	return c
 }
 
-// pausing stops reading for less than the client timeout, but for longer than a provider may be silent. The complete
+// readAfterPause stops reading for less than the client timeout, but for longer than a provider may be silent. The complete
 // response must arrive.
-func pausing(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
+func readAfterPause(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
 	t.Helper()
 	piece := strings.Repeat("y", 64<<10)
 	text := make([]string, 256)
@@ -104,13 +104,14 @@ func pausing(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 	wait := pause * 6 / 10
 	time.Sleep(wait) // the pause is under test
 	if e := scenario.ReadEvents(resp.Body); !e.Done() || len(e.Text()) != len(piece)*len(text) {
-		t.Errorf("after a pause of %s the stream ended with %s, %d bytes", wait, e.Failed(), len(e.Text()))
+		t.Errorf("after a pause of %s, the stream ended with the error %q and %d bytes, want %d bytes",
+			wait, e.Failed(), len(e.Text()), len(piece)*len(text))
 	}
 	return wait
 }
 
-// steadily reads a long non-streamed response slowly, for longer than a client may pause.
-func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
+// readSlowly reads a long non-streamed response slowly, for longer than a client may pause.
+func readSlowly(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
 	t.Helper()
 	const length = 24 << 20
 	mock.Then(mockprovider.Behaviour{Text: []string{strings.Repeat("z", length)}})
@@ -129,7 +130,7 @@ func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k strin
 	}
 	rest, _ := io.Copy(io.Discard, resp.Body)
 	if took := time.Since(began); err != nil || got+rest < length || took < pause {
-		t.Errorf("a steady reader got %d bytes within %s: %v", got+rest, took, err)
+		t.Errorf("a slow reader got %d bytes within %s (%v), want %d bytes after at least %s", got+rest, took, err, length, pause)
 	}
 	return time.Since(began)
 }
@@ -152,29 +153,29 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		}
 		a, err := readAnswer(in)
 		if err != nil {
-			t.Errorf("a body that is never sent: %v", err)
+			t.Errorf("read the response to an unfinished body: %v", err)
 			return
 		}
 		if _, err := in.ReadByte(); err == nil {
-			t.Error("the connection of an unfinished body stays open")
+			t.Error("the connection of an unfinished body stayed open")
 		}
-		if a.Status == http.StatusServiceUnavailable { // rejected for lack of memory
-			scenario.WantError(t, "a body beyond the memory limit", a, http.StatusServiceUnavailable, "OVERLOADED")
+		if a.Status == http.StatusServiceUnavailable { // the gateway rejected the request for lack of memory
+			scenario.WantError(t, "a body above the memory limit", a, http.StatusServiceUnavailable, "OVERLOADED")
 			if took := time.Since(began); size.Strict() && took > pause/2 {
-				t.Errorf("a body above the memory limit was rejected after %s", took)
+				t.Errorf("a body above the memory limit was rejected after %s, want at most %s", took, pause/2)
 			}
 			refused.Add(1)
 			return
 		}
-		scenario.WantError(t, "a body that is never sent", a, http.StatusBadRequest, "INVALID_REQUEST")
+		scenario.WantError(t, "an unfinished body", a, http.StatusBadRequest, "INVALID_REQUEST")
 		given.Add(1)
 		last.Store(max(last.Load(), int64(time.Since(began))))
 	})
 	if took := time.Duration(last.Load()); took > pause+2*time.Second {
-		t.Errorf("unfinished bodies were dropped after %s", took)
+		t.Errorf("unfinished bodies timed out after %s, want at most %s", took, pause+2*time.Second)
 	}
 	if given.Load() < 40 {
-		t.Errorf("only %[2]d of %[1]d unfinished bodies fit in memory", n, given.Load())
+		t.Errorf("%d of %d unfinished bodies timed out, want at least 40; the others were rejected", given.Load(), n)
 	}
 
 	// The incomplete bodies of one client use at most half of the memory for bodies, so another client's body still fits.
@@ -191,10 +192,11 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 	}
 	harness.Eventually(t, "bodies are held", func() bool { return held.Load() >= 3 })
 	if a := g.Call(t, harness.Request{Key: his, Body: string(full)}); a.Status != http.StatusOK {
-		t.Errorf("a body of another workspace while %d bodies are held: %d %s", held.Load(), a.Status, scenario.Clip(a.Body))
+		t.Errorf("request of another workspace while %d bodies are held: status %d, want 200: %s",
+			held.Load(), a.Status, scenario.Clip(a.Body))
 	}
 	if h := held.Load(); h > 4 {
-		t.Errorf("one workspace holds %d bodies, but only 8 fit in memory", h)
+		t.Errorf("one workspace holds %d bodies, want at most 4 of the 8 that fit in memory", h)
 	}
 	release()
 	for range cap(holders) {
@@ -209,7 +211,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		_, _ = io.WriteString(conn, piece)
 	}
 	if a, err := readAnswer(in); err != nil || a.Status != http.StatusOK {
-		t.Errorf("a body in pieces: %d %v", a.Status, err)
+		t.Errorf("request with a body sent in pieces: status %d (%v), want 200", a.Status, err)
 	}
 	if calls := len(mock.Calls()); calls != 2 {
 		t.Errorf("%d calls reached the provider, want 2", calls)
@@ -218,8 +220,8 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		time.Duration(last.Load()).Round(10*time.Millisecond), refused.Load(), held.Load())
 }
 
-// hold sends all but the last byte of a body. After most of the body, it sends small pieces until ctx ends. held counts
-// the bodies that the gateway holds in memory.
+// hold sends all but the last byte of a body. After most of the body, it sends small pieces until ctx is done. held counts the bodies that
+// the gateway holds in memory.
 func hold(ctx context.Context, g *harness.Gateway, key string, body []byte, held *atomic.Int64) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
 	if err != nil {
@@ -231,7 +233,7 @@ func hold(ctx context.Context, g *harness.Gateway, key string, body []byte, held
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		_, _ = readAnswer(bufio.NewReader(conn)) // rejected, or closed at the end of the case
+		_, _ = readAnswer(bufio.NewReader(conn)) // the request is rejected, or the connection is closed at the end of the case
 	}()
 	select {
 	case <-answered:

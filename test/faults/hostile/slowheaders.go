@@ -32,7 +32,7 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 	for i := range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
 		if err != nil {
-			t.Fatalf("connection %d: %v", i, err)
+			t.Fatalf("open connection %d: %v", i, err)
 		}
 		conns[i] = conn
 		began := time.Now()
@@ -57,20 +57,19 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 	}
 	peak, p99 := stop(), scenario.Quantile(busy, 0.99)
 	if peak > 512<<20 {
-		t.Errorf("memory rose to %s", scenario.Mib(peak))
+		t.Errorf("memory rose to %s, want at most 512 MiB", scenario.Mib(peak))
 	}
 	if longest > allowed+2*time.Second {
-		t.Errorf("the last connection was closed after %s", longest)
+		t.Errorf("the last connection was closed after %s, want at most %s", longest, allowed+2*time.Second)
 	}
 	if size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
-		t.Errorf("other requests took %s, without the fault %s", p99, quiet)
+		t.Errorf("p99 of other requests is %s during the fault and %s without it", p99, quiet)
 	}
 	return fmt.Sprintf("%d connections%s, the last cut after %s, memory ≤ %s; others p99 %s (quiet %s)",
 		n, note, longest.Round(10*time.Millisecond), scenario.Mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 
-// drip sends a header byte on each connection every two seconds, one connection after the other, because slow clients
-// are not synchronized.
+// drip sends a header byte on each connection every two seconds, one connection after the other, because slow clients are not synchronised.
 func drip(conns []net.Conn, done <-chan struct{}) {
 	const every, slice = 2 * time.Second, 10 * time.Millisecond
 	tick := time.NewTicker(slice)
@@ -109,7 +108,7 @@ func ordinary(t testing.TB, g *harness.Gateway, key string, n int) []time.Durati
 	for i := range took {
 		began := time.Now()
 		if a := g.Call(t, harness.Request{Key: key, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-			t.Errorf("an ordinary request: %d %s", a.Status, scenario.Clip(a.Body))
+			t.Errorf("ordinary request: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 		}
 		took[i] = time.Since(began)
 	}

@@ -23,7 +23,7 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 	k := g.Key(t)
 	list := shapes()
 	if len(list) < 60 {
-		t.Errorf("there are only %d shapes", len(list))
+		t.Errorf("got %d shapes, want at least 60", len(list))
 	}
 	var refused, served atomic.Int64
 	scenario.Together(16, len(list), func(i int) {
@@ -35,7 +35,7 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 			"<#INNER>", fmt.Sprint(len(inner)), "<#ALL>", fmt.Sprint(len("0\r\n\r\n"+inner))).Replace(s.text)
 		answers := exchangeRaw(t, g, s.name, text)
 		if len(answers) > 1 {
-			t.Errorf("%s got %d responses: %v", s.name, len(answers), answers)
+			t.Errorf("%s: got %d responses, want at most 1: %v", s.name, len(answers), answers)
 		}
 		if len(answers) == 1 && answers[0] == http.StatusOK {
 			served.Add(1)
@@ -48,7 +48,7 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 	for _, call := range mock.Calls() {
 		if strings.Contains(string(call.Body), "SMUGGLED") {
 			strays++
-			t.Errorf("an unexpected request reached the provider: %s", scenario.Clip(call.Body))
+			t.Errorf("a smuggled request reached the provider: %s", scenario.Clip(call.Body))
 		}
 		if seen[string(call.Body)]++; seen[string(call.Body)] > 1 {
 			doubles++
@@ -56,13 +56,13 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 		}
 	}
 	if served.Load() != int64(len(seen)) {
-		t.Errorf("%d shapes got status 200, and %d of them were served", served.Load(), len(seen))
+		t.Errorf("%d shapes got status 200, but the provider got %d requests, want the same", served.Load(), len(seen))
 	}
-	bled := unreadBodies(t, g, k)
+	unreadCount := unreadBodies(t, g, k)
 	if n := len(mock.Calls()) - len(seen); n != doubles {
-		t.Errorf("unread bodies caused %d calls", n-doubles)
+		t.Errorf("unread bodies caused %d calls, want 0", n-doubles)
 	}
-	return fmt.Sprintf("%d shapes: %d refused, %d one request each, %d strays; %d unread bodies never became a request", len(list), refused.Load(), served.Load(), strays, bled)
+	return fmt.Sprintf("%d shapes: %d refused, %d one request each, %d strays; %d unread bodies never became a request", len(list), refused.Load(), served.Load(), strays, unreadCount)
 }
 
 func chatSaying(text string) string { return strings.Replace(scenario.Chat("m"), "Hello", text, 1) }
@@ -86,7 +86,7 @@ func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 	in := bufio.NewReader(conn)
 	var statuses []int
 	for len(statuses) < 5 {
-		_ = conn.SetReadDeadline(time.Now().Add(700 * time.Millisecond)) // no response is also a valid result
+		_ = conn.SetReadDeadline(time.Now().Add(700 * time.Millisecond)) // the error is ignored: no response is also a valid result
 		a, err := readAnswer(in)
 		if a.Status == http.StatusContinue {
 			continue
@@ -95,11 +95,11 @@ func exchangeRaw(t *testing.T, g *harness.Gateway, name, text string) []int {
 			statuses = append(statuses, a.Status)
 		}
 		if a.Status == http.StatusInternalServerError {
-			t.Errorf("%s: %d %s", name, a.Status, scenario.Clip(a.Body))
+			t.Errorf("%s: status %d: %s", name, a.Status, scenario.Clip(a.Body))
 		}
 		if err != nil {
 			if len(statuses) > 0 && statuses[0] == http.StatusBadRequest && a.Header.Get("Connection") == "close" && errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("%s: rejected, but the connection stays open", name)
+				t.Errorf("%s: the request was rejected, but the connection stayed open", name)
 			}
 			return statuses
 		}
@@ -121,7 +121,7 @@ func unreadBodies(t *testing.T, g *harness.Gateway, k string) int {
 		"OPTIONS":            "OPTIONS /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n",
 		"unknown path":       "POST /nothing HTTP/1.1\r\nHost: localhost\r\n",
 		"wrong key":          "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer fl_wrong\r\nContent-Type: application/json\r\n",
-		"no JSON":            "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: text/plain\r\n",
+		"not JSON":           "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: text/plain\r\n",
 		"compressed":         "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + k + "\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n",
 		"admin, anonymous":   "POST /api/v1/keys HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n",
 		"expect, wrong key":  "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer fl_wrong\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n",
@@ -158,20 +158,20 @@ func unread(t *testing.T, g *harness.Gateway, name, head, body string, chunked b
 		resp, err := http.ReadResponse(in, &http.Request{Method: method})
 		if err != nil {
 			if i == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
-				return // closed with unread data; the reset may discard the response
+				return // the connection was closed with unread data; the reset may discard the response
 			}
 			if i == 0 {
-				t.Errorf("%s: no answer: %v", name, err)
+				t.Errorf("%s: read the first response: %v", name, err)
 			}
 			return
 		}
 		data, _ := io.ReadAll(resp.Body) // an incomplete response is allowed if the connection is closed
 		_ = resp.Body.Close()
 		if i == 1 && (resp.StatusCode != http.StatusOK || !strings.Contains(string(data), "ok")) {
-			t.Errorf("%s: the request after an unread body got %d %s", name, resp.StatusCode, scenario.Clip(data))
+			t.Errorf("%s: the request after an unread body: status %d, want 200: %s", name, resp.StatusCode, scenario.Clip(data))
 		}
 		if i == 2 {
-			t.Errorf("%s: three responses to two requests", name)
+			t.Errorf("%s: got three responses to two requests", name)
 		}
 		if resp.StatusCode != http.StatusContinue {
 			method = http.MethodGet

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// StalledLink silently cuts the HTTP/2 connection that all calls to a provider share. Each call on the connection fails
+// StalledLink silently stops all traffic on the HTTP/2 connection that all calls to a provider share. Each call on the connection fails
 // over within seconds, and later calls use a new connection.
 func StalledLink(t *testing.T, size scenario.Size) string {
 	server := httptest.NewUnstartedServer(scenario.Paced(20))
@@ -48,10 +48,10 @@ func StalledLink(t *testing.T, size scenario.Size) string {
 		longest = max(longest, s.Took)
 	}
 	if share := float64(good) / float64(len(all)); share < 0.999 {
-		t.Errorf("%d of %d requests were served", good, len(all))
+		t.Errorf("%d of %d requests were served, want at least 99.9 %%", good, len(all))
 	}
 	if longest > 8*time.Second {
-		t.Errorf("a request took %s", longest)
+		t.Errorf("the slowest request took %s, want at most 8 s", longest)
 	}
 	return fmt.Sprintf("%d of %d served, the longest took %s", good, len(all), longest.Round(10*time.Millisecond))
 }

@@ -43,16 +43,16 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 		r.Key, r.Header = k, mine
 		a := g.Call(t, r)
 		if a.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", name, a.Status, scenario.Clip(a.Body))
+			t.Fatalf("%s: status %d, want 200: %s", name, a.Status, scenario.Clip(a.Body))
 		}
 		noCanary(t, name+" answer", a.Header)
 		for header := range a.Header {
 			if !strings.HasPrefix(header, "X-Fairlead-") && !slices.Contains(ours, header) {
-				t.Errorf("%s: the client got the header %s", name, header)
+				t.Errorf("%s: the client got the header %s of the provider", name, header)
 			}
 		}
 		if a.Header.Get("Set-Cookie") != "" || a.Header.Get("Server") != "" || a.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s: the client got %v", name, a.Header)
+			t.Errorf("%s: the client got %v, want no Set-Cookie, Server and Access-Control-Allow-Origin", name, a.Header)
 		}
 	}
 	failing := mockprovider.Fail(400)
@@ -65,11 +65,11 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 		noCanary(t, "provider's request", call.Header)
 		for name := range call.Header {
 			if !allowed[name] {
-				t.Errorf("the provider got the header %s", name)
+				t.Errorf("the provider got the header %s of the client", name)
 			}
 		}
 		if got := call.Header.Get("Authorization"); got != "Bearer sk-alpha-0123456789" || strings.Contains(fmt.Sprint(call.Header), k) {
-			t.Errorf("the provider got %q", got)
+			t.Errorf("the provider got the Authorization %q, want its own credential, and no header with the client's key", got)
 		}
 	}
 	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
@@ -84,7 +84,7 @@ func noCanary(t *testing.T, what string, h http.Header) {
 	t.Helper()
 	for name, values := range h {
 		if strings.Contains(strings.Join(values, " "), "canary") {
-			t.Errorf("%s: %s is %v", what, name, values)
+			t.Errorf("%s: the header %s is %v, want no canary", what, name, values)
 		}
 	}
 }
@@ -110,34 +110,34 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 			sent++
 			mock.Then(mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`)})
 			if a := g.Call(t, harness.Request{Key: k, Body: body, Header: loggedHeaders(text)}); a.Status >= 500 {
-				t.Errorf("%q: %d %s", text, a.Status, scenario.Clip(a.Body))
+				t.Errorf("request with %q: status %d, want less than 500: %s", text, a.Status, scenario.Clip(a.Body))
 			}
 		}
 	}
 	scenario.Settled(t, g, reader)
 	requests := 0
 	for line := range strings.Lines(g.Log()) {
-		var said struct{ Msg string }
-		if json.Unmarshal([]byte(line), &said) != nil || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\r\n\x00\x1b\a\b\t") {
-			t.Errorf("a log line is broken: %q", line)
+		var entry struct{ Msg string }
+		if json.Unmarshal([]byte(line), &entry) != nil || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\r\n\x00\x1b\a\b\t") {
+			t.Errorf("a log line is not JSON or contains control characters: %q", line)
 		}
-		if said.Msg == "request" {
+		if entry.Msg == "request" {
 			requests++
 		}
 	}
 	if requests != sent {
-		t.Errorf("%d requests wrote %d log lines", sent, requests)
+		t.Errorf("the log has %d lines for %d requests", requests, sent)
 	}
 	for _, args := range [][]string{{"requests", "list"}, {"requests", "list", "--json"}, {"requests", "export", "--format", "csv", "--quiet"}} {
 		stdout, stderr, code := g.CLI(t, args...)
 		if code != 0 {
-			t.Errorf("%q ended with %d\n%s", args, code, stderr)
+			t.Errorf("run %q: exit code %d\n%s", args, code, stderr)
 		}
 		if strings.ContainsAny(stdout, "\x1b\x00\a\b") {
-			t.Errorf("%q writes control characters: %q", args, scenario.Clip([]byte(stdout)))
+			t.Errorf("run %q: the output contains control characters: %q", args, scenario.Clip([]byte(stdout)))
 		}
 	}
-	cells := neutral(t, g, reader)
+	cells := checkCells(t, g, reader)
 	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
 }
 
@@ -152,8 +152,8 @@ func loggedHeaders(text string) http.Header {
 	return http.Header{"User-Agent": {fit}, "X-Fairlead-Tags": {"note=" + fit}, "X-Fairlead-Session": {fit}, "Traceparent": {fit}}
 }
 
-// neutral checks that no cell of the CSV export begins like a spreadsheet formula, and returns the number of cells.
-func neutral(t *testing.T, g *harness.Gateway, reader string) int {
+// checkCells checks that no cell of the CSV export begins like a spreadsheet formula, and returns the number of cells.
+func checkCells(t *testing.T, g *harness.Gateway, reader string) int {
 	t.Helper()
 	a := g.Call(t, harness.Request{
 		Method: http.MethodGet, Key: reader,
@@ -161,14 +161,14 @@ func neutral(t *testing.T, g *harness.Gateway, reader string) int {
 	})
 	rows, err := csv.NewReader(strings.NewReader(string(a.Body))).ReadAll()
 	if err != nil || len(rows) < 2 {
-		t.Fatalf("read the export: %v %s", err, scenario.Clip(a.Body))
+		t.Fatalf("the export has %d rows (%v), want at least 2: %s", len(rows), err, scenario.Clip(a.Body))
 	}
 	cells := 0
 	for _, row := range rows {
 		for _, cell := range row {
 			cells++
 			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
-				t.Errorf("a cell begins like a formula: %q", cell)
+				t.Errorf("the cell %q begins like a formula", cell)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func BadReload(t *testing.T, size scenario.Size) string {
 	}
 	bad := map[string]string{
 		"unknown field": good + "colour: x\n",
-		"no YAML":       "providers: [\n",
+		"not YAML":      "providers: [\n",
 		"too large":     good + "#" + strings.Repeat("x", 2<<20) + "\n",
 		"an alias bomb": "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n",
 		"two documents": good + "---\nlisten: x\n",
@@ -213,7 +213,7 @@ func BadReload(t *testing.T, size scenario.Size) string {
 		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same file twice in a row, because the second write would not be a change
 			before := strings.Count(g.Log(), "configuration rejected")
 			g.SetConfig(t, bad[name])
-			harness.Eventually(t, name+" is refused", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })
+			harness.Eventually(t, name+" is rejected", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })
 			refused++
 		}
 	}

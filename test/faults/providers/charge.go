@@ -45,20 +45,24 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	for _, name := range names {
 		scenario.Together(4, n, func(int) {
 			if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat(name, scenario.Streaming)}); a.Status == http.StatusOK {
-				t.Errorf("%s: %s", name, scenario.Clip(a.Body))
+				t.Errorf("%s: got status 200, want an error: %s", name, scenario.Clip(a.Body))
 			}
 		})
 		released(t, size, g, reader, k.ID, name)
 		if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != 0 {
-			t.Fatalf("%s: nothing was delivered, and %s was charged", name, s.Budget.Spent)
+			t.Fatalf("%s: %s was charged, want 0", name, s.Budget.Spent)
 		}
 	}
 	a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("cut", scenario.Streaming)})
 	released(t, size, g, reader, k.ID, "cut")
 	entry := g.Entry(t, a.Header.Get("X-Request-Id"))
 	s := scenario.SpendingOf(t, g, reader, k.ID)
+	if entry.Cost == nil {
+		t.Fatalf("interrupted response: the entry has no cost: %s", entry.Raw)
+	}
 	if entry.Outcome != "partial" || entry.Tokens.Output == 0 || entry.Tokens.Output > 4 || scenario.Nano(t, s.Budget.Spent) != scenario.Nano(t, *entry.Cost) {
-		t.Errorf("an interrupted response: %s, %d tokens, cost %s, charged %s", entry.Outcome, entry.Tokens.Output, *entry.Cost, s.Budget.Spent)
+		t.Errorf("interrupted response: outcome %s with %d tokens, cost %s, charged %s; want partial with 1 to 4 tokens, and the cost charged",
+			entry.Outcome, entry.Tokens.Output, *entry.Cost, s.Budget.Spent)
 	}
 	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
 }
@@ -68,7 +72,7 @@ func released(t *testing.T, size scenario.Size, g *harness.Gateway, reader, id, 
 	t.Helper()
 	for began := time.Now(); scenario.Nano(t, scenario.SpendingOf(t, g, reader, id).Budget.Held) != 0; {
 		if time.Since(began) > size.Limit(time.Second) {
-			t.Fatalf("%s: %s is still held", what, scenario.SpendingOf(t, g, reader, id).Budget.Held)
+			t.Fatalf("%s: %s is held after %s, want 0", what, scenario.SpendingOf(t, g, reader, id).Budget.Held, size.Limit(time.Second))
 		}
 		time.Sleep(20 * time.Millisecond) // another process cannot be watched with a fake clock
 	}
@@ -87,7 +91,8 @@ func PaidTwice(t *testing.T, size scenario.Size) string {
 		for range size.Of(3, 9) { // with little traffic, at most ten retries are allowed
 			a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat(model, scenario.Streaming)})
 			if a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Provider") != "beta" {
-				t.Fatalf("%s: %d %s", model, a.Status, scenario.Clip(a.Body))
+				t.Fatalf("%s: status %d from %q, want 200 from beta: %s",
+					model, a.Status, a.Header.Get("X-Fairlead-Provider"), scenario.Clip(a.Body))
 			}
 			entry := g.Entry(t, a.Header.Get("X-Request-Id"))
 			var detail struct {
@@ -98,20 +103,21 @@ func PaidTwice(t *testing.T, size scenario.Size) string {
 				} `json:"attempts"`
 			}
 			harness.Decode(t, entry.Raw, &detail)
-			if len(detail.Attempts) != 2 || detail.Attempts[0].Cost == nil || detail.Attempts[1].Cost == nil || detail.Attempts[1].Hedge != (model == "hedged") {
-				t.Fatalf("%s: attempts %s", model, entry.Raw)
+			if entry.Cost == nil || len(detail.Attempts) != 2 || detail.Attempts[0].Cost == nil || detail.Attempts[1].Cost == nil || detail.Attempts[1].Hedge != (model == "hedged") {
+				t.Fatalf("%s: the entry must have a cost and two attempts with costs, and a hedge only for the model hedged: %s", model, entry.Raw)
 			}
 			first, second := scenario.Nano(t, *detail.Attempts[0].Cost), scenario.Nano(t, *detail.Attempts[1].Cost)
 			if first == 0 || scenario.Nano(t, *entry.Cost) != second || scenario.Nano(t, detail.Operator) != first+second {
-				t.Errorf("%s: the client pays %s, the operator %s for %d and %d", model, *entry.Cost, detail.Operator, first, second)
+				t.Errorf("%s: the client pays %s and the operator %s, want the second and the sum of %d and %d n$",
+					model, *entry.Cost, detail.Operator, first, second)
 			}
 			sum += second
 			figures = fmt.Sprintf("client pays %s, operator %s", *entry.Cost, detail.Operator)
 		}
-		time.Sleep(time.Duration(size.Of(0, 11)) * time.Second) // until ten retries are allowed again
+		time.Sleep(time.Duration(size.Of(0, 11)) * time.Second) // wait until ten retries are allowed again
 	}
 	if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != sum || scenario.Nano(t, s.Budget.Held) != 0 {
-		t.Errorf("the ledger has %s and holds %s, entries sum to %d n$", s.Budget.Spent, s.Budget.Held, sum)
+		t.Errorf("the ledger has spent %s and holds %s, want %d n$ as in the entries and 0", s.Budget.Spent, s.Budget.Held, sum)
 	}
 	return figures
 }

@@ -30,10 +30,10 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	}
 
 	if _, stderr, code := g.CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
-		t.Fatalf("revoke: %d\n%s", code, stderr)
+		t.Fatalf("keys revoke: exit code %d\n%s", code, stderr)
 	}
 	revoked := time.Now()
-	harness.Eventually(t, "the key is refused", func() bool {
+	harness.Eventually(t, "the key is rejected", func() bool {
 		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status == http.StatusUnauthorized
 	})
 	refused := time.Since(revoked)
@@ -42,14 +42,15 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	close(ended)
 	for e := range ended {
 		if e.Failed() != "REVOKED_API_KEY" || e.Done() {
-			t.Errorf("a stream of the revoked key ended with %v", e.Data)
+			t.Errorf("a stream of the revoked key ended with %v, want REVOKED_API_KEY", e.Data)
 		}
 	}
 	if refused > size.Limit(time.Second) || streams > size.Limit(10*time.Second) {
-		t.Errorf("rejected after %s, streams ended after %s", refused, streams)
+		t.Errorf("the key was rejected after %s and its streams ended after %s, want at most %s and %s",
+			refused, streams, size.Limit(time.Second), size.Limit(10*time.Second))
 	}
 	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
-		t.Errorf("another key: %d", a.Status)
+		t.Errorf("request with another key: status %d, want 200", a.Status)
 	}
 	return fmt.Sprintf("refused after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
 }
@@ -65,13 +66,13 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 		for range n {
 			began := time.Now()
 			if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-				t.Errorf("a valid key: %d %s", a.Status, scenario.Clip(a.Body))
+				t.Errorf("request with a valid key: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 			}
 			took = append(took, time.Since(began))
 		}
 		return took
 	}
-	measure(20) // warm-up
+	measure(20) // warms up the connections
 	quiet := scenario.Quantile(measure(size.Of(50, 300)), 0.99)
 	before := scenario.Resident(t, g)
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -81,28 +82,28 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 	}
 	d := time.Duration(size.Of(2, 10)) * time.Second
 	var busy []time.Duration
-	var beside sync.WaitGroup
-	beside.Go(func() { busy = measure(size.Of(20, 300)) })
+	var measuring sync.WaitGroup
+	measuring.Go(func() { busy = measure(size.Of(20, 300)) })
 	all := newLoadGenerator(t, g, scenario.Chat("m"), junk...).fire(t, 16, size.Of(1_500, 10_000), d)
 	for _, s := range all {
 		if s.Status != http.StatusUnauthorized {
-			t.Errorf("a made-up key: %d %s", s.Status, s.Code)
+			t.Errorf("request with an invalid key: got %d %s, want 401", s.Status, s.Code)
 		}
 	}
 	rate := float64(len(all)) / d.Seconds()
 	if rate < 100 {
-		t.Errorf("only %.0f requests per second were sent", rate)
+		t.Errorf("%.0f requests per second were sent, want at least 100", rate)
 	}
-	beside.Wait()
+	measuring.Wait()
 	grown := scenario.Resident(t, g) - before
 	if grown > 32<<20 {
-		t.Errorf("memory grew by %s", scenario.Mib(grown))
+		t.Errorf("memory grew by %s, want at most 32 MiB", scenario.Mib(grown))
 	}
 	if p99 := scenario.Quantile(busy, 0.99); size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
-		t.Errorf("p99 of a valid key is %s with junk keys, %s without", p99, quiet)
+		t.Errorf("p99 of a valid key is %s with junk keys and %s without", p99, quiet)
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-		t.Errorf("a valid key afterwards: %d", a.Status)
+		t.Errorf("request with a valid key after the load: status %d, want 200", a.Status)
 	}
 	return fmt.Sprintf("%.0f/s refused, memory %+d MiB, valid p99 %s (quiet %s)", rate, grown>>20, scenario.Quantile(busy, 0.99).Round(time.Millisecond), quiet.Round(time.Millisecond))
 }

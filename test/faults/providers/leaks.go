@@ -47,7 +47,7 @@ func NoLeaks(t *testing.T, size scenario.Size) string {
 			break
 		}
 		if time.Since(began) > 10*time.Second {
-			t.Errorf("goroutines %v, were %v; files %v, were %v", afterGoroutines, goroutines, afterFiles, files)
+			t.Errorf("got %v goroutines and %v files, before the load %v and %v", afterGoroutines, afterFiles, goroutines, files)
 			break
 		}
 	}
@@ -60,7 +60,7 @@ func near(before, after float64) bool { return after <= before+5 }
 func atRest(t *testing.T, g *harness.Gateway, reader string, upstream *httptest.Server) (goroutines, files float64) {
 	t.Helper()
 	scenario.Settled(t, g, reader)
-	harness.Eventually(t, "nothing is under way", func() bool { return scenario.Metric(t, g, reader, "fairlead_in_flight_requests") == 0 })
+	harness.Eventually(t, "no request is running", func() bool { return scenario.Metric(t, g, reader, "fairlead_in_flight_requests") == 0 })
 	upstream.CloseClientConnections()
 	time.Sleep(100 * time.Millisecond) // the gateway needs time to detect the disconnect, which cannot be observed from outside
 	return scenario.Metric(t, g, reader, "go_goroutines"), scenario.Metric(t, g, reader, "process_open_fds")
@@ -95,7 +95,7 @@ func mixed(t *testing.T, g *harness.Gateway, key string, n int) {
 		defer resp.Body.Close()
 		_, _ = io.Copy(io.Discard, resp.Body) // other cases check how the response ends
 		if resp.StatusCode == http.StatusInternalServerError {
-			t.Errorf("request %d got status 500", i)
+			t.Errorf("request %d: status 500", i)
 		}
 	})
 }

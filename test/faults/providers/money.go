@@ -40,7 +40,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 		case http.StatusPaymentRequired, http.StatusTooManyRequests: // 429 while the remaining budget is only reserved
 			refused.Add(1)
 		default:
-			t.Errorf("status %d", resp.StatusCode)
+			t.Errorf("got status %d, want 200, 402 or 429", resp.StatusCode)
 		}
 	})
 
@@ -48,10 +48,12 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 	spent := scenario.SpendingOf(t, g, reader, k.ID)
 	bound := scenario.Nano(t, budget) + 1_000_000
 	if got := scenario.Nano(t, spent.Budget.Spent); got > bound || got != served.Load()*1_000_000 || scenario.Nano(t, spent.Budget.Held) != 0 {
-		t.Errorf("spent %s and held %s with %d served; the budget is %s", spent.Budget.Spent, spent.Budget.Held, served.Load(), budget)
+		t.Errorf("spent %s and held %s for %d served requests of 0.001 with the budget %s",
+			spent.Budget.Spent, spent.Budget.Held, served.Load(), budget)
 	}
 	if calls != served.Load() || served.Load() < int64(n/10) {
-		t.Errorf("%d provider calls, %d served, %d rejected", calls, served.Load(), refused.Load())
+		t.Errorf("got %d provider calls, %d served and %d rejected requests, want as many calls as served requests, and at least %d",
+			calls, served.Load(), refused.Load(), n/10)
 	}
 	return fmt.Sprintf("%d parallel requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
 }
@@ -72,19 +74,19 @@ func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 			tried++
 			a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"`+field+`":`+value)})
 			if a.Status < 400 || a.Status > 403 {
-				t.Errorf("%s %s: %d %s", field, value, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s %s: status %d, want 400 to 403: %s", field, value, a.Status, scenario.Clip(a.Body))
 			}
 		}
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d of them reached the provider", n)
+		t.Errorf("%d invalid requests reached the provider, want 0", n)
 	}
 	if s := scenario.SpendingOf(t, g, reader, k.ID); scenario.Nano(t, s.Budget.Spent) != 0 || scenario.Nano(t, s.Budget.Held) != 0 {
-		t.Errorf("spent %s, held %s", s.Budget.Spent, s.Budget.Held)
+		t.Errorf("spent %s and held %s, want 0", s.Budget.Spent, s.Budget.Held)
 	}
 	// null is the same as an absent member, and the budget still suffices for an ordinary request.
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":null`, `"n":null`)}); a.Status != http.StatusOK {
-		t.Errorf("null: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("request with null limits: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	return fmt.Sprintf("%d refused, nothing held", tried)
 }
@@ -122,7 +124,7 @@ func NoBudget(t *testing.T, _ scenario.Size) string {
 		scenario.WantError(t, name, g.Call(t, r), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d calls were made without a budget", n)
+		t.Errorf("%d calls reached the provider with a budget of 0, want 0", n)
 	}
 	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
 }

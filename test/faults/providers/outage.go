@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// twins starts a gateway with two providers of one model that can be switched off. alpha is cheaper.
-func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *scenario.Upstream) {
+// twoProviders starts a gateway with two providers of one model that can be switched off. alpha is cheaper.
+func twoProviders(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *scenario.Upstream) {
 	t.Helper()
 	alpha, beta = &scenario.Upstream{Answers: scenario.Paced(20)}, &scenario.Upstream{Answers: scenario.Paced(20)}
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
@@ -25,7 +25,7 @@ func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *scena
 
 // OneDown is F27: while one provider fails, the other serves, and the failing one gets few calls until it recovers.
 func OneDown(t *testing.T, size scenario.Size) string {
-	g, alpha, beta := twins(t)
+	g, alpha, beta := twoProviders(t)
 	k := g.Key(t)
 	rate, outage := size.Of(80, 500), time.Duration(size.Of(5, 30))*time.Second
 	before, after := 2*time.Second, time.Duration(size.Of(6, 40))*time.Second
@@ -55,26 +55,27 @@ func OneDown(t *testing.T, size scenario.Size) string {
 
 	good := len(scenario.Times(all, scenario.Answered))
 	if share := float64(good) / float64(len(all)); share < 0.999 {
-		t.Errorf("%d of %d requests were served", good, len(all))
+		t.Errorf("%d of %d requests were served, want at least 99.9 %%", good, len(all))
 	}
 	tries := alpha.Between(began.Add(2*time.Second), ended)
 	asked := len(scenario.Times(all, func(s scenario.Shot) bool { return s.Sent > before+2*time.Second && s.Sent < before+outage }))
 	if tries*20 > asked {
-		t.Errorf("two seconds into the outage %d of %d requests still tried the provider", tries, asked)
+		t.Errorf("from two seconds into the outage on, %d of %d requests called the provider, want at most 5 %%", tries, asked)
 	}
 	back := alpha.First(ended)
 	if back.IsZero() || back.Sub(ended) > size.Limit(5200*time.Millisecond) {
-		t.Fatalf("the provider was tried again at %s, it was well from %s on", back, ended)
+		t.Fatalf("the provider was called again at %s, want at most %s after its recovery at %s",
+			back, size.Limit(5200*time.Millisecond), ended)
 	}
 	firstSecond := alpha.Between(back, back.Add(time.Second))
 	if firstSecond > rate/10+2 {
-		t.Errorf("%d of %d requests per second returned in the first second", firstSecond, rate)
+		t.Errorf("the provider got %d of %d requests per second in the first second, want at most %d", firstSecond, rate, rate/10+2)
 	}
 	figure := fmt.Sprintf("%d of %d served, %d of %d tried it, back after %s with %d/s", good, len(all), tries, asked, back.Sub(ended).Round(10*time.Millisecond), firstSecond)
 	if size == scenario.Full {
 		late := alpha.Between(back.Add(30*time.Second), back.Add(31*time.Second))
 		if late < rate*9/10 {
-			t.Errorf("30 s after its return the provider has %d of %d requests per second", late, rate)
+			t.Errorf("the provider got %d of %d requests per second 30 s after its recovery, want at least %d", late, rate, rate*9/10)
 		}
 		other := beta.Between(back.Add(30*time.Second), back.Add(31*time.Second))
 		figure += fmt.Sprintf(", %d/s after 30 s and %d/s at the other", late, other)
@@ -84,7 +85,7 @@ func OneDown(t *testing.T, size scenario.Size) string {
 
 // AllDown is F28: when no target is available, clients get an error immediately and providers are not called repeatedly.
 func AllDown(t *testing.T, size scenario.Size) string {
-	g, alpha, beta := twins(t, "retries: {backoff: 20ms}")
+	g, alpha, beta := twoProviders(t, "retries: {backoff: 20ms}")
 	k := g.Key(t)
 	rate, d := size.Of(200, 500), time.Duration(size.Of(5, 30))*time.Second
 	scenario.Fire(t, g, k, scenario.Chat("plain"), rate, time.Second)
@@ -95,22 +96,22 @@ func AllDown(t *testing.T, size scenario.Size) string {
 
 	attempts := alpha.Between(began, time.Now()) + beta.Between(began, time.Now())
 	if 10*attempts > 12*len(all) {
-		t.Errorf("%d attempts for %d requests", attempts, len(all))
+		t.Errorf("got %d attempts for %d requests, want at most 1.2 per request", attempts, len(all))
 	}
 	p99 := scenario.Quantile(scenario.Times(all, func(scenario.Shot) bool { return true }), 0.99)
 	if size.Strict() && p99 > 100*time.Millisecond {
-		t.Errorf("p99 is %s", p99)
+		t.Errorf("p99 is %s, want at most 100 ms", p99)
 	}
 	refused := 0
 	for _, s := range all {
 		if s.Status == http.StatusServiceUnavailable && s.RetryAfter != "" {
 			refused++
-		} else if s.Status != http.StatusBadGateway { // from a probe, or from before the circuits opened
-			t.Errorf("after %s: %d %s", s.Sent, s.Status, s.Code)
+		} else if s.Status != http.StatusBadGateway { // 502 is the response to a probe or to a request from before the circuits opened
+			t.Errorf("request after %s: got %d %s, want 502, or 503 with Retry-After", s.Sent, s.Status, s.Code)
 		}
 	}
 	if refused*10 < len(all)*9 {
-		t.Errorf("%d of %d got Retry-After", refused, len(all))
+		t.Errorf("%d of %d responses have Retry-After, want at least 90 %%", refused, len(all))
 	}
 	return fmt.Sprintf("%d of %d got 503 with Retry-After, p99 %s, %d attempts", refused, len(all), p99.Round(time.Millisecond), attempts)
 }
@@ -132,19 +133,19 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 		mock.Always(refusal)
 		scenario.Together(8, n/len(refusals), func(int) {
 			if a := g.Call(t, harness.Request{Key: bad, Body: scenario.Chat("m")}); a.Status < 400 || a.Status > 499 {
-				t.Errorf("refusal %d: %d %s", i, a.Status, scenario.Clip(a.Body))
+				t.Errorf("provider response %d: got status %d, want 400 to 499: %s", i, a.Status, scenario.Clip(a.Body))
 			}
 		})
 	}
 	mock.Always(mockprovider.Behaviour{})
 	calls := len(mock.Calls())
 	if calls != n {
-		t.Errorf("%d calls for %d bad requests", calls, n)
+		t.Errorf("got %d calls for %d invalid requests, want the same number", calls, n)
 	}
 	began := time.Now()
 	for range 20 {
 		if a := g.Call(t, harness.Request{Key: good, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-			t.Errorf("another tenant: %d %s", a.Status, scenario.Clip(a.Body))
+			t.Errorf("request of another tenant: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 		}
 	}
 	return fmt.Sprintf("%d refused, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
@@ -173,9 +174,9 @@ func SlowProvider(t *testing.T, size scenario.Size) string {
 	began := time.Now()
 	hurried := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("hurried")})
 	ended := time.Since(began)
-	scenario.WantError(t, "a deadline of 5 s", hurried, http.StatusGatewayTimeout, "PROVIDER_TIMEOUT")
+	scenario.WantError(t, "a request with a deadline of 5 s", hurried, http.StatusGatewayTimeout, "PROVIDER_TIMEOUT")
 	if ended > size.Limit(5100*time.Millisecond) {
-		t.Errorf("a deadline of 5 s ended after %s", ended)
+		t.Errorf("a request with a deadline of 5 s ended after %s", ended)
 	}
 
 	var flooded []scenario.Shot
@@ -188,17 +189,17 @@ func SlowProvider(t *testing.T, size scenario.Size) string {
 	time.AfterFunc(time.Second, func() { peak.Store(slow.Open()) })
 	all := scenario.Fire(t, g, k, scenario.Chat("plain"), rate, d)
 	if n := peak.Load(); n > most || n < most*3/4 {
-		t.Errorf("%d parallel calls at a provider with a cap of %d", n, most)
+		t.Errorf("got %d parallel calls to the provider, want %d to %d", n, most*3/4, most)
 	}
 	good, p99 := len(scenario.Times(all, scenario.Answered)), scenario.Quantile(scenario.Times(all, scenario.Answered), 0.99)
 	if good != len(all) || size.Strict() && p99 > 2*calm+10*time.Millisecond {
-		t.Errorf("%d of %d other requests were served, p99 %s, %s without the fault", good, len(all), p99, calm)
+		t.Errorf("%d of %d other requests were served with p99 %s; without the fault, p99 was %s", good, len(all), p99, calm)
 	}
 	g.Kill(t) // do not wait half a minute for the drain
 	<-done
 	shed := scenario.Times(flooded, func(s scenario.Shot) bool { return s.Status == http.StatusServiceUnavailable && s.RetryAfter != "" })
 	if len(shed) < len(flooded)/2 {
-		t.Errorf("%d of %d were shed", len(shed), len(flooded))
+		t.Errorf("%d of %d requests were rejected with 503 and Retry-After, want at least half", len(shed), len(flooded))
 	}
 	return fmt.Sprintf("at most %d in parallel, others' p99 %s (calm %s), 5 s deadline ended after %s, shed within %s", peak.Load(),
 		p99.Round(time.Millisecond), calm.Round(time.Millisecond), ended.Round(time.Millisecond), scenario.Quantile(shed, 0.99).Round(time.Millisecond))

@@ -21,7 +21,7 @@ import (
 // with the gateway. Each connection sends one request after the other, each at its scheduled time.
 type loadGenerator struct {
 	address  string
-	requests [][]byte // sent in turn
+	requests [][]byte // bodies that are sent in turn
 	next     atomic.Int64
 
 	mu   sync.Mutex
@@ -66,7 +66,7 @@ func (n *loadGenerator) pace(rate int, began time.Time, d time.Duration, turns c
 		for given = max(given, due-rate/100); given < due; given++ {
 			select {
 			case turns <- struct{}{}:
-			default: // no connection is free
+			default: // all connections are in use
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (n *loadGenerator) work(t testing.TB, began time.Time, d time.Duration, tur
 		n.seen = append(n.seen, mine...)
 	}()
 	l, err := n.connect(t.Context(), began.Add(d+30*time.Second))
-	for err == nil && (always && time.Since(began) < d || !always && turn(turns)) {
+	for err == nil && (always && time.Since(began) < d || !always && nextTurn(turns)) {
 		s := scenario.Shot{Sent: time.Since(began)}
 		ok := l.exchange(&s, n.requests[int(n.next.Add(1))%len(n.requests)])
 		s.Took = time.Since(began) - s.Sent
@@ -126,7 +126,8 @@ func (l line) exchange(s *scenario.Shot, request []byte) bool {
 	return err == nil
 }
 
-func turn(turns <-chan struct{}) bool {
+// nextTurn waits for the next start signal. It returns false when the channel is closed.
+func nextTurn(turns <-chan struct{}) bool {
 	_, ok := <-turns
 	return ok
 }
@@ -141,18 +142,19 @@ func unanswered(t testing.TB, all []scenario.Shot) int {
 	return n
 }
 
+// shed reports whether a request was rejected because of overload.
 func shed(s scenario.Shot) bool {
 	return s.Status == http.StatusServiceUnavailable && s.Code == "OVERLOADED" && s.RetryAfter != ""
 }
 
-// plain starts a gateway with one provider that responds in 50 ms.
-func plain(t *testing.T, more ...string) *harness.Gateway {
+// startPlain starts a gateway with one provider that responds in 50 ms.
+func startPlain(t *testing.T, more ...string) *harness.Gateway {
 	t.Helper()
 	return harness.Start(t, harness.Options{Config: plainConfig(t, harness.Serve(t, scenario.Paced(20)), more...)})
 }
 
-// leanly starts a gateway with a provider that uses very little CPU, because both share the machine.
-func leanly(t *testing.T) *harness.Gateway {
+// startLean starts a gateway with a provider that uses very little CPU, because both share the machine.
+func startLean(t *testing.T) *harness.Gateway {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,13 +163,14 @@ func leanly(t *testing.T) *harness.Gateway {
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		if err := lean.Serve(t.Context(), ln); err != nil {
-			t.Errorf("the provider: %v", err)
+			t.Errorf("serve the provider: %v", err)
 		}
 	})
 	t.Cleanup(serving.Wait)
 	return harness.Start(t, harness.Options{Config: plainConfig(t, "http://"+ln.Addr().String())})
 }
 
+// plainConfig returns a configuration with one provider.
 func plainConfig(t *testing.T, provider string, more ...string) string {
 	t.Helper()
 	return harness.Config(t, []harness.Provider{{
@@ -193,61 +196,62 @@ func capacity(t *testing.T, n *loadGenerator, d time.Duration) int {
 func Overload(t *testing.T, size scenario.Size) string {
 	var g *harness.Gateway
 	if size == scenario.Full {
-		g = leanly(t)
+		g = startLean(t)
 	} else {
-		g = plain(t, "limits: {concurrent: 60}") // a limit that is reached on any machine
+		g = startPlain(t, "limits: {concurrent: 60}") // a limit that is reached on any machine
 	}
 	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
 	n := newLoadGenerator(t, g, scenario.Chat("plain"), k)
 	d := time.Duration(size.Of(4, 60)) * time.Second
-	able := capacity(t, n, time.Duration(size.Of(1, 5))*time.Second)
+	possible := capacity(t, n, time.Duration(size.Of(1, 5))*time.Second)
 	calm := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
 
-	watched := make(chan []time.Duration)
-	go func() { watched <- watchAdmin(t, g, reader, d) }()
-	rate := size.Of(3*able, 2500) // five times the normal load
+	adminTimes := make(chan []time.Duration)
+	go func() { adminTimes <- watchAdmin(t, g, reader, d) }()
+	rate := size.Of(3*possible, 2500) // five times the normal load
 	all := n.fire(t, size.Of(600, 2000), rate, d)
 	good, refused, lost := scenario.Times(all, scenario.Answered), scenario.Times(all, shed), unanswered(t, all)
 	goodput := int(float64(len(good)) / d.Seconds())
 	if len(good)+len(refused)+lost != len(all) {
 		for _, s := range all {
 			if !scenario.Answered(s) && !shed(s) && s.Status != 0 {
-				t.Errorf("after %s: %d %s", s.Sent, s.Status, s.Code)
+				t.Errorf("request after %s: got %d %s, want 200, or OVERLOADED with Retry-After", s.Sent, s.Status, s.Code)
 				break
 			}
 		}
 	}
 	if size == scenario.Fast && (len(refused) == 0 || len(good) == 0) {
-		t.Errorf("%d requests were served and %d rejected", len(good), len(refused))
+		t.Errorf("%d requests were served and %d rejected, want at least 1 of each", len(good), len(refused))
 	}
-	if size.Strict() && goodput*10 < min(able, rate)*9 {
-		t.Errorf("%d requests per second were served under overload, %d are possible", goodput, able)
+	if size.Strict() && goodput*10 < min(possible, rate)*9 {
+		t.Errorf("%d requests per second were served under overload, want at least 90 %% of %d", goodput, min(possible, rate))
 	}
 	p99 := scenario.Quantile(refused, 0.99)
 	if size.Strict() && p99 > 50*time.Millisecond {
-		t.Errorf("p99 of %d rejections is %s", len(refused), p99)
+		t.Errorf("p99 of %d rejections is %s, want at most 50 ms", len(refused), p99)
 	}
-	admin := <-watched
-	time.Sleep(time.Duration(size.Of(3, 10)) * time.Second) // by then the gateway must have recovered
+	admin := <-adminTimes
+	time.Sleep(time.Duration(size.Of(3, 10)) * time.Second) // the gateway must recover within this time
 	after := scenario.Fire(t, g, k, scenario.Chat("plain"), 20, 2*time.Second)
-	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(after, scenario.Answered), 0.99)
-	if len(scenario.Times(after, scenario.Answered)) != len(after) || size.Strict() && is > 2*was+10*time.Millisecond {
-		t.Errorf("afterwards %d of %d requests were served, p99 %s, before %s", len(scenario.Times(after, scenario.Answered)), len(after), is, was)
+	p99Before, p99After := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(after, scenario.Answered), 0.99)
+	if len(scenario.Times(after, scenario.Answered)) != len(after) || size.Strict() && p99After > 2*p99Before+10*time.Millisecond {
+		t.Errorf("after the overload, %d of %d requests were served with p99 %s; before it, p99 was %s",
+			len(scenario.Times(after, scenario.Answered)), len(after), p99After, p99Before)
 	}
 	return fmt.Sprintf("of %d/s %d/s answered where %d/s are possible, %d shed with p50 %s p99 %s, %d unanswered, admin p99 %s; afterwards p99 %s (before %s)",
-		rate, goodput, able, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
+		rate, goodput, possible, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), p99After.Round(time.Millisecond), p99Before.Round(time.Millisecond)) + overloadFigures(t, n, size, possible)
 }
 
-// beyond reports figures at 1.5 times and at 3 times the capacity. They are not compared with a target, because
+// overloadFigures reports figures at 1.5 times and at 3 times the capacity. They are not compared with a target, because
 // the capacity was measured over only a few seconds, during which the delivery of log entries may have been delayed.
-func beyond(t *testing.T, n *loadGenerator, size scenario.Size, able int) string {
+func overloadFigures(t *testing.T, n *loadGenerator, size scenario.Size, possible int) string {
 	t.Helper()
 	if size == scenario.Fast {
 		return ""
 	}
 	const d = 20 * time.Second
 	var text strings.Builder
-	for _, rate := range []int{able * 3 / 2, 3 * able} {
+	for _, rate := range []int{possible * 3 / 2, 3 * possible} {
 		all := n.fire(t, 2000, rate, d)
 		good, refused := scenario.Times(all, scenario.Answered), scenario.Times(all, shed)
 		fmt.Fprintf(&text, "; of %d/s %.0f/s sent and %.0f/s answered, shed with p50 %s and p99 %s, %d unanswered", rate, float64(len(all))/d.Seconds(), float64(len(good))/d.Seconds(),
@@ -263,7 +267,7 @@ func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration
 		for _, path := range []string{"/health", "/readyz", "/api/v1/providers"} {
 			asked := time.Now()
 			if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: path, Key: reader}); a.Status != http.StatusOK {
-				t.Errorf("%s under overload: %d %s", path, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s under overload: status %d, want 200: %s", path, a.Status, scenario.Clip(a.Body))
 			}
 			took = append(took, time.Since(asked))
 		}
@@ -273,7 +277,7 @@ func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration
 
 // FloodOfOne is F48, part 2: a flood of requests with one key does not affect another key.
 func FloodOfOne(t *testing.T, size scenario.Size) string {
-	g := plain(t, "limits: {concurrent: 64}")
+	g := startPlain(t, "limits: {concurrent: 64}")
 	a, b := g.Key(t), g.Key(t)
 	d := time.Duration(size.Of(4, 60)) * time.Second
 	calm := scenario.Fire(t, g, b, scenario.Chat("plain"), 20, d/2)
@@ -288,17 +292,17 @@ func FloodOfOne(t *testing.T, size scenario.Size) string {
 	during := scenario.Fire(t, g, b, scenario.Chat("plain"), 20, d-200*time.Millisecond)
 	<-done
 	good := len(scenario.Times(during, scenario.Answered))
-	was, is := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(during, scenario.Answered), 0.99)
+	p99Calm, p99Flood := scenario.Quantile(scenario.Times(calm, scenario.Answered), 0.99), scenario.Quantile(scenario.Times(during, scenario.Answered), 0.99)
 	if good != len(during) {
 		t.Errorf("%d of %d requests of the other key were served", good, len(during))
 	}
-	if size.Strict() && is > 2*was+10*time.Millisecond {
-		t.Errorf("the other key's p99 is %s, %s without the flood", is, was)
+	if size.Strict() && p99Flood > 2*p99Calm+10*time.Millisecond {
+		t.Errorf("p99 of the other key is %s during the flood and %s without it", p99Flood, p99Calm)
 	}
 	refused := scenario.Times(flood, shed)
 	if len(refused) == 0 {
 		t.Error("no request of the flood was rejected")
 	}
 	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s, %d unanswered", good, len(during),
-		is.Round(time.Millisecond), was.Round(time.Millisecond), len(scenario.Times(flood, scenario.Answered)), len(refused), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, flood))
+		p99Flood.Round(time.Millisecond), p99Calm.Round(time.Millisecond), len(scenario.Times(flood, scenario.Answered)), len(refused), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, flood))
 }

@@ -16,9 +16,9 @@ import (
 func TestLoadGeneratorCountsUnansweredRequests(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, end string }{
-		{"no answer", ""},
-		{"half a head", "HTTP/1.1 200 OK\r\nContent-"},
-		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nye"},
+		{"no response", ""},
+		{"incomplete head", "HTTP/1.1 200 OK\r\nContent-"},
+		{"incomplete body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nye"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -83,22 +83,22 @@ func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	for _, f := range forms {
 		for range 3 {
 			if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m-" + f.name)}); a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Provider") != "backup" {
-				t.Errorf("%s: %d %s", f.name, a.Status, scenario.Clip(a.Body))
+				t.Errorf("%s: status %d, want 200 from the backup: %s", f.name, a.Status, scenario.Clip(a.Body))
 			}
 		}
 		left := time.Until(backoffs(t, g, manager)[f.name+"#1"])
 		if left < f.least || left > f.most {
-			t.Errorf("%s: backs off for %s, want %s to %s", f.name, left, f.least, f.most)
+			t.Errorf("%s: the credential backs off for %s, want %s to %s", f.name, left, f.least, f.most)
 		}
 		if n := len(mocks[f.name].Calls()); n != 1 && f.least > 0 {
-			t.Errorf("%s: a credential was used %d more times while backing off", f.name, n-1)
+			t.Errorf("%s: the credential was used %d times, want 1", f.name, n)
 		}
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat(anthropic)}); a.Header.Get("X-Fairlead-Provider") != "backup" {
-		t.Errorf("anthropic: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("anthropic: status %d, want 200 from the backup: %s", a.Status, scenario.Clip(a.Body))
 	}
 	if left := time.Until(backoffs(t, g, manager)["anthropic#1"]); left < 30*time.Second || left > 46*time.Second {
-		t.Errorf("anthropic: backs off for %s, want until its reset", left)
+		t.Errorf("anthropic: the credential backs off for %s, want 30 s to 46 s", left)
 	}
 	extended := secondRateLimit(t)
 	return fmt.Sprintf("%d forms obeyed, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
@@ -130,7 +130,7 @@ func secondRateLimit(t *testing.T) time.Duration {
 	<-done
 	second := time.Until(backoffs(t, g, manager)["alpha#1"])
 	if first > 11*time.Second || second < 55*time.Second {
-		t.Errorf("backs off for %s, then for %s", first, second)
+		t.Errorf("the credential backs off for %s and then for %s, want at most 11 s and at least 55 s", first, second)
 	}
 	return second
 }
@@ -159,24 +159,24 @@ func RefusedCredential(t *testing.T, size scenario.Size) string {
 		a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")})
 		if a.Status != http.StatusOK {
 			failed++
-			t.Errorf("%d %s", a.Status, scenario.Clip(a.Body))
+			t.Errorf("got status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 		}
 		if strings.Contains(string(a.Body), bad) {
 			t.Error("the response contains the credential")
 		}
 	}
 	if refusals.Load() != 1 {
-		t.Errorf("the rejected credential was used %d times, want once", refusals.Load())
+		t.Errorf("the rejected credential was used %d times, want 1", refusals.Load())
 	}
 	if until := backoffs(t, g, manager)["alpha#1"]; until.IsZero() {
 		t.Error("the rejected credential is not listed as backing off")
 	}
 	overview := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/overview", Key: manager})
 	if !strings.Contains(string(overview.Body), `"credential_backing_off"`) {
-		t.Error("the overview does not list the credential under attention")
+		t.Error("the overview does not contain credential_backing_off")
 	}
 	if strings.Contains(g.Log(), bad) || strings.Contains(string(overview.Body), bad) {
-		t.Error("the response contains the credential")
+		t.Error("the log or the overview contains the credential")
 	}
 	return fmt.Sprintf("used %d time, %d of %d requests failed", refusals.Load(), failed, n)
 }

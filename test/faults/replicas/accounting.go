@@ -64,7 +64,7 @@ func skewedClocks(t *testing.T, _ scenario.Size) string {
 		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareLimit"}, // the suite sets its clock back
 		"internal/cluster":         {"TestClientUsesRedisClock"},
 		"internal/account/keyring": {"TestKeysExpireByTheGivenClock"},
-		"internal/id":              {"TestIDsStayApartWhenTheClockStepsBack"},
+		"internal/id":              {"TestIDsAreUniqueWhenTheClockStepsBack"},
 	} {
 		scenario.PackageTest(t, folder, names)
 		n += len(names)
@@ -90,7 +90,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	cancel()
 	loading.Wait()
 	if others := c.others("served"); len(others) > 0 {
-		t.Errorf("also %v", others)
+		t.Errorf("unexpected results: %v", others)
 	}
 	served := int64(c.of("served"))
 	harness.Eventually(t, "every fee is counted", func() bool {
@@ -105,7 +105,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 func revocationRaces(t *testing.T, size scenario.Size) string {
 	scenario.PackageTest(t, "internal/account/keyring", []string{"TestRevokedKeysAreNeverRevived", "TestHashesWithACommonPrefixAreDistinct"})
 	g, _ := scenario.Single(t)
-	manager, neighbour := g.Key(t, "--scopes", "manage,inference"), scenario.NewKey(t, g)
+	manager, other := g.Key(t, "--scopes", "manage,inference"), scenario.NewKey(t, g)
 	c := scenario.Client(t)
 	rounds := size.Of(20, 1000)
 	var revoked []string
@@ -127,27 +127,27 @@ func revocationRaces(t *testing.T, size scenario.Size) string {
 				}
 				defer resp.Body.Close()
 				if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusUnauthorized {
-					t.Errorf("round %d: %d", round, resp.StatusCode)
+					t.Errorf("round %d: status %d, want 200 or 401", round, resp.StatusCode)
 				}
 			})
 		}
 		all.Go(func() {
 			if a := g.Call(t, harness.Request{Method: http.MethodDelete, Path: "/api/v1/keys/" + k.ID, Key: manager}); a.Status >= 300 {
-				t.Errorf("round %d: revoke: %d %s", round, a.Status, scenario.Clip(a.Body))
+				t.Errorf("round %d: revoke: status %d: %s", round, a.Status, scenario.Clip(a.Body))
 			}
 		})
 		all.Wait()
 		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}); a.Status != http.StatusUnauthorized {
-			t.Fatalf("round %d: the revoked key answers %d", round, a.Status)
+			t.Fatalf("round %d: request with the revoked key: status %d, want 401", round, a.Status)
 		}
-		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: neighbour.Text}); a.Status != http.StatusOK {
-			t.Fatalf("round %d: its neighbour answers %d", round, a.Status)
+		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
+			t.Fatalf("round %d: request with another key: status %d, want 200", round, a.Status)
 		}
 	}
 	g.Restart(t)
 	for _, text := range revoked {
 		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: text}); a.Status != http.StatusUnauthorized {
-			t.Fatalf("a revoked key answers %d after a restart", a.Status)
+			t.Fatalf("request with a revoked key after a restart: status %d, want 401", a.Status)
 		}
 	}
 	return fmt.Sprintf("%d rounds: never revived, not by a restart either", rounds)
@@ -158,7 +158,7 @@ func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scena
 	t.Helper()
 	a := g.Call(t, harness.Request{Path: "/api/v1/keys", Key: manager, Body: fmt.Sprintf(`{"name":"round %d"}`, number)})
 	if a.Status >= 300 {
-		t.Fatalf("make a key: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Fatalf("create a key: status %d: %s", a.Status, scenario.Clip(a.Body))
 	}
 	var made struct{ ID, Secret string }
 	harness.Decode(t, a.Body, &made)
@@ -173,11 +173,11 @@ func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	k := scenario.NewKey(t, g, "--budget", dollars, "--period", "total")
 	scenario.WantError(t, "an output limit above the budget", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":4000`)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
-		t.Fatalf("an answer without a bound: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Fatalf("request without an output limit: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	calls := mock.Calls()
 	if len(calls) != 1 {
-		t.Fatalf("%d calls", len(calls))
+		t.Fatalf("the provider got %d calls, want 1", len(calls))
 	}
 	var sent struct {
 		Most  int64 `json:"max_tokens"`
@@ -185,7 +185,7 @@ func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	}
 	harness.Decode(t, calls[0].Body, &sent)
 	if got := max(sent.Most, sent.Other); got == 0 || got > most || got < most*9/10 {
-		t.Errorf("the provider received %s, the budget pays for %d tokens", scenario.Clip(calls[0].Body), most)
+		t.Errorf("the provider received the output limit %d, want %d to %d: %s", got, most*9/10, most, scenario.Clip(calls[0].Body))
 	}
 	return fmt.Sprintf("$%s left: the provider received a limit of %d tokens", dollars, max(sent.Most, sent.Other))
 }
@@ -210,10 +210,10 @@ func unknownPrice(t *testing.T, _ scenario.Size) string {
 		scenario.WantError(t, name, g.Call(t, r), http.StatusBadRequest, "NO_ROUTE")
 	}
 	if n := len(mock.Calls()); n != 0 {
-		t.Errorf("%d calls were made without a known price", n)
+		t.Errorf("%d calls reached the provider, want 0, because the price is unknown", n)
 	}
 	if a := g.Call(t, harness.Request{Key: free.Text, Body: scenario.Chat("unpriced")}); a.Status != http.StatusOK {
-		t.Errorf("a named model without a budget, with allow_unpriced: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("request for the unpriced model without a budget: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
 }

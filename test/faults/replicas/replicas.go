@@ -54,18 +54,18 @@ type deployment struct {
 	gateways []*harness.Gateway
 	database []*harness.Forward // connection of each gateway to PostgreSQL
 	toRedis  []*harness.Forward // connection of each gateway to Redis, if separate
-	redis    *redistest.Server  // nil without Redis
+	redis    *redistest.Server  // server of the shared Redis; nil without Redis
 	mock     *mockprovider.Mock
 	client   *http.Client
 
-	restarting atomic.Bool // while set, a connection may close while a request is sent
+	restarting atomic.Bool // whether a gateway is restarting; meanwhile, a connection may close while a request is sent
 }
 
 // setting holds the options of a deployment.
 type setting struct {
 	noRedis bool
-	bodies  bool                                      // bodies are stored
-	apart   bool                                      // each gateway has its own connection to Redis, which can be cut
+	bodies  bool                                      // whether bodies are stored
+	apart   bool                                      // whether each gateway has its own connection to Redis, which can be cut
 	toRedis func(t *testing.T, address string) string // returns an address that forwards to the Redis server
 }
 
@@ -138,7 +138,7 @@ func (w *deployment) newKey(t *testing.T, flags ...string) scenario.Key {
 	t.Helper()
 	k := scenario.NewKey(t, w.gateways[0], flags...)
 	for i := range w.gateways {
-		harness.Eventually(t, "the key is known", func() bool { return w.accepts(t, i, k) })
+		harness.Eventually(t, "the replica accepts the key", func() bool { return w.accepts(t, i, k) })
 	}
 	return k
 }
@@ -160,7 +160,7 @@ type reply struct {
 	status int
 	code   string // error code; "served" for a success
 	took   time.Duration
-	unsent bool // the connection failed
+	unsent bool // whether the connection failed
 }
 
 // send sends a request to a replica. A broken connection fails the test, unless replicas are being restarted and no
@@ -179,7 +179,7 @@ func (w *deployment) send(t *testing.T, i int, k scenario.Key, body string) repl
 		return reply{unsent: true, code: "unsent"}
 	}
 	if err != nil {
-		t.Errorf("replica %d: %v", i, err)
+		t.Errorf("send to replica %d: %v", i, err)
 		return reply{code: "broken"}
 	}
 	defer resp.Body.Close()
@@ -188,10 +188,10 @@ func (w *deployment) send(t *testing.T, i int, k scenario.Key, body string) repl
 	var f scenario.Failure
 	switch {
 	case err != nil:
-		t.Errorf("replica %d: %v", i, err)
+		t.Errorf("read the response of replica %d: %v", i, err)
 		r.code = "broken"
 	case r.status != http.StatusOK && json.Unmarshal(data, &f) != nil:
-		t.Errorf("replica %d: %d %s", i, r.status, scenario.Clip(data))
+		t.Errorf("replica %d: status %d without an error object: %s", i, r.status, scenario.Clip(data))
 		r.code = "unreadable"
 	case r.status != http.StatusOK:
 		r.code = f.Code
@@ -216,6 +216,7 @@ func (c *tally) add(r reply) {
 	c.took = append(c.took, r.took)
 }
 
+// of returns the number of responses with a code.
 func (c *tally) of(code string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,15 +236,15 @@ func (c *tally) others(expected ...string) []string {
 	return list
 }
 
-// atOnce sends n requests, spread over all replicas. At most width requests run at a time.
-func (w *deployment) atOnce(t *testing.T, width, n int, k scenario.Key, body string) *tally {
+// burst sends n requests, spread over all replicas. At most width requests run at a time.
+func (w *deployment) burst(t *testing.T, width, n int, k scenario.Key, body string) *tally {
 	t.Helper()
 	var c tally
 	scenario.Together(width, n, func(i int) { c.add(w.send(t, i%replicas, k, body)) })
 	return &c
 }
 
-// pace sends requests at a constant rate over all replicas until ctx ends, and waits for the last response.
+// pace sends requests at a constant rate over all replicas until ctx is done, and waits for the last response.
 func (w *deployment) pace(ctx context.Context, t *testing.T, every time.Duration, k scenario.Key, body string) *tally {
 	var c tally
 	var all sync.WaitGroup

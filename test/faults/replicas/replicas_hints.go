@@ -17,7 +17,7 @@ func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 	k := w.newKey(t)
 	for i := range w.gateways { // a replica ignores hints about targets that it has not used
 		if r := w.send(t, i, k, scenario.Chat("m")); r.status != http.StatusOK {
-			t.Fatalf("replica %d: %+v", i, r)
+			t.Fatalf("replica %d: got %+v, want status 200", i, r)
 		}
 	}
 	w.mock.Always(mockprovider.Fail(http.StatusInternalServerError))
@@ -35,7 +35,8 @@ func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 	}
 	for i, n := range others {
 		if n != 1 {
-			t.Errorf("replica %d called a failing target %d times, although another replica had opened its circuit after %d calls", i+1, n, first)
+			t.Errorf("replica %d called the failing target %d times, want 1, because another replica opened its circuit after %d calls",
+				i+1, n, first)
 		}
 	}
 	return fmt.Sprintf("found out with %d calls by one, %v by the others", first, others)

@@ -32,7 +32,8 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 	} {
 		refused, ended := c.deployment.endEverywhere(t, size.Of(2, 20), c.noBase, c.end)
 		if refused > size.Limit(time.Second) || ended > size.Limit(10*time.Second) {
-			t.Errorf("%s: rejected after %s, streams ended after %s", c.name, refused, ended)
+			t.Errorf("%s: the key was rejected after %s and its streams ended after %s, want at most %s and %s",
+				c.name, refused, ended, size.Limit(time.Second), size.Limit(10*time.Second))
 		}
 		figures = append(figures, fmt.Sprintf("%s: %s, streams %s", c.name, refused.Round(time.Millisecond), ended.Round(time.Millisecond)))
 	}
@@ -49,12 +50,12 @@ func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end f
 		for range streams {
 			resp := w.gateways[i].Open(t, harness.Request{Key: k.Text, Body: short("m", scenario.Streaming)})
 			if resp.StatusCode != http.StatusOK {
-				t.Fatalf("replica %d: %d", i, resp.StatusCode)
+				t.Fatalf("open a stream at replica %d: status %d, want 200", i, resp.StatusCode)
 			}
 			reading.Go(func() {
 				defer resp.Body.Close()
 				if e := scenario.ReadEvents(resp.Body); e.Done() || e.Failed() != "REVOKED_API_KEY" {
-					t.Errorf("a stream of the ended key ended with %v", e.Data)
+					t.Errorf("a stream of the revoked key ended with %v, want REVOKED_API_KEY", e.Data)
 				}
 			})
 		}
@@ -82,7 +83,7 @@ func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end f
 	ended = time.Since(began)
 	for i := range w.gateways {
 		if !w.accepts(t, i, other) {
-			t.Errorf("replica %d rejects an active key", i)
+			t.Errorf("replica %d rejected a key that was not revoked", i)
 		}
 	}
 	return max(took[0], took[1], took[2]), ended
@@ -91,7 +92,7 @@ func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end f
 func revokeByCommand(w *deployment, t *testing.T, k scenario.Key) {
 	t.Helper()
 	if _, stderr, code := w.gateways[0].CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
-		t.Fatalf("revoke: %d\n%s", code, stderr)
+		t.Fatalf("keys revoke: exit code %d\n%s", code, stderr)
 	}
 }
 
@@ -110,6 +111,6 @@ func (w *deployment) manage(t *testing.T, method, path, body string) {
 	t.Helper()
 	manager := w.gateways[0].Key(t, "--scopes", "manage,inference")
 	if a := w.gateways[0].Call(t, harness.Request{Method: method, Path: path, Key: manager, Body: body}); a.Status >= 300 {
-		t.Fatalf("%s: %d %s", path, a.Status, a.Body)
+		t.Fatalf("%s %s: status %d: %s", method, path, a.Status, a.Body)
 	}
 }

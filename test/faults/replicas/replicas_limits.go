@@ -23,10 +23,10 @@ func sharedRate(t *testing.T, size scenario.Size) string {
 	limit := size.Of(200, 600)
 	k := w.newKey(t, "--rpm", fmt.Sprint(limit))
 	began := time.Now()
-	c := w.atOnce(t, 15, limit*3/2, k, short("m"))
+	c := w.burst(t, 15, limit*3/2, k, short("m"))
 	took := time.Since(began)
 	if others := c.others("served", "RATE_LIMITED"); len(others) > 0 {
-		t.Errorf("also %v", others)
+		t.Errorf("unexpected results: %v", others)
 	}
 	// If the machine is too busy for Redis to respond in time, replicas briefly use per-replica shares, which never
 	// exceed the limit.
@@ -35,7 +35,7 @@ func sharedRate(t *testing.T, size scenario.Size) string {
 		least = limit / replicas
 	}
 	if got := c.of("served"); took < time.Minute && (got < least || got > most) {
-		t.Errorf("%d admitted, the limit is %d", got, limit)
+		t.Errorf("%d requests were admitted, want %d to %d", got, least, most)
 	}
 	return fmt.Sprintf("%d a minute over %d replicas: %d of %d admitted in %s", limit, replicas, c.of("served"), limit*3/2, took.Round(time.Millisecond))
 }
@@ -59,7 +59,7 @@ func (w *deployment) untilRedis(t *testing.T, since time.Time) time.Duration {
 	return time.Since(since)
 }
 
-// streams keeps n streams open at the replicas until ctx ends, and describes the streams that failed.
+// streams keeps n streams open at the replicas until ctx is done, and describes the streams that failed.
 func (w *deployment) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -87,7 +87,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(20)})
 	const limit = 300
-	modest, greedy := w.newKey(t, "--rpm", "90000"), w.newKey(t, "--rpm", fmt.Sprint(limit))
+	within, above := w.newKey(t, "--rpm", "90000"), w.newKey(t, "--rpm", fmt.Sprint(limit))
 	span := time.Duration(size.Of(5, 40)) * time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -95,10 +95,10 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	var broken []string
 	var all sync.WaitGroup
 	all.Go(func() {
-		calm = w.pace(ctx, t, time.Duration(size.Of(30_000, 2_200))*time.Microsecond, modest, short("m"))
+		calm = w.pace(ctx, t, time.Duration(size.Of(30_000, 2_200))*time.Microsecond, within, short("m"))
 	})
-	all.Go(func() { flood = w.pace(ctx, t, 20*time.Millisecond, greedy, short("m")) })
-	all.Go(func() { broken = w.streams(ctx, t, size.Of(6, 200), modest) })
+	all.Go(func() { flood = w.pace(ctx, t, 20*time.Millisecond, above, short("m")) })
+	all.Go(func() { broken = w.streams(ctx, t, size.Of(6, 200), within) })
 	at := func(share float64) { // the processes run in real time
 		time.Sleep(time.Duration(share * float64(span)))
 	}
@@ -109,22 +109,22 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	back := w.untilRedis(t, time.Now())
 	all.Wait()
 	if others := calm.others("served"); len(others) > 0 || len(broken) > 0 {
-		t.Errorf("the modest key: %v; streams: %v", others, broken)
+		t.Errorf("unexpected results of the key within its limit: %v; failed streams: %v", others, broken)
 	}
 	if others := flood.others("served", "RATE_LIMITED"); len(others) > 0 {
-		t.Errorf("the greedy key: %v", others)
+		t.Errorf("unexpected results of the key above its limit: %v", others)
 	}
 	if got := flood.of("served"); got > limit*11/10 {
-		t.Errorf("the greedy key got %d, its limit is %d", got, limit)
+		t.Errorf("%d requests of the key above its limit were admitted, want at most %d", got, limit*11/10)
 	}
 	if back > size.Limit(5*time.Second) {
-		t.Errorf("Redis was used again %s after its return", back)
+		t.Errorf("Redis was used again %s after its start, want at most %s", back, size.Limit(5*time.Second))
 	}
 	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
 }
 
-// slowWay returns a function that starts a proxy to Redis and returns its address. The test can slow the proxy down.
-func slowWay(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) string {
+// throughProxy returns a function that starts a proxy to Redis and returns its address. The test can slow the proxy down.
+func throughProxy(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) string {
 	return func(t *testing.T, address string) string {
 		t.Helper()
 		target, err := url.Parse(address)
@@ -144,16 +144,16 @@ func slowWay(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) str
 // redisSlow is F36: a Redis that responds two seconds late delays requests only slightly, and memory does not grow.
 func redisSlow(t *testing.T, size scenario.Size) string {
 	var way *toxiproxy.Proxy
-	w := startReplicas(t, setting{toRedis: slowWay(t, &way)})
+	w := startReplicas(t, setting{toRedis: throughProxy(t, &way)})
 	k := w.newKey(t, "--rpm", "900000", "--budget", "900", "--period", "total")
 	n := size.Of(400, 1500)
-	w.atOnce(t, 3, 100, k, short("fee")) // warm up, so that each replica has an allowance
-	normal := w.atOnce(t, 3, n, k, short("fee"))
+	w.burst(t, 3, 100, k, short("fee")) // warm up, so that each replica has an allowance
+	normal := w.burst(t, 3, n, k, short("fee"))
 	if _, err := way.Toxics.AddToxicJson(strings.NewReader(`{"name":"late","type":"latency","stream":"downstream","attributes":{"latency":2000}}`)); err != nil {
 		t.Fatal(err)
 	}
 	before := w.memory(t)
-	slow := w.atOnce(t, 3, n, k, short("fee"))
+	slow := w.burst(t, 3, n, k, short("fee"))
 	span := time.Duration(size.Of(0, 180)) * time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -165,7 +165,7 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 	back := w.untilRedis(t, time.Now())
 	for _, c := range []*tally{slow, steady} {
 		if others := c.others("served"); len(others) > 0 {
-			t.Errorf("while Redis is slow: %v", others)
+			t.Errorf("unexpected results while Redis is slow: %v", others)
 		}
 	}
 	calm, during := scenario.Quantile(normal.took, 0.99), scenario.Quantile(slow.took, 0.99)
@@ -173,7 +173,7 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 		t.Errorf("p99 is %s with a slow Redis and %s without", during, calm)
 	}
 	if grown > 64<<20 {
-		t.Errorf("memory grew by %s", scenario.Mib(grown))
+		t.Errorf("memory grew by %s, want at most 64 MiB", scenario.Mib(grown))
 	}
 	return fmt.Sprintf("p99 %s with Redis, %s while it is slow; all of %d served; memory %+d MiB after %s; in use again after %s", calm.Round(100*time.Microsecond), during.Round(100*time.Microsecond),
 		n+steady.of("served"), grown>>20, span, back.Round(time.Millisecond))

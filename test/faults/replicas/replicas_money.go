@@ -28,7 +28,7 @@ func (w *deployment) spending(t *testing.T, i int, reader, k scenario.Key) (spen
 func (w *deployment) agree(t *testing.T, reader, k scenario.Key, fees int) {
 	t.Helper()
 	for i := range w.gateways {
-		harness.Eventually(t, fmt.Sprintf("replica %d says that %d are spent", i, fees), func() bool {
+		harness.Eventually(t, fmt.Sprintf("replica %d reports %d fees as spent", i, fees), func() bool {
 			spent, held := w.spending(t, i, reader, k)
 			return spent == fees && held == 0
 		})
@@ -42,18 +42,18 @@ func sharedBudget(t *testing.T, size scenario.Size) string {
 	allowed := n / 10
 	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
 	began := time.Now()
-	c := w.atOnce(t, n, n, k, short("fee"))
+	c := w.burst(t, n, n, k, short("fee"))
 	took := time.Since(began)
 
 	served := c.of("served")
 	if others := c.others("served", "BUDGET_EXCEEDED", "RATE_LIMITED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
-		t.Errorf("also %v", others)
+		t.Errorf("unexpected results: %v", others)
 	}
 	if calls := len(w.mock.Calls()); served > allowed+1 || calls != served {
-		t.Errorf("%d served with %d calls, the budget is for %d", served, calls, allowed)
+		t.Errorf("%d requests were served with %d calls, want one call for each and at most %d", served, calls, allowed+1)
 	}
 	// Requests rejected because Redis was slow are retried: the budget can be spent completely, but not exceeded.
-	harness.Eventually(t, "the budget is used up", func() bool {
+	harness.Eventually(t, "the budget is spent", func() bool {
 		r := w.send(t, 0, k, short("fee"))
 		if r.status == http.StatusOK {
 			served++
@@ -61,7 +61,7 @@ func sharedBudget(t *testing.T, size scenario.Size) string {
 		return r.code == "BUDGET_EXCEEDED"
 	})
 	if served < allowed-1 || served > allowed+1 {
-		t.Errorf("%d requests were served at the end, the budget is for %d", served, allowed)
+		t.Errorf("%d requests were served in total, the budget allows %d", served, allowed)
 	}
 	w.agree(t, reader, k, served)
 	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
@@ -73,27 +73,28 @@ func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 	n := size.Of(240, 600)
 	allowed := n / 4
 	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
-	before := w.atOnce(t, 10, allowed/2, k, short("fee"))
+	before := w.burst(t, 10, allowed/2, k, short("fee"))
 	w.redis.Kill()
-	during := w.atOnce(t, 30, n, k, short("fee"))
+	during := w.burst(t, 30, n, k, short("fee"))
 	alone := during.of("served")
 	served := before.of("served") + alone
 	if others := during.others("served", "BUDGET_EXCEEDED", "RATE_LIMITED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
-		t.Errorf("also %v", others)
+		t.Errorf("unexpected results: %v", others)
 	}
 	if served > allowed+1 || alone == 0 {
-		t.Errorf("%d served before and %d after Redis died, the budget is for %d", before.of("served"), alone, allowed)
+		t.Errorf("%d requests were served before and %d after Redis was killed, want at least 1 after, and at most %d in total",
+			before.of("served"), alone, allowed+1)
 	}
 	w.redis.Start(t)
 	// Redis is empty. The sums are rebuilt from the ledger, and only the remaining budget can be spent.
-	harness.Eventually(t, "the budget is used up", func() bool {
-		c := w.atOnce(t, 3, 9, k, short("fee"))
+	harness.Eventually(t, "the budget is spent", func() bool {
+		c := w.burst(t, 3, 9, k, short("fee"))
 		served += c.of("served")
 		return c.of("BUDGET_EXCEEDED") == 9
 	})
 	spent, _ := w.spending(t, 0, reader, k)
 	if served > allowed+1 || served < allowed/2 || spent > allowed+1 {
-		t.Errorf("%d served in all, spent %d thousandths; the budget is for %d", served, spent, allowed)
+		t.Errorf("%d requests were served in total and %d fees spent, want %d to %d", served, spent, allowed/2, allowed+1)
 	}
 	return fmt.Sprintf("budget for %d: %d with Redis, %d by shares without, %d in all after its empty return", allowed, before.of("served"), alone, served)
 }
@@ -107,25 +108,26 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	amount := fmt.Sprintf("0.%03d", allowed)
 	k, unused := w.newKey(t, "--budget", amount, "--period", "total"), w.newKey(t, "--budget", amount, "--period", "total")
 	free, reader := w.newKey(t), w.newKey(t, "--scopes", "read")
-	before := w.atOnce(t, 6, allowed/4, k, short("fee")).of("served")
+	before := w.burst(t, 6, allowed/4, k, short("fee")).of("served")
 	w.agree(t, reader, k, before) // all replicas agree
 	w.redis.Kill()
 	for _, way := range w.database {
 		way.Down()
 	}
-	during := w.atOnce(t, 12, 2*allowed, k, short("fee"))
+	during := w.burst(t, 12, 2*allowed, k, short("fee"))
 	alone := during.of("served")
 	if others := during.others("served", "LEDGER_UNAVAILABLE"); len(others) > 0 {
-		t.Errorf("other results without stores: %v", others)
+		t.Errorf("unexpected results without the stores: %v", others)
 	}
 	if alone > allowed-before || during.of("LEDGER_UNAVAILABLE") == 0 {
-		t.Errorf("%d served before and %d without stores, the budget is for %d", before, alone, allowed)
+		t.Errorf("%d requests were served before and %d without the stores, want at most %d in total and then LEDGER_UNAVAILABLE",
+			before, alone, allowed)
 	}
-	if c := w.atOnce(t, 3, 6, unused, short("fee")); c.of("served") > 0 {
-		t.Errorf("%d served on a budget with unknown balance", c.of("served"))
+	if c := w.burst(t, 3, 6, unused, short("fee")); c.of("served") > 0 {
+		t.Errorf("%d requests were served from a budget with unknown spending, want 0", c.of("served"))
 	}
-	if c := w.atOnce(t, 3, 30, free, short("m")); c.of("served") != 30 {
-		t.Errorf("a key without a budget: %d of 30 served, also %v", c.of("served"), c.others("served"))
+	if c := w.burst(t, 3, 30, free, short("m")); c.of("served") != 30 {
+		t.Errorf("%d of 30 requests of a key without a budget were served, others: %v", c.of("served"), c.others("served"))
 	}
 	for _, way := range w.database {
 		way.Up(t)
@@ -135,13 +137,13 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	for i := range w.gateways {
 		w.untilReady(t, i)
 	}
-	harness.Eventually(t, "the budget is used up", func() bool {
-		c := w.atOnce(t, 3, 9, k, short("fee"))
+	harness.Eventually(t, "the budget is spent", func() bool {
+		c := w.burst(t, 3, 9, k, short("fee"))
 		served += c.of("served")
 		return c.of("BUDGET_EXCEEDED") == 9
 	})
 	if served > allowed+1 || served < allowed-1 {
-		t.Errorf("%d served in all, the budget is for %d", served, allowed)
+		t.Errorf("%d requests were served in total, the budget allows %d", served, allowed)
 	}
 	harness.Eventually(t, "every fee is in the ledger", func() bool {
 		return scenario.Nano(t, scenario.SpendingOf(t, w.gateways[1], reader.Text, k.ID).Rollup) == int64(served)*thousandth
@@ -155,7 +157,7 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{apart: true})
 	allowed := size.Of(150, 500)
 	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
-	before := w.atOnce(t, 6, allowed/5, k, short("fee")).of("served")
+	before := w.burst(t, 6, allowed/5, k, short("fee")).of("served")
 	w.agree(t, reader, k, before)
 	w.toRedis[2].Down()
 	cut, served, alone := time.Now(), before, 0
@@ -169,13 +171,14 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	rest := w.useUp(t, k, false, 0, 1)
 	served += alone + rest
 	if served > allowed+1 {
-		t.Errorf("%d before, %d by the one that is cut off, %d by the others; the budget is for %d", before, alone, rest, allowed)
+		t.Errorf("%d requests were served before, %d by the replica without Redis and %d by the others, want at most %d in total",
+			before, alone, rest, allowed+1)
 	}
 	w.toRedis[2].Up(t)
 	w.untilReady(t, 2)
 	served += w.useUp(t, k, true, 0, 1, 2)
 	if served > allowed+1 || served < allowed-1 {
-		t.Errorf("%d served in all, the budget is for %d", served, allowed)
+		t.Errorf("%d requests were served in total, the budget allows %d", served, allowed)
 	}
 	return fmt.Sprintf("budget for %d: %d before, %d by the one that is cut off, %d by the others, %d in all", allowed, before, alone, rest, served)
 }
@@ -226,12 +229,12 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 			_ = resp.Body.Close()
 		})
 	}
-	harness.Eventually(t, "all of the budget is held", func() bool {
+	harness.Eventually(t, "the whole budget is held", func() bool {
 		_, held := w.spending(t, 0, reader, k)
 		return held == n
 	})
-	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // not BUDGET_EXCEEDED, because the holds may be released
-		t.Errorf("a request while the whole budget is held: %+v", r)
+	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // the code is RATE_LIMITED instead of BUDGET_EXCEEDED, because the holds may be released
+		t.Errorf("request while the whole budget is held: got %+v, want RATE_LIMITED", r)
 	}
 	w.gateways[2].Kill(t)
 	killed := time.Now()
@@ -239,11 +242,11 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 	w.mock.Always(mockprovider.Behaviour{})
 	free := scenario.Awaited(t, 70*time.Second, "the hold is released", func() bool { return w.send(t, 0, k, short("fee")).status == http.StatusOK })
 	if free > time.Minute {
-		t.Errorf("freed after %s", free)
+		t.Errorf("the hold was released after %s, want at most 1 m", free)
 	}
 	_, held := w.spending(t, 0, reader, k)
 	if held != 0 {
-		t.Errorf("%d still held", held)
+		t.Errorf("%d fees are still held, want 0", held)
 	}
 	return fmt.Sprintf("%d holds of a killed replica freed after %s", opened.Load(), time.Since(killed).Round(100*time.Millisecond))
 }
@@ -262,7 +265,7 @@ func editsOverReplicas(t *testing.T, size scenario.Size) string {
 	cancel()
 	loading.Wait()
 	if others := c.others("served"); len(others) > 0 {
-		t.Errorf("also %v", others)
+		t.Errorf("unexpected results: %v", others)
 	}
 	w.agree(t, reader, k, c.of("served"))
 	return fmt.Sprintf("%d edits over %d replicas beside %d requests: every fee counted", n, replicas, c.of("served"))
@@ -278,7 +281,7 @@ func edit(t *testing.T, n int, at func(i int) *harness.Gateway, manager, keyID s
 	for i := range n {
 		body := fmt.Sprintf(bodies[i%len(bodies)], i%10)
 		if a := at(i).Call(t, harness.Request{Method: http.MethodPatch, Path: "/api/v1/keys/" + keyID, Key: manager, Body: body}); a.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", body, a.Status, scenario.Clip(a.Body))
+			t.Fatalf("patch the key with %s: status %d, want 200: %s", body, a.Status, scenario.Clip(a.Body))
 		}
 	}
 }

@@ -36,7 +36,7 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 	for lane := range size.Of(6, 30) {
 		loading.Go(func() {
 			for i := lane; ctx.Err() == nil; i++ {
-				moves, ok := w.insist(t, i, k) //nolint:contextcheck // a started request is completed
+				moves, ok := w.sendUntilServed(t, i, k) //nolint:contextcheck // a started request is completed
 				moved.Add(int64(moves))
 				if ok {
 					served.Add(1)
@@ -51,7 +51,7 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 			seen := served.Load()
 			w.gateways[i].Restart(t)
 			w.untilReady(t, i)
-			harness.Eventually(t, "requests went on", func() bool { return served.Load() > seen })
+			harness.Eventually(t, "more requests are served", func() bool { return served.Load() > seen })
 		}
 	}
 	cancel()
@@ -63,9 +63,9 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d restarts beside %d requests: 0 lost, 0 twice; %d asked another replica", rounds*replicas, served.Load(), moved.Load())
 }
 
-// insist sends a request until a replica serves it, and returns the number of attempts that failed before. A load balancer
+// sendUntilServed sends a request until a replica serves it, and returns the number of attempts that failed before. A load balancer
 // does the same with a replica that is stopping, starting or unavailable. Any other failure fails the test.
-func (w *deployment) insist(t *testing.T, first int, k scenario.Key) (moves int, ok bool) {
+func (w *deployment) sendUntilServed(t *testing.T, first int, k scenario.Key) (moves int, ok bool) {
 	deadline := time.Now().Add(time.Minute)
 	for i := first; ; i++ {
 		r := w.send(t, i%replicas, k, short("fee"))
@@ -73,7 +73,7 @@ func (w *deployment) insist(t *testing.T, first int, k scenario.Key) (moves int,
 			return moves, true
 		}
 		if !slices.Contains([]string{"unsent", "SERVER_SHUTDOWN", "LEDGER_UNAVAILABLE"}, r.code) || time.Now().After(deadline) {
-			t.Errorf("replica %d: %+v", i%replicas, r)
+			t.Errorf("replica %d: got %+v, want served", i%replicas, r)
 			return moves, false
 		}
 		moves++

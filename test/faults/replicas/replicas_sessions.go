@@ -19,25 +19,25 @@ func sharedSession(t *testing.T, size scenario.Size) string {
 	allowed := size.Of(12, 60)
 	k := w.limitedKey(t, fmt.Sprintf(`{"budget":{"amount_usd":"0.%03d","period":"total"}}`, allowed))
 	turns := outlinetest.Session{Format: "chat", Turns: allowed + 4, Growth: 2500, Seed: 63}.Make()
-	var sent []string // ids in order
+	var sent []string // request IDs in the order of sending
 	var bodies [][]byte
 	for i, turn := range turns {
 		body := bytes.Replace(turn.Body, []byte(`"model":"auto"`), []byte(`"model":"fee"`), 1)
 		body = bytes.Replace(body, []byte(`"stream":true`), []byte(`"max_tokens":10`), 1)
 		a := w.gateways[i%2].Call(t, harness.Request{Key: k.Text, Body: string(body), Header: http.Header{"X-Fairlead-Session": {"shared"}}})
 		if i < allowed && a.Status != http.StatusOK {
-			t.Fatalf("turn %d: %d %s", i+1, a.Status, scenario.Clip(a.Body))
+			t.Fatalf("turn %d: status %d, want 200: %s", i+1, a.Status, scenario.Clip(a.Body))
 		}
 		if i >= allowed {
 			f := scenario.WantError(t, fmt.Sprintf("turn %d", i+1), a, http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 			if f.Details["session"] != "shared" {
-				t.Errorf("the error does not name the session: %v", f.Details)
+				t.Errorf("details.session is %v, want shared", f.Details["session"])
 			}
 		}
 		sent, bodies = append(sent, a.Header.Get("X-Request-Id")), append(bodies, body)
 	}
 	if n := len(w.mock.Calls()); n != allowed {
-		t.Errorf("%d calls, the budget is for %d", n, allowed)
+		t.Errorf("got %d calls, want %d, which the budget allows", n, allowed)
 	}
 	for i := range 2 {
 		w.readSession(t, i, reader, sent, bodies[:allowed])
@@ -53,11 +53,11 @@ func sharedSession(t *testing.T, size scenario.Size) string {
 		return a.Header.Get("X-Fairlead-Error-Code") == "BUDGET_EXCEEDED"
 	})
 	if n := len(w.mock.Calls()) - calls; n != allowed {
-		t.Errorf("%d parallel requests were served, the budget is for %d", n, allowed)
+		t.Errorf("%d parallel requests were served, want %d, which the budget allows", n, allowed)
 	}
 	for i := range 2 {
 		for _, session := range []string{"shared", "parallel"} {
-			w.spentExactly(t, i, reader, session, allowed)
+			w.awaitExactSpending(t, i, reader, session, allowed)
 		}
 	}
 	return fmt.Sprintf("%d turns over 2 replicas: one session, in order, all whole; $0.%03d spent exactly, also by %d parallel requests", len(turns), allowed, 4*allowed)
@@ -69,13 +69,13 @@ func (w *deployment) limitedKey(t *testing.T, limits string) scenario.Key {
 	manager := w.newKey(t, "--scopes", "manage,inference")
 	a := w.gateways[0].Call(t, harness.Request{Path: "/api/v1/keys", Key: manager.Text, Body: `{"name":"agents","sessions":` + limits + `}`})
 	if a.Status != http.StatusCreated {
-		t.Fatalf("make a key: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Fatalf("create a key: status %d, want 201: %s", a.Status, scenario.Clip(a.Body))
 	}
 	var made struct{ ID, Secret string }
 	harness.Decode(t, a.Body, &made)
 	k := scenario.Key{ID: made.ID, Text: made.Secret}
 	for i := range w.gateways {
-		harness.Eventually(t, "the key is known", func() bool { return w.accepts(t, i, k) })
+		harness.Eventually(t, "the replica accepts the key", func() bool { return w.accepts(t, i, k) })
 	}
 	return k
 }
@@ -109,13 +109,14 @@ func (w *deployment) readSession(t *testing.T, i int, reader scenario.Key, sent 
 		}
 		a := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/requests/" + sent[n] + "/body", Key: reader.Text})
 		if harness.Decode(t, a.Body, &stored); stored.State != "stored" || stored.Request != string(body) || stored.Missing != 0 {
-			t.Errorf("replica %d: turn %d is %s with %d of %d bytes, %d parts are missing", i, n+1, stored.State, len(stored.Request), len(body), stored.Missing)
+			t.Errorf("replica %d: the body of turn %d is %s with %d of %d bytes and %d missing parts, want it complete",
+				i, n+1, stored.State, len(stored.Request), len(body), stored.Missing)
 		}
 	}
 }
 
-// spentExactly waits until a replica reports that a session has spent its whole budget and holds nothing.
-func (w *deployment) spentExactly(t *testing.T, i int, reader scenario.Key, session string, fees int) {
+// awaitExactSpending waits until a replica reports that a session has spent its whole budget and holds nothing.
+func (w *deployment) awaitExactSpending(t *testing.T, i int, reader scenario.Key, session string, fees int) {
 	t.Helper()
 	last := ""
 	defer func() {
@@ -123,7 +124,7 @@ func (w *deployment) spentExactly(t *testing.T, i int, reader scenario.Key, sess
 			t.Log(last)
 		}
 	}()
-	harness.Eventually(t, fmt.Sprintf("replica %d says that %s has spent %d fees", i, session, fees), func() bool {
+	harness.Eventually(t, fmt.Sprintf("replica %d reports that %s has spent %d fees", i, session, fees), func() bool {
 		a := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/sessions/" + session, Key: reader.Text})
 		last = scenario.Clip(a.Body)
 		var one struct {

@@ -83,7 +83,7 @@ func choose(cases []scenario.Case, only string) ([]scenario.Case, error) {
 	for id := range strings.FieldsFuncSeq(only, func(r rune) bool { return r == ',' || r == ' ' }) {
 		i := slices.IndexFunc(cases, func(c scenario.Case) bool { return c.ID == id })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no case %s", id)
+			return nil, fmt.Errorf("unknown case %q", id)
 		}
 		chosen = append(chosen, cases[i])
 	}

@@ -74,7 +74,7 @@ func (r *report) table() []byte {
 	return b.Bytes()
 }
 
-// cell escapes text for a table cell.
+// cell returns text escaped for a table cell.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
 }

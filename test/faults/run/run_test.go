@@ -28,11 +28,11 @@ func TestChooseKeepsTheOrderOfTheCatalogue(t *testing.T) {
 			ids = append(ids, c.ID)
 		}
 		if diff := cmp.Diff(want, strings.Join(ids, " ")); diff != "" {
-			t.Errorf("only %q:\n%s", only, diff)
+			t.Errorf("choose(%q) (-want +got):\n%s", only, diff)
 		}
 	}
 	if _, err := choose(cases, "F99"); err == nil {
-		t.Error("a case that does not exist was chosen")
+		t.Error("choose(F99) returned no error, although the case does not exist")
 	}
 }
 
@@ -52,11 +52,11 @@ func TestReportCountsFailuresAndMissingCases(t *testing.T) {
 	r.missing = []string{"F03"}
 	failed, err := r.end()
 	if err != nil || failed != 1 {
-		t.Errorf("ended with %d failed, %v", failed, err)
+		t.Errorf("end() = %d, %v, want 1, nil", failed, err)
 	}
 	wantLines := "F01   pass       1s  one: 1 | 2\nF02   fail     1m0s  two: lost 3\n      said\nF03   missing\n1 passed, 1 failed\n"
 	if diff := cmp.Diff(wantLines, out.String()); diff != "" {
-		t.Error(diff)
+		t.Errorf("output (-want +got):\n%s", diff)
 	}
 	wantTable := "Of a test.\n\n1 passed, 1 failed, missing: F03\n\n| fault | what happens | | figures | time |\n|---|---|---|---|---:|\n" +
 		"| F01 | one | pass | 1 \\| 2 | 1s |\n| F02 | two | fail | lost 3 | 1m0s |\n"
@@ -65,7 +65,7 @@ func TestReportCountsFailuresAndMissingCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(wantTable, string(table)); diff != "" {
-		t.Error(diff)
+		t.Errorf("table (-want +got):\n%s", diff)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestTryFailsWithoutAResult(t *testing.T) { //nolint:paralleltest // a scrip
 	r := fakeRunner(t, "exit 3")
 	result, _ := r.try(t.Context(), scenario.Case{ID: "F05", Name: "five"})
 	if result.Verdict != faults.Fail || result.Figure != "no result: exit status 3" {
-		t.Errorf("got %v", result)
+		t.Errorf("got %v, want a failure without a result", result)
 	}
 }
 
@@ -81,17 +81,17 @@ func TestTryFailsAfterTheTimeLimit(t *testing.T) { //nolint:paralleltest // a sc
 	r := fakeRunner(t, "sleep 0.3; exit 2")
 	r.deadline = time.Now().Add(200 * time.Millisecond)
 	if result, _ := r.try(t.Context(), scenario.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "not done within 0s" {
-		t.Errorf("got %v", result)
+		t.Errorf("got %v, want a failure after the time limit", result)
 	}
 	if result, _ := r.try(t.Context(), scenario.Case{ID: "F07"}); result.Verdict != faults.Fail || !strings.HasPrefix(result.Figure, "not tried") {
-		t.Errorf("got %v", result)
+		t.Errorf("got %v, want a failure of a case that was not tried", result)
 	}
 }
 
-func TestTryFailsAPassThatDidNotEndCleanly(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
+func TestTryFailsIfTheProcessFailsAfterAPass(t *testing.T) { //nolint:paralleltest // a script cannot be run while another fork has it open for writing
 	r := fakeRunner(t, `echo '{"verdict":"pass","figure":"fine"}' >"$`+faults.ResultVariable+`"; exit 1`)
 	if result, _ := r.try(t.Context(), scenario.Case{ID: "F05"}); result.Verdict != faults.Fail || result.Figure != "fine; cleaning up: exit status 1" {
-		t.Errorf("got %v", result)
+		t.Errorf("got %v, want a failure after the result", result)
 	}
 }
 

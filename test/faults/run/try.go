@@ -27,15 +27,15 @@ func (r *runner) try(ctx context.Context, c scenario.Case) (faults.Result, []byt
 		result.Figure = "not tried: the time for all cases is used up"
 		return result, nil
 	}
-	handed := filepath.Join(r.work, c.ID+".json")
+	resultFile := filepath.Join(r.work, c.ID+".json")
 	var output bytes.Buffer
 	began := time.Now()
-	ended := r.process(ctx, c.ID, handed, bound, &output)
+	ended := r.process(ctx, c.ID, resultFile, bound, &output)
 	result.Took = time.Since(began)
 	if err := os.WriteFile(filepath.Join(r.results, "faults", c.ID+".log"), output.Bytes(), 0o600); err != nil {
 		output.WriteString(err.Error())
 	}
-	data, err := os.ReadFile(handed)
+	data, err := os.ReadFile(resultFile)
 	if err == nil {
 		err = json.Unmarshal(data, &result)
 	}
@@ -53,12 +53,12 @@ func (r *runner) try(ctx context.Context, c scenario.Case) (faults.Result, []byt
 }
 
 // process runs the tests of one case. Processes that the case leaves behind are killed.
-func (r *runner) process(ctx context.Context, id, handed string, bound time.Duration, output *bytes.Buffer) error {
+func (r *runner) process(ctx context.Context, id, resultFile string, bound time.Duration, output *bytes.Buffer) error {
 	ctx, cancel := context.WithTimeout(ctx, bound+grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.binary, "-test.run", "^TestCatalogue$/^"+regexp.QuoteMeta(id)+"$", "-test.count=1", "-test.timeout", bound.String())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.source, output, output
-	cmd.Env = append(os.Environ(), faults.ResultVariable+"="+handed, "CI=true") // a missing service fails the case
+	cmd.Env = append(os.Environ(), faults.ResultVariable+"="+resultFile, "CI=true") // a missing service fails the case
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -22,11 +22,11 @@ import (
 // Transcript is the client's view of one request.
 type Transcript struct {
 	Session  string // identifies the request even without a response
-	ID       string // from the response header; empty without a response
+	ID       string // request ID from the response header; empty without a response
 	Status   int
 	Code     string // error code, if any
-	Complete bool   // the response is complete
-	Unsent   bool   // the connection failed, or keys were not loaded yet
+	Complete bool   // whether the response is complete
+	Unsent   bool   // whether the connection failed, or keys were not loaded yet
 
 	Began, Ended time.Time
 }
@@ -43,7 +43,7 @@ type Load struct {
 	Seen []Transcript
 }
 
-// Start sends non-streamed requests at a rate and keeps streams open until the context ends. Running requests continue.
+// Start sends non-streamed requests at a rate and keeps streams open until the context is done. Running requests continue.
 func (l *Load) Start(ctx context.Context, rate, streams int) {
 	l.Running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -134,7 +134,7 @@ func Paced(words int) http.Handler {
 	})
 }
 
-// Wait waits for d. It returns false if the context ends first.
+// Wait waits for d. It returns false if the context is done first.
 func Wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -170,7 +170,7 @@ func Export(t testing.TB, g *harness.Gateway, reader string) []Row {
 		rows = append(rows, r)
 	}
 	if err := lines.Err(); err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("export: %d %v", resp.StatusCode, err)
+		t.Fatalf("export the log: status %d (%v)", resp.StatusCode, err)
 	}
 	return rows
 }
@@ -210,14 +210,14 @@ func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 		v.Twice += max(0, len(found)-1)
 		if s.Unsent {
 			if len(found) > 0 {
-				t.Errorf("%s was rejected unread but is in the log", s.Session)
+				t.Errorf("the log has an entry for %s, which was not sent or was rejected before it was read", s.Session)
 			}
 			continue
 		}
-		wanted := s.ID != "" // a request without any response may not have been read by the gateway
+		wanted := s.ID != "" // the gateway might not have read a request that received no response
 		if wanted && (len(found) == 0 || s.Complete && found[0].Status != s.Status) {
 			v.Lost++
-			t.Errorf("%+v is in the log as %+v", s, found)
+			t.Errorf("the log has %+v for %+v, want an entry with the same status", found, s)
 		}
 		if s.Complete {
 			v.Complete++
@@ -225,11 +225,11 @@ func CompareLog(t *testing.T, seen []Transcript, rows []Row) Verdict {
 		}
 		v.Cut++
 		if len(found) > 0 && !slices.Contains([]string{"interrupted", "ok", "cancelled", "partial"}, found[0].Outcome) {
-			t.Errorf("an interrupted request is in the log as %+v", found[0])
+			t.Errorf("the log has %+v for an interrupted request, want the outcome interrupted, ok, cancelled or partial", found[0])
 		}
 	}
 	for _, r := range log.left() {
-		t.Errorf("the log has %+v, which was never sent", r)
+		t.Errorf("the log has %+v, which no client sent", r)
 	}
 	if v.Twice > 0 {
 		t.Errorf("%d entries are in the log twice", v.Twice)
@@ -277,6 +277,7 @@ func (x index) left() []Row {
 func (v Verdict) CheckSums(t *testing.T, s Spending) {
 	t.Helper()
 	if ledger, rollup := Nano(t, s.Budget.Spent), Nano(t, s.Rollup); ledger != v.sum || rollup != v.sum || Nano(t, s.Budget.Held) != 0 {
-		t.Errorf("entries sum to %d n$, the ledger to %d, roll-ups to %d; held %s", v.sum, ledger, rollup, s.Budget.Held)
+		t.Errorf("entries sum to %d n$, the ledger to %d and the roll-ups to %d, want the same; held %s, want 0",
+			v.sum, ledger, rollup, s.Budget.Held)
 	}
 }

@@ -40,7 +40,7 @@ func PackageTest(t *testing.T, folder string, names []string, flags ...string) s
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", folder, err, out)
+		t.Fatalf("go test ./%s: %v\n%s", folder, err, out)
 	}
 	passed := map[string]bool{}
 	for _, match := range passedTest.FindAllStringSubmatch(string(out), -1) {
@@ -48,7 +48,7 @@ func PackageTest(t *testing.T, folder string, names []string, flags ...string) s
 	}
 	for _, name := range names {
 		if !passed[name] {
-			t.Errorf("%s: %s did not run\n%s", folder, name, Clip(out))
+			t.Errorf("go test ./%s: %s did not pass\n%s", folder, name, Clip(out))
 		}
 	}
 	return string(out)
@@ -97,12 +97,12 @@ func WantError(t testing.TB, what string, a harness.Answer, status int, code str
 	t.Helper()
 	var f Failure
 	if err := json.Unmarshal(a.Body, &f); err != nil || a.Status != status || f.Code != code || f.Error == "" || f.Details["request_id"] == nil {
-		t.Errorf("%s: got %d %s, want %d %s", what, a.Status, Clip(a.Body), status, code)
+		t.Errorf("%s: got status %d %s, want %d %s with a message and a request ID", what, a.Status, Clip(a.Body), status, code)
 	}
 	return f
 }
 
-// Clip shortens a body for a test message.
+// Clip truncates a body for a test message.
 func Clip(data []byte) string {
 	const most = 600
 	if len(data) > most {
@@ -169,16 +169,16 @@ func Warm(t testing.TB, g *harness.Gateway, key, model string, n int) {
 	t.Helper()
 	Together(8, n, func(int) {
 		if a := g.Call(t, harness.Request{Key: key, Body: Chat(model)}); a.Status != http.StatusOK {
-			t.Errorf("warming up: %d %s", a.Status, Clip(a.Body))
+			t.Errorf("warm-up request: status %d, want 200: %s", a.Status, Clip(a.Body))
 		}
 	})
 }
 
-// Together calls do n times, atOnce calls at a time.
-func Together(atOnce, n int, do func(i int)) {
+// Together calls do n times, with at most parallel calls at a time.
+func Together(parallel, n int, do func(i int)) {
 	var wait sync.WaitGroup
 	var next atomic.Int64
-	for range min(atOnce, n) {
+	for range min(parallel, n) {
 		wait.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				do(int(i))
@@ -214,7 +214,7 @@ func Metric(t testing.TB, g *harness.Gateway, key, name string) float64 {
 			return n
 		}
 	}
-	t.Fatalf("there is no metric %s: %d", name, a.Status)
+	t.Fatalf("the metrics lack %s (status %d)", name, a.Status)
 	return 0
 }
 
@@ -234,7 +234,7 @@ func Resident(t testing.TB, g *harness.Gateway) int64 {
 			return kib << 10
 		}
 	}
-	t.Fatal("the process has no VmRSS")
+	t.Fatal("the status of the process has no VmRSS")
 	return 0
 }
 
@@ -275,7 +275,7 @@ func NewKey(t testing.TB, g *harness.Gateway, flags ...string) Key {
 	name := fmt.Sprintf("fault-%d", keyNumber.Add(1))
 	stdout, stderr, code := g.CLI(t, append([]string{"keys", "create", "--name", name, "--json"}, flags...)...)
 	if code != 0 {
-		t.Fatalf("make a key: %d\n%s", code, stderr)
+		t.Fatalf("keys create: exit code %d\n%s", code, stderr)
 	}
 	var k Key
 	harness.Decode(t, []byte(stdout), &k)
@@ -296,7 +296,7 @@ func SpendingOf(t testing.TB, g *harness.Gateway, reader, id string) Spending {
 	t.Helper()
 	a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/keys/" + id, Key: reader})
 	if a.Status != http.StatusOK {
-		t.Fatalf("read key %s: %d %s", id, a.Status, a.Body)
+		t.Fatalf("read key %s: status %d: %s", id, a.Status, a.Body)
 	}
 	var s Spending
 	harness.Decode(t, a.Body, &s)
@@ -348,12 +348,12 @@ func HoldDatabase(t testing.TB, g *harness.Gateway) (release func()) {
 		t.Fatal(err)
 	}
 	if _, err := conn.ExecContext(t.Context(), "begin immediate"); err != nil {
-		t.Fatalf("hold the database: %v", err)
+		t.Fatalf("lock the database: %v", err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return func() {
 		if _, err := conn.ExecContext(t.Context(), "rollback"); err != nil {
-			t.Errorf("release the database: %v", err)
+			t.Errorf("unlock the database: %v", err)
 		}
 		_ = conn.Close()
 	}

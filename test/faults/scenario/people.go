@@ -79,7 +79,7 @@ func (p Person) Key(t testing.TB, members ...string) Key {
 	members = append([]string{`"name":"made in the dashboard"`}, members...)
 	a := p.Call(t, http.MethodPost, "/keys", "{"+strings.Join(members, ",")+"}")
 	if a.Status != http.StatusCreated {
-		t.Fatalf("make a key: %d %s", a.Status, a.Body)
+		t.Fatalf("create a key: status %d, want 201: %s", a.Status, a.Body)
 	}
 	var made struct{ ID, Name, Secret string }
 	harness.Decode(t, a.Body, &made)
@@ -92,11 +92,11 @@ func (p Person) Join(t testing.TB, email, role string) Person {
 	a := p.Call(t, http.MethodPost, "/workspace/invitations", `{"role":`+Quote(role)+`}`)
 	var made struct{ Token string }
 	if harness.Decode(t, a.Body, &made); made.Token == "" {
-		t.Fatalf("invite: %d %s", a.Status, a.Body)
+		t.Fatalf("create an invitation: status %d: %s", a.Status, a.Body)
 	}
 	body := `{"email":` + Quote(email) + `,"password":` + Quote(Password) + `,"invitation":` + Quote(made.Token) + `}`
 	if a := p.Gateway.Call(t, harness.Request{Path: "/api/v1/registration", Body: body}); a.Status != http.StatusCreated {
-		t.Fatalf("register %s: %d %s", email, a.Status, a.Body)
+		t.Fatalf("register %s: status %d, want 201: %s", email, a.Status, a.Body)
 	}
 	return SignedIn(t, p.Gateway, SignIn(t, p.Gateway, email, Password))
 }

@@ -12,7 +12,7 @@ type Size int
 // Sizes of a case.
 const (
 	Fast Size = iota // a few seconds, on every change
-	Full             // as described in the catalogue
+	Full             // the size that the catalogue describes
 )
 
 // Of picks the number for the size.

@@ -35,7 +35,7 @@ func (s *Shot) Read(in *bufio.Reader) error {
 		case name == "Retry-After":
 			s.RetryAfter = value
 		case name == "" && length < 0:
-			return errors.New("an answer of unknown length")
+			return errors.New("response without Content-Length")
 		case name == "":
 			_, err = in.Discard(length)
 			return err

@@ -45,7 +45,7 @@ func killedSessions(t *testing.T, size scenario.Size) string {
 	stop()
 	running.Wait()
 	scenario.Settled(t, g, reader)
-	g.Restart(t) // all data is now read from disk
+	g.Restart(t) // the gateway now reads all data from disk
 
 	turns, sessions, cut := 0, 0, 0
 	for _, r := range runs {
@@ -57,7 +57,7 @@ func killedSessions(t *testing.T, size scenario.Size) string {
 		}
 	}
 	if turns < kills {
-		t.Errorf("only %d turns were delivered", turns)
+		t.Errorf("%d turns were delivered, want at least %d", turns, kills)
 	}
 	return fmt.Sprintf("%d kills, %d turns cut; %d delivered turns of %d sessions all whole; seed %d", kills, cut, turns, sessions, seed)
 }
@@ -67,19 +67,19 @@ func checkSession(t *testing.T, g *harness.Gateway, reader, session string, deli
 	t.Helper()
 	listed := turnsOf(t, g, reader, session)
 	if listed.Gone != 0 {
-		t.Errorf("%s: %d turns are gone", session, listed.Gone)
+		t.Errorf("%s: %d turns are gone, want 0", session, listed.Gone)
 	}
 	next := 0
 	for i, one := range listed.Turns {
 		if one.Number != i+1 {
-			t.Errorf("%s: turn %d has number %d", session, i+1, one.Number)
+			t.Errorf("%s: turn %d has the number %d", session, i+1, one.Number)
 		}
 		if next < len(delivered) && one.ID == delivered[next].id {
 			next++
 		}
 	}
 	if next != len(delivered) {
-		t.Errorf("%s: only %d of %d delivered turns are listed in their order", session, next, len(delivered))
+		t.Errorf("%s: %d of %d delivered turns are listed in order", session, next, len(delivered))
 	}
 	for _, d := range delivered {
 		d.check(t, g, reader)
@@ -91,7 +91,7 @@ type run struct {
 	agent
 	name      string
 	seed      uint64
-	delivered map[string][]turn // by session
+	delivered map[string][]turn // delivered turns by session
 	cut       int
 }
 

@@ -38,7 +38,7 @@ func expireDays(t *testing.T, name, dsn string) {
 	a := &agent{g, scenario.Client(t), key, session, "chat"}
 	turns := outlinetest.Session{Format: "chat", Turns: expired + 3, Growth: 2500, Seed: 64}.Make()
 	if r, err := a.send(t.Context(), []byte(scenario.Chat("plain"))); err != nil || r.status != http.StatusOK {
-		t.Fatalf("%s: %v %+v", name, err, r.failure)
+		t.Fatalf("%s: first request: status %d (%v), want 200: %+v", name, r.status, err, r.failure)
 	}
 	scenario.Settled(t, g, reader)
 	g.Stop(t)
@@ -49,7 +49,7 @@ func expireDays(t *testing.T, name, dsn string) {
 	for _, body := range bodies(outlinetest.Session{Format: "chat", Turns: expired + 3, Growth: 2500, Seed: 64})[expired:] {
 		r, err := a.send(t.Context(), body)
 		if err != nil || r.status != http.StatusOK {
-			t.Fatalf("%s: %v %+v", name, err, r.failure)
+			t.Fatalf("%s: turn of today: status %d (%v), want 200: %+v", name, r.status, err, r.failure)
 		}
 		today = append(today, r.turn)
 	}
@@ -66,7 +66,7 @@ func expireDays(t *testing.T, name, dsn string) {
 	for i, one := range listed.Turns {
 		states = append(states, of(i).State)
 		if one.Number != i+3 {
-			t.Errorf("%s: turn %d has number %d", name, i+3, one.Number)
+			t.Errorf("%s: turn %d has the number %d", name, i+3, one.Number)
 		}
 	}
 	// Turns 3 and 4 are from the second day. Turn 5 was sent before the restart.
@@ -77,15 +77,16 @@ func expireDays(t *testing.T, name, dsn string) {
 		d.check(t, g, reader)
 	}
 	if b := of(1); b.State != "expired" || b.Request != "" {
-		t.Errorf("%s: the messages of an expired turn are %+v", name, b)
+		t.Errorf("%s: the messages of an expired turn are %+v, want expired and empty", name, b)
 	}
 	if b := of(2); b.State != "stored" || b.Previous != "expired" || b.Known != 0 || b.Missing != 0 {
-		t.Errorf("%s: the turn after the expired ones: %+v", name, b)
+		t.Errorf("%s: the turn after the expired ones is %+v, want stored completely after expired", name, b)
 	}
 	var fresh struct{ Messages []json.RawMessage }
 	last := of(5)
 	if harness.Decode(t, []byte(last.Request), &fresh); last.Previous != "stored" || last.Known == 0 || len(fresh.Messages) == 0 || len(fresh.Messages) > 2 {
-		t.Errorf("%s: the last turn has %d known and %d new messages after one that is %s", name, last.Known, len(fresh.Messages), last.Previous)
+		t.Errorf("%s: the last turn has %d known and %d new messages after a turn that is %s, want known and 1 or 2 new messages after stored",
+			name, last.Known, len(fresh.Messages), last.Previous)
 	}
 }
 

@@ -65,23 +65,23 @@ func runawayLoop(t *testing.T, size scenario.Size) string {
 		case r.failure.Code == "BUDGET_EXCEEDED" && r.status == http.StatusPaymentRequired:
 			refused++
 			if r.failure.Details["session"] != "runaway" || r.failure.Details["resumable"] != true {
-				t.Errorf("the error does not name the session: %v", r.failure.Details)
+				t.Errorf("details are %v, want the session runaway and resumable", r.failure.Details)
 			}
 		default:
-			t.Fatalf("turn %d: %d %+v", turns, r.status, r.failure)
+			t.Fatalf("turn %d: got status %d %+v, want 200, or 402 BUDGET_EXCEEDED", turns, r.status, r.failure)
 		}
 	}
 	healthy.Wait()
 	if want := int64(sessions * healthyTurns); served.Load() != want {
-		t.Errorf("%d of %d turns of healthy sessions were served", served.Load(), want)
+		t.Errorf("%d of %d turns of the healthy sessions were served", served.Load(), want)
 	}
 	used := budgetOf(t, g, reader, "runaway")
 	limit := int64(budget * 1e9)
 	if used > limit || used < limit-largest || refused == 0 {
-		t.Errorf("the loop spent %d n$ of %d, and a request costs at most %d; %d requests were rejected", used, limit, largest, refused)
+		t.Errorf("the loop spent %d n$, want %d to %d; %d requests were rejected, want at least 1", used, limit-largest, limit, refused)
 	}
 	if calls := upstream.calls.Load(); calls != int64(turns)+served.Load() {
-		t.Errorf("%d calls for %d turns", calls, int64(turns)+served.Load())
+		t.Errorf("the provider got %d calls for %d turns, want one for each", calls, int64(turns)+served.Load())
 	}
 	return fmt.Sprintf("stopped after %d turns at $%.4f of $%.2f; %d turns of %d healthy sessions, none rejected", turns, float64(used)/1e9, budget, served.Load(), sessions)
 }
@@ -97,7 +97,7 @@ func healthySession(t *testing.T, g *harness.Gateway, key string, number int) (s
 		text := strings.Repeat(fmt.Sprintf("Step %d of session %d. ", i, number), 50)
 		r, err := a.send(t.Context(), []byte(`{"model":"plain","max_tokens":200,"messages":[{"role":"user","content":`+scenario.Quote(text)+`}]}`))
 		if err != nil || r.status != http.StatusOK {
-			t.Errorf("healthy session %d, turn %d: %v %d %+v", number, i, err, r.status, r.failure)
+			t.Errorf("healthy session %d, turn %d: status %d (%v), want 200: %+v", number, i, r.status, err, r.failure)
 			continue
 		}
 		served++
@@ -111,7 +111,7 @@ func limitedKey(t *testing.T, g *harness.Gateway, limits string) string {
 	manager := g.Key(t, "--scopes", "manage,inference")
 	a := g.Call(t, harness.Request{Path: "/api/v1/keys", Key: manager, Body: `{"name":"agents","sessions":` + limits + `}`})
 	if a.Status != http.StatusCreated {
-		t.Fatalf("make a key: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Fatalf("create a key: status %d, want 201: %s", a.Status, scenario.Clip(a.Body))
 	}
 	var made struct{ Secret string }
 	harness.Decode(t, a.Body, &made)
@@ -121,7 +121,7 @@ func limitedKey(t *testing.T, g *harness.Gateway, limits string) string {
 // budgetOf returns the spent part of a session's budget, in nano-dollars. It waits until nothing is held.
 func budgetOf(t *testing.T, g *harness.Gateway, reader, session string) (spent int64) {
 	t.Helper()
-	harness.Eventually(t, "nothing is held", func() bool {
+	harness.Eventually(t, "the session holds nothing", func() bool {
 		a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/sessions/" + session, Key: reader})
 		var one struct {
 			Budgets []struct {
@@ -133,7 +133,7 @@ func budgetOf(t *testing.T, g *harness.Gateway, reader, session string) (spent i
 			return false
 		}
 		if harness.Decode(t, a.Body, &one); len(one.Budgets) != 1 {
-			t.Fatalf("budgets of %s: %s", session, scenario.Clip(a.Body))
+			t.Fatalf("the session %s has %d budgets, want 1: %s", session, len(one.Budgets), scenario.Clip(a.Body))
 		}
 		spent = scenario.Nano(t, one.Budgets[0].Spent)
 		return scenario.Nano(t, one.Budgets[0].Held) == 0

@@ -34,7 +34,7 @@ var paths = map[string]string{"chat": "/chat/completions", "messages": "/message
 // answering is a provider whose streamed answer contains a different marker for each call. The reported usage grows with the prompt.
 type answering struct {
 	calls atomic.Int64
-	pause time.Duration // between two events
+	pause time.Duration // pause between two events
 }
 
 // marker matches the text that identifies an answer.
@@ -137,14 +137,14 @@ type turnPage struct {
 	After *string `json:"after"`
 }
 
-// turnsOf reads all turns of a session from the admin API. gone is the number of turns that are not in the log any more.
+// turnsOf reads all turns of a session from the admin API.
 func turnsOf(t testing.TB, g *harness.Gateway, reader, session string) (all turnPage) {
 	t.Helper()
 	after := ""
 	for {
 		a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/sessions/" + url.PathEscape(session) + "/turns?limit=100&after=" + after, Key: reader})
 		if a.Status != http.StatusOK {
-			t.Fatalf("turns of %s: %d %s", session, a.Status, scenario.Clip(a.Body))
+			t.Fatalf("list the turns of %s: status %d, want 200: %s", session, a.Status, scenario.Clip(a.Body))
 		}
 		var page turnPage
 		harness.Decode(t, a.Body, &page)
@@ -166,11 +166,12 @@ type storedBody struct {
 	Previous string `json:"previous"`
 }
 
+// readBody reads a stored body from the admin API.
 func readBody(t testing.TB, g *harness.Gateway, reader, path string) storedBody {
 	t.Helper()
 	a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1" + path, Key: reader})
 	if a.Status != http.StatusOK {
-		t.Fatalf("%s: %d %s", path, a.Status, scenario.Clip(a.Body))
+		t.Fatalf("GET %s: status %d, want 200: %s", path, a.Status, scenario.Clip(a.Body))
 	}
 	var b storedBody
 	harness.Decode(t, a.Body, &b)
@@ -182,9 +183,11 @@ func (d turn) check(t testing.TB, g *harness.Gateway, reader string) {
 	t.Helper()
 	b := readBody(t, g, reader, "/requests/"+d.id+"/body")
 	if b.State != "stored" || b.Missing != 0 || b.Request != string(d.body) {
-		t.Errorf("%s: %s, %d bytes with %d missing parts, want the %d bytes that were sent", d.id, b.State, len(b.Request), b.Missing, len(d.body))
+		t.Errorf("%s: the stored request is %s with %d bytes and %d missing parts, want the %d bytes that were sent",
+			d.id, b.State, len(b.Request), b.Missing, len(d.body))
 	}
 	if d.marker == "" || !bytes.Contains([]byte(b.Response), []byte(d.marker)) {
-		t.Errorf("%s: the stored answer is %s, the client received %q", d.id, scenario.Clip([]byte(b.Response)), d.marker)
+		t.Errorf("%s: the stored response is %s, want one with %q, which the client received",
+			d.id, scenario.Clip([]byte(b.Response)), d.marker)
 	}
 }

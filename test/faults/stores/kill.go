@@ -42,7 +42,7 @@ func KillUnderLoad(t *testing.T, size scenario.Size) string {
 		t.Errorf("ready %s after a kill, want at most 5 s", slowest)
 	}
 	scenario.Settled(t, g, reader)
-	g.Restart(t) // all data is now read from disk
+	g.Restart(t) // the gateway now reads all data from disk
 	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
 	return fmt.Sprintf("%s; ready ≤ %s; seed %d", verdict, slowest.Round(10*time.Millisecond), seed)

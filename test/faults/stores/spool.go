@@ -30,16 +30,16 @@ func SpoolFull(t *testing.T, size scenario.Size) string {
 		}
 		served = append(served, refused.Header.Get("X-Request-Id"))
 	}
-	scenario.WantError(t, "with a full spool", refused, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+	scenario.WantError(t, "request with a full spool", refused, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 	if refused.Header.Get("Retry-After") == "" {
 		t.Error("the rejection has no Retry-After")
 	}
 	if ready := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}); ready.Status != http.StatusServiceUnavailable {
-		t.Errorf("readyz is %d while requests are rejected", ready.Status)
+		t.Errorf("readyz returned %d while requests are rejected, want 503", ready.Status)
 	}
 	scenario.Together(4, size.Of(20, 200), func(int) {
 		if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status == http.StatusOK {
-			t.Error("a request that cannot be recorded was served")
+			t.Error("a request was served although its entry could not be stored")
 		}
 	})
 
@@ -61,7 +61,7 @@ func SpoolFull(t *testing.T, size scenario.Size) string {
 	for _, id := range served {
 		if !logged[id] {
 			lost++
-			t.Errorf("request %s was served and is not in the log", id)
+			t.Errorf("the log has no entry for the served request %s", id)
 		}
 	}
 	return fmt.Sprintf("refused after %d requests; %d of %d lost", len(served)-1, lost, len(served))

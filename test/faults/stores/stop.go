@@ -26,16 +26,16 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	}, "timeouts: {idle: 5m}")})
 	reader := g.Key(t, "--scopes", "read")
 	k := scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
-	endless := openEndless(t, g, k.Text, size.Of(0, 5)) // these use the whole drain time of 30 s
+	endless := openEndless(t, g, k.Text, size.Of(0, 5)) // endless streams use the whole drain time of 30 s
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l.Start(ctx, size.Of(150, 500), size.Of(20, 200))
-	time.Sleep(time.Second) // until all requests are running
+	time.Sleep(time.Second) // wait until all requests are running
 
 	g.Signal(t, syscall.SIGTERM)
 	signalled := time.Now()
-	harness.Eventually(t, "readyz says 503", func() bool {
+	harness.Eventually(t, "readyz returns 503", func() bool {
 		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status == http.StatusServiceUnavailable
 	})
 	unready := time.Since(signalled)
@@ -43,13 +43,14 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	l.Running.Wait()
 	for e := range endless {
 		if e.Failed() != "SERVER_SHUTDOWN" || e.Done() {
-			t.Errorf("a stream that could not finish ended with %v", e.Data)
+			t.Errorf("an endless stream ended with %v, want SERVER_SHUTDOWN", e.Data)
 		}
 	}
-	g.Stop(t) // exits with 0
+	g.Stop(t) // Stop requires exit status 0
 	took := time.Since(signalled)
 	if took > 40*time.Second || unready > size.Limit(time.Second) {
-		t.Errorf("readyz changed after %s, the process ended after %s", unready, took)
+		t.Errorf("readyz changed after %s and the process exited after %s, want at most %s and 40 s",
+			unready, took, size.Limit(time.Second))
 	}
 
 	g.Restart(t)
@@ -58,7 +59,8 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	cutOff := slices.DeleteFunc(slices.Clone(rows), func(r scenario.Row) bool { return r.Session != "endless" })
 	verdict := scenario.CompareLog(t, l.Seen, slices.DeleteFunc(rows, func(r scenario.Row) bool { return r.Session == "endless" }))
 	if verdict.Interrupted > 0 || len(cutOff) != size.Of(0, 5) {
-		t.Errorf("%d requests are in the log as interrupted, %d streams as cut off", verdict.Interrupted, len(cutOff))
+		t.Errorf("the log has %d interrupted requests and %d interrupted streams, want 0 and %d",
+			verdict.Interrupted, len(cutOff), size.Of(0, 5))
 	}
 	return fmt.Sprintf("%s; readyz 503 after %s, ended after %s", verdict, unready.Round(time.Millisecond), took.Round(100*time.Millisecond))
 }

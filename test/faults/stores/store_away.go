@@ -26,14 +26,14 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 	defer stop()
 	l.Start(ctx, size.Of(50, 500), size.Of(10, 200))
 	ready := watchReadiness(t, g, ctx.Done())
-	time.Sleep(time.Second) // until all requests are running
+	time.Sleep(time.Second) // wait until all requests are running
 
 	db := d.open(t)
 	var figures []string
 	for _, fault := range []struct {
 		name  string
 		lasts time.Duration
-		begin func() (mend func())
+		begin func() (restore func())
 	}{
 		{"stopped", time.Duration(size.Of(4, 60)) * time.Second, func() func() {
 			d.Stop(t)
@@ -42,23 +42,23 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 		{"hung", time.Duration(size.Of(3, 30)) * time.Second, func() func() { return d.hang(t) }},
 		{"slow", time.Duration(size.Of(2, 20)) * time.Second, func() func() { return d.slow(t, 50*time.Millisecond) }},
 	} {
-		mend := fault.begin()
+		restore := fault.begin()
 		time.Sleep(fault.lasts) // outages last for real time
-		mend()
+		restore()
 		back := time.Now()
 		before := d.stored(t, db)
-		within(t, 5*time.Second, fault.name+": entries arrive again", func() bool { return d.stored(t, db) > before })
+		within(t, 5*time.Second, "entries are delivered again ("+fault.name+")", func() bool { return d.stored(t, db) > before })
 		first := time.Since(back)
-		within(t, time.Minute, fault.name+": what waited has arrived", func() bool {
+		within(t, time.Minute, "the queued entries are delivered ("+fault.name+")", func() bool {
 			return scenario.Metric(t, g, reader, "fairlead_spool_entries") < float64(2*size.Of(50, 500)) // the load continues, so the latest entries always wait
 		})
 		figures = append(figures, fmt.Sprintf("%s %s: first after %.1f s, all that waited after %.1f s", fault.name, fault.lasts, first.Seconds(), time.Since(back).Seconds()))
 	}
 	stop()
 	l.Running.Wait()
-	late := within(t, time.Minute, "all entries have arrived", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
+	late := within(t, time.Minute, "all entries are delivered", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
 	if late >= time.Minute { // distinguish late from lost entries
-		late += within(t, 5*time.Minute, "late entries have arrived", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
+		late += within(t, 5*time.Minute, "all entries are delivered late", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
 	}
 	failed, codes := 0, map[string]int{}
 	for _, s := range l.Seen {
@@ -68,10 +68,10 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 		}
 	}
 	if failed > 0 {
-		t.Errorf("without the database: %v", codes)
+		t.Errorf("%d requests failed while the database was unavailable: %v", failed, codes)
 	}
 	if n := <-ready; n > 0 {
-		t.Errorf("readyz reported %d times that known keys would not be served", n)
+		t.Errorf("readyz was not 200 in %d requests, want 0", n)
 	}
 	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
@@ -137,7 +137,7 @@ func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 		t.Fatal(err)
 	}
 	if wrong > 0 {
-		t.Errorf("%d entries were stored after entries of requests that began later", wrong)
+		t.Errorf("%d entries were stored after entries of later requests, want 0", wrong)
 	}
 }
 
@@ -149,14 +149,14 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	absent := time.Duration(size.Of(1, 10)) * time.Second
 	checkStarting(t, g, "absent", absent)
 
-	mend := d.hang(t)
+	restore := d.hang(t)
 	d.Start(t)
 	checkStarting(t, g, "hung", absent)
-	mend()
-	took := within(t, 5*time.Second, "ready after the database appeared", func() bool { return readiness(t, g) == http.StatusOK })
+	restore()
+	took := within(t, 5*time.Second, "the gateway is ready after the database started", func() bool { return readiness(t, g) == http.StatusOK })
 	k := g.Key(t)
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
-		t.Errorf("the first request: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("the first request: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it answered", absent, took.Seconds())
 }
@@ -166,10 +166,10 @@ func checkStarting(t *testing.T, g *harness.Gateway, what string, lasts time.Dur
 	t.Helper()
 	for deadline := time.Now().Add(lasts); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/livez"}); a.Status != http.StatusOK {
-			t.Fatalf("%s: livez %d", what, a.Status)
+			t.Fatalf("%s: livez returned %d, want 200", what, a.Status)
 		}
 		if status := readiness(t, g); status != http.StatusServiceUnavailable {
-			t.Fatalf("%s: readyz %d", what, status)
+			t.Fatalf("%s: readyz returned %d, want 503", what, status)
 		}
 		scenario.WantError(t, what, g.Call(t, harness.Request{Key: "fl_x", Body: scenario.Chat("plain")}), http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
 	}

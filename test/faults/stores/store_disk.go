@@ -55,12 +55,12 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 	}
 	scenario.Together(4, size.Of(20, 200), func(int) {
 		if status := ask(); status != http.StatusOK {
-			t.Errorf("%s: %d before the fault", name, status)
+			t.Errorf("%s: status %d before the fault, want 200", name, status)
 		}
 	})
 
-	mend := inSystem(t, g, "-e", "trace="+strings.SplitN(inject, ":", 2)[0], "-e", "inject="+inject)
-	within(t, 5*time.Second, name+": requests are refused", func() bool { return ask() == http.StatusServiceUnavailable })
+	restore := attachStrace(t, g, "-e", "trace="+strings.SplitN(inject, ":", 2)[0], "-e", "inject="+inject)
+	within(t, 5*time.Second, "requests are rejected ("+name+")", func() bool { return ask() == http.StatusServiceUnavailable })
 	during := len(ids)
 	var refusals atomic.Int64
 	scenario.Together(4, size.Of(20, 300), func(int) {
@@ -72,16 +72,16 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 		refusals.Add(1)
 	})
 	if status := readiness(t, g); status != http.StatusServiceUnavailable {
-		t.Errorf("%s: readyz is %d while requests are rejected", name, status)
+		t.Errorf("%s: readyz returned %d while requests are rejected, want 503", name, status)
 	}
 	if !strings.Contains(g.Log(), "entries cannot be written to disk") {
 		t.Errorf("%s: the log does not contain the reason for the rejections", name)
 	}
 	if len(ids) != during {
-		t.Errorf("%s: %d requests that cannot be recorded were served", name, len(ids)-during)
+		t.Errorf("%s: %d requests were served although their entries could not be stored", name, len(ids)-during)
 	}
-	mend()
-	well := within(t, 10*time.Second, name+": requests are served again", func() bool { return ask() == http.StatusOK })
+	restore()
+	recovered := within(t, 10*time.Second, "requests are served again ("+name+")", func() bool { return ask() == http.StatusOK })
 	scenario.Settled(t, g, reader)
 	g.Kill(t) // acknowledged entries must survive without a clean shutdown
 	g.Restart(t)
@@ -94,14 +94,14 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 	for _, id := range ids {
 		if logged[id] != 1 {
 			wrong++
-			t.Errorf("%s: request %s was served and is %d times in the log", name, id, logged[id])
+			t.Errorf("%s: the log has %d entries of the served request %s, want 1", name, logged[id], id)
 		}
 	}
-	return fmt.Sprintf("%d refused, %d of %d lost or doubled, well after %.1f s", refusals.Load(), wrong, len(ids), well.Seconds())
+	return fmt.Sprintf("%d refused, %d of %d lost or doubled, well after %.1f s", refusals.Load(), wrong, len(ids), recovered.Seconds())
 }
 
-// inSystem attaches strace to a running gateway and waits until it is attached. end detaches it.
-func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) {
+// attachStrace attaches strace to a running gateway and waits until it is attached. end detaches it.
+func attachStrace(t testing.TB, g *harness.Gateway, options ...string) (end func()) {
 	t.Helper()
 	path, err := exec.LookPath("strace")
 	if err != nil {
@@ -109,7 +109,7 @@ func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) 
 	}
 	cmd := exec.CommandContext(t.Context(), path, append(append([]string{"-f"}, options...), "-p", strconv.Itoa(g.PID(t)))...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // if killed, strace would leave the gateway stopped
-	said, err := cmd.StderrPipe()
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) 
 	attached, ended := make(chan string, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		lines := bufio.NewScanner(said)
+		lines := bufio.NewScanner(stderr)
 		lines.Buffer(nil, 16<<20)
 		for lines.Scan() {
 			select {
@@ -127,10 +127,10 @@ func inSystem(t testing.TB, g *harness.Gateway, options ...string) (end func()) 
 			default:
 			}
 		}
-		_ = cmd.Wait() // ended by a signal
+		_ = cmd.Wait() // the error is ignored: a signal ends the program
 	}()
 	if line := <-attached; !strings.Contains(line, "attached") {
-		t.Fatalf("strace: %s", line)
+		t.Fatalf("attach strace: %s", line)
 	}
 	once := sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // strace may have ended with the gateway
@@ -153,7 +153,7 @@ func manyWriters(t *testing.T, size scenario.Size) string {
 	var all sync.WaitGroup
 	check := func(what string, status int, body []byte) {
 		if status != http.StatusOK || strings.Contains(string(body), "locked") {
-			t.Errorf("%s: %d %s", what, status, scenario.Clip(body))
+			t.Errorf("%s: status %d, want 200 and no lock error: %s", what, status, scenario.Clip(body))
 		}
 	}
 	for range 100 {
@@ -187,10 +187,10 @@ func manyWriters(t *testing.T, size scenario.Size) string {
 	all.Wait()
 	scenario.Settled(t, g, reader)
 	if log := strings.ToLower(g.Log()); strings.Contains(log, "locked") || strings.Contains(log, "busy") {
-		t.Error("the log mentions a lock")
+		t.Error("the log contains \"locked\" or \"busy\"")
 	}
 	if n := int64(len(scenario.Export(t, g, reader))); n != written.Load() {
-		t.Errorf("%d entries of %d requests", n, written.Load())
+		t.Errorf("the log has %d entries of %d requests", n, written.Load())
 	}
 	return fmt.Sprintf("%d requests, %d pages, %d commands: no lock", written.Load(), read.Load(), commands.Load())
 }

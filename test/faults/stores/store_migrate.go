@@ -34,7 +34,7 @@ func migrationKilled(t *testing.T, size scenario.Size) string {
 	for range 3 {
 		g := harness.Start(t, harness.Options{Config: config, Early: true})
 		all.Go(func() {
-			within(t, 30*time.Second, "each of three replicas is ready", func() bool { return readiness(t, g) == http.StatusOK })
+			within(t, 30*time.Second, "all three replicas are ready", func() bool { return readiness(t, g) == http.StatusOK })
 		})
 	}
 	all.Wait()
@@ -44,7 +44,7 @@ func migrationKilled(t *testing.T, size scenario.Size) string {
 	}
 	_, stderr, code := harness.CLI(t, harness.Options{Config: d.config(t, 1)}, "serve", "--listen", "127.0.0.1:0")
 	if code == 0 || !strings.Contains(stderr, "newer version") {
-		t.Errorf("a newer database: exit %d, %s", code, stderr)
+		t.Errorf("serve with a newer database: exit code %d, want an error about the newer version: %s", code, stderr)
 	}
 	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three parallel starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
 }
@@ -65,7 +65,7 @@ func killAtStatements(t *testing.T, d *database, all, stride int) int {
 			done, at = now, min(at, preamble)
 		}
 		counter := countStatements(t, d.Address(), int64(at))
-		config := strings.Replace(d.config(t, 1), d.way.Listen, counter.address, 1)
+		config := strings.Replace(d.config(t, 1), d.proxy.Listen, counter.address, 1)
 		if !runUntilKilled(t, config, "", counter.reached) {
 			break // the gateway was ready before that statement
 		}
@@ -73,7 +73,7 @@ func killAtStatements(t *testing.T, d *database, all, stride int) int {
 	}
 	g := harness.Start(t, harness.Options{Config: d.config(t, 1)})
 	if a := g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
-		t.Errorf("after all kills: %d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("request after all kills: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	g.Stop(t)
 	return kills
@@ -115,7 +115,7 @@ func killSQLite(t *testing.T, n int) int {
 		runUntilKilled(t, config, dir, moment)
 		g := harness.Start(t, harness.Options{Config: config, DataDir: dir})
 		if a := g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
-			t.Errorf("SQLite after a kill: %d %s", a.Status, scenario.Clip(a.Body))
+			t.Errorf("request after a kill with SQLite: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 		}
 		g.Kill(t)
 	}
@@ -214,7 +214,7 @@ func (c *counter) forward(to io.Writer, from io.Reader) error {
 		if head[0] == 'Q' || head[0] == 'P' {
 			if !first && c.seen.Add(1) == c.at {
 				close(c.reached)
-				_, err := io.Copy(io.Discard, from) // until the gateway is killed
+				_, err := io.Copy(io.Discard, from) // block until the gateway is killed
 				return err
 			}
 		}

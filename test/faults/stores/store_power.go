@@ -40,7 +40,7 @@ func cutPower(t *testing.T, size scenario.Size, strict bool, draw *rand.Rand) st
 	k, reader := scenario.NewKey(t, g), g.Key(t, "--scopes", "read")
 	scenario.Settled(t, g, reader)
 	trace := filepath.Join(t.TempDir(), "trace")
-	end := inSystem(t, g, "-ff", "-ttt", "-T", "-y", "-xx", "-s", "16777216", "-o", trace,
+	end := attachStrace(t, g, "-ff", "-ttt", "-T", "-y", "-xx", "-s", "16777216", "-o", trace,
 		"-e", "trace=openat,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,unlink,unlinkat,rename,renameat,renameat2")
 	base := filepath.Join(t.TempDir(), "base")
 	if err := os.CopyFS(base, os.DirFS(g.DataDir)); err != nil {
@@ -99,13 +99,13 @@ func checkSums(t *testing.T, what, path string) {
 	t.Helper()
 	db := openSQLite(t, path)
 	defer func() { _ = db.Close() }()
-	var sound string
-	if err := db.QueryRowContext(t.Context(), `pragma integrity_check`).Scan(&sound); err != nil || sound != "ok" {
-		t.Errorf("%s: integrity %q, %v", what, sound, err)
+	var integrity string
+	if err := db.QueryRowContext(t.Context(), `pragma integrity_check`).Scan(&integrity); err != nil || integrity != "ok" {
+		t.Errorf("%s: integrity_check returned %q (%v), want ok", what, integrity, err)
 	}
 	var entries, ledger int64
 	if err := db.QueryRowContext(t.Context(), `select (select coalesce(sum(cost), 0) from requests), (select coalesce(sum(amount), 0) from ledger)`).Scan(&entries, &ledger); err != nil || entries != ledger {
-		t.Errorf("%s: entries sum to %d, the ledger to %d, %v", what, entries, ledger, err)
+		t.Errorf("%s: entries sum to %d and the ledger to %d (%v), want the same", what, entries, ledger, err)
 	}
 }
 
@@ -149,7 +149,7 @@ func checkCut(t *testing.T, rec *recording, base string, at time.Time, seen []sc
 	for _, s := range seen {
 		if age := at.Sub(s.Ended); s.Complete && age >= 0 && logged[s.ID] == 0 {
 			if oldest = max(oldest, age); age > allowed {
-				t.Errorf("%s got its response %s before the power cut and is lost (strict %t)", s.ID, age, strict)
+				t.Errorf("the entry of %s is lost, although its response was sent %s before the power cut (strict %t)", s.ID, age, strict)
 			}
 		}
 	}
@@ -173,13 +173,13 @@ func deliver(t *testing.T, dir string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = queue.Run(ctx, db.Log, spool.RunOptions{}) // ends with the context
+		_ = queue.Run(ctx, db.Log, spool.RunOptions{}) // Run returns when ctx is done
 	}()
 	if err := queue.Flush(ctx); err != nil {
 		t.Errorf("deliver after a power cut: %v", err)
 	}
 	if n := queue.Stats().Rejected; n > 0 {
-		t.Errorf("%d entries were rejected", n)
+		t.Errorf("the database rejected %d entries, want 0", n)
 	}
 	stop()
 	<-ended

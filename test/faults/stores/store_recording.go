@@ -52,7 +52,7 @@ func readRecording(t *testing.T, prefix, dir string) *recording {
 	t.Helper()
 	files, err := filepath.Glob(prefix + ".*")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no recording: %v", err)
+		t.Fatalf("found %d files of strace (%v), want at least 1", len(files), err)
 	}
 	rec := &recording{}
 	for _, file := range files {
@@ -69,7 +69,7 @@ func readRecording(t *testing.T, prefix, dir string) *recording {
 		}
 	}
 	if rec.writes == 0 || rec.syncs == 0 {
-		t.Fatalf("a recording of %d writes and %d syncs", rec.writes, rec.syncs)
+		t.Fatalf("the recording has %d writes and %d syncs, want at least 1 of each", rec.writes, rec.syncs)
 	}
 	return rec
 }
@@ -146,7 +146,7 @@ func parseCall(t *testing.T, name, args, dir string) (call, bool) {
 	case "unlink", "unlinkat":
 		c.action = removed
 	default:
-		t.Errorf("%s changes %s in a way that this case does not support", name, inside)
+		t.Errorf("the system call %s on %s is not supported by this case", name, inside)
 	}
 	return c, true
 }
@@ -202,7 +202,7 @@ func (rec *recording) cut(t *testing.T, base, dir string, at time.Time, draw *ra
 			gone[c.path] = true
 			continue
 		case gone[c.path] && c.action != created:
-			continue // written to a file that was removed
+			continue // the file that was written was removed
 		}
 		delete(gone, c.path)
 		f := files[c.path]

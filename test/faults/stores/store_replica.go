@@ -30,35 +30,35 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	for _, g := range pair {
-		harness.Eventually(t, "the key is known", func() bool {
+		harness.Eventually(t, "the replica accepts the key", func() bool {
 			return g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("plain")}).Status == http.StatusOK
 		})
 		l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 		l.Start(ctx, size.Of(40, 250), size.Of(8, 100))
 		loads = append(loads, l)
 	}
-	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // until many requests are running
+	time.Sleep(time.Duration(size.Of(2, 5)) * time.Second) // wait until many requests are running
 
-	doomed := 0
+	victim := 0
 	if leads(pair[1]) {
-		doomed = 1 // kill the leader, whose periodic tasks the other replica must take over
+		victim = 1 // kill the leader, whose periodic tasks the other replica must take over
 	}
-	survivor := 1 - doomed
-	pair[doomed].Kill(t)
+	survivor := 1 - victim
+	pair[victim].Kill(t)
 	killed := time.Now()
 	time.Sleep(time.Duration(size.Of(2, 10)) * time.Second) // the other replica runs alone
-	within(t, 20*time.Second, "the other does the periodic work", func() bool { return leads(pair[survivor]) })
+	within(t, 20*time.Second, "the other replica is the leader", func() bool { return leads(pair[survivor]) })
 	taken := time.Since(killed)
 	stop()
 	for _, l := range loads {
 		l.Running.Wait()
 	}
-	within(t, time.Minute-time.Since(killed), "what the killed one held is free", func() bool {
+	within(t, time.Minute-time.Since(killed), "the holds of the killed replica are released", func() bool {
 		return scenario.Nano(t, scenario.SpendingOf(t, pair[survivor], reader, k.ID).Budget.Held) == 0
 	})
 	freed := time.Since(killed)
 
-	pair[doomed].Restart(t)
+	pair[victim].Restart(t)
 	for _, g := range pair {
 		scenario.Settled(t, g, reader)
 	}
@@ -66,7 +66,7 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 	for _, s := range loads[survivor].Seen {
 		if !s.Complete || s.Status != http.StatusOK {
 			failed++
-			t.Errorf("the other replica: %+v", s)
+			t.Errorf("a request to the other replica failed: %+v", s)
 		}
 	}
 	for i := range loads { // each load numbers its sessions separately
@@ -74,7 +74,7 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 			loads[i].Seen[j].Session = ""
 		}
 	}
-	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // without the requests that tested whether the key is known
+	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // omits the requests that tested whether the key is known
 	verdict := judgeByID(t, slices.Concat(loads[0].Seen, loads[1].Seen), rows)
 	return fmt.Sprintf("%s; the other: %d failed of %d; holds free %.1f s and the work taken over %.1f s after the kill",
 		verdict, failed, len(loads[survivor].Seen), freed.Seconds(), taken.Seconds())
@@ -105,12 +105,12 @@ func judgeByID(t *testing.T, seen []scenario.Transcript, rows []scenario.Row) sc
 		}
 		if log[s.ID] == 0 {
 			v.Lost++
-			t.Errorf("%+v is not in the log", s)
+			t.Errorf("the log has no entry for %+v", s)
 		}
 		v.Twice += max(0, log[s.ID]-1)
 	}
 	if v.Twice > 0 || len(rows) > v.Complete+v.Cut {
-		t.Errorf("%d entries are in the log twice; %d entries of %d requests", v.Twice, len(rows), v.Complete+v.Cut)
+		t.Errorf("%d entries are in the log twice, and the log has %d entries for %d requests", v.Twice, len(rows), v.Complete+v.Cut)
 	}
 	return v
 }

@@ -35,7 +35,7 @@ func Cases() []scenario.Case {
 // database is a PostgreSQL server of a case, with a proxy that can be made slow or silent.
 type database struct {
 	*pgtest.Owned
-	way *toxiproxy.Proxy
+	proxy *toxiproxy.Proxy
 }
 
 // newDatabase prepares a server without starting it. The proxy is already running.
@@ -43,19 +43,19 @@ func newDatabase(t testing.TB) *database {
 	t.Helper()
 	own := pgtest.Own(t)
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	way := toxiproxy.NewProxy(server, "postgres", "127.0.0.1:0", own.Address())
-	if err := way.Start(); err != nil {
+	proxy := toxiproxy.NewProxy(server, "postgres", "127.0.0.1:0", own.Address())
+	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(way.Stop)
-	return &database{own, way}
+	t.Cleanup(proxy.Stop)
+	return &database{own, proxy}
 }
 
 // config returns the configuration of a gateway with this database and with the provider scenario.Paced.
 func (d *database) config(t testing.TB, words int, more ...string) string {
 	t.Helper()
 	url := harness.Serve(t, scenario.Paced(words))
-	lines := append([]string{"store: " + pgtest.DSN(d.way.Listen), "master_key: " + strings.Repeat("0123456789abcdef", 4)}, more...)
+	lines := append([]string{"store: " + pgtest.DSN(d.proxy.Listen), "master_key: " + strings.Repeat("0123456789abcdef", 4)}, more...)
 	return harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}}}, lines...)
 }
 
@@ -73,11 +73,11 @@ func (d *database) slow(t testing.TB, by time.Duration) (restore func()) {
 
 func (d *database) poison(t testing.TB, toxic, name string) (restore func()) {
 	t.Helper()
-	if _, err := d.way.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+	if _, err := d.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
-		if err := d.way.Toxics.RemoveToxic(context.WithoutCancel(t.Context()), name); err != nil {
+		if err := d.proxy.Toxics.RemoveToxic(context.WithoutCancel(t.Context()), name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -115,7 +115,7 @@ func within(t testing.TB, limit time.Duration, what string, holds func() bool) t
 	began := time.Now()
 	for !holds() {
 		if time.Since(began) > limit {
-			t.Errorf("%s: not within %s", what, limit)
+			t.Errorf("timed out after %s waiting until %s", limit, what)
 			break
 		}
 		time.Sleep(20 * time.Millisecond) // another process cannot be watched with a fake clock

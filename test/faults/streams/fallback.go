@@ -69,26 +69,27 @@ func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 		alpha.For(name, behaviour)
 		alpha.For(name+"-whole", behaviour)
 		tried++
-		takesOver(t, g, k, name, scenario.Chat(name, scenario.Streaming))
+		checkFallback(t, g, k, name, scenario.Chat(name, scenario.Streaming))
 		if behaviour.Silent || behaviour.Events != nil {
 			continue // events apply only to streams, and a non-streamed response may take six times as long
 		}
 		tried++
-		takesOver(t, g, k, name, scenario.Chat(name+"-whole"))
+		checkFallback(t, g, k, name, scenario.Chat(name+"-whole"))
 	}
 	if n := len(beta.Calls()); n != tried {
-		t.Errorf("the second provider was called %d times for %d requests", n, tried)
+		t.Errorf("the second provider got %d calls for %d requests, want one for each", n, tried)
 	}
 	return fmt.Sprintf("%d requests, each one clean answer", tried)
 }
 
-func takesOver(t *testing.T, g *harness.Gateway, key, name, body string) {
+func checkFallback(t *testing.T, g *harness.Gateway, key, name, body string) {
 	t.Helper()
 	resp := g.Open(t, harness.Request{Key: key, Body: body})
 	defer resp.Body.Close()
 	h := resp.Header
 	if resp.StatusCode != http.StatusOK || h.Get("X-Fairlead-Provider") != "beta" || h.Get("X-Fairlead-Decision") != "fallback" || h.Get("X-Fairlead-Attempts") != "2" {
-		t.Errorf("%s: %d by %q, %q after %s attempts", name, resp.StatusCode, h.Get("X-Fairlead-Provider"), h.Get("X-Fairlead-Decision"), h.Get("X-Fairlead-Attempts"))
+		t.Errorf("%s: status %d by %q, %q after %s attempts, want 200 by beta, fallback after 2",
+			name, resp.StatusCode, h.Get("X-Fairlead-Provider"), h.Get("X-Fairlead-Decision"), h.Get("X-Fairlead-Attempts"))
 		return
 	}
 	if !strings.Contains(body, "stream") {
@@ -100,7 +101,7 @@ func takesOver(t *testing.T, g *harness.Gateway, key, name, body string) {
 		roles += strings.Count(data, `"role":"assistant"`)
 	}
 	if e.Text() != "served by beta" || !e.Done() || roles != 1 {
-		t.Errorf("%s: the stream is %q with %d roles: %v", name, e.Text(), roles, e.Data)
+		t.Errorf("%s: the stream is %q with %d roles, want %q with 1: %v", name, e.Text(), roles, "served by beta", e.Data)
 	}
 }
 
@@ -136,20 +137,21 @@ func AllFail(t *testing.T, _ scenario.Size) string {
 		slowest = max(slowest, time.Since(began))
 		f := scenario.WantError(t, c.name, a, c.status, c.code)
 		if attempts, _ := f.Details["attempts"].([]any); len(attempts) < 2 {
-			t.Errorf("%s: details.attempts is %v", c.name, f.Details["attempts"])
+			t.Errorf("%s: details.attempts is %v, want at least 2 attempts", c.name, f.Details["attempts"])
 		}
 		if c.status == 429 && a.Header.Get("Retry-After") != "7" {
-			t.Errorf("%s: Retry-After is %q", c.name, a.Header.Get("Retry-After"))
+			t.Errorf("%s: Retry-After is %q, want 7", c.name, a.Header.Get("Retry-After"))
 		}
-		if entry := g.Entry(t, a.Header.Get("X-Request-Id")); entry.Outcome != "upstream_error" || entry.Error.Code != c.code || entry.Status != c.status {
-			t.Errorf("%s: the entry has %s %d %+v", c.name, entry.Outcome, entry.Status, entry.Error)
+		if entry := g.Entry(t, a.Header.Get("X-Request-Id")); entry.Outcome != "upstream_error" || entry.Error == nil || entry.Error.Code != c.code || entry.Status != c.status {
+			t.Errorf("%s: the entry has %s %d %+v, want upstream_error %d %s",
+				c.name, entry.Outcome, entry.Status, entry.Error, c.status, c.code)
 		}
 	}
 	return fmt.Sprintf("%d kinds, status within %s", len(cases), slowest.Round(10*time.Millisecond))
 }
 
-// NoAnswer is F25: a response with status 200 and invalid content counts as a failure of the provider.
-func NoAnswer(t *testing.T, _ scenario.Size) string {
+// InvalidContent is F25: a response with status 200 and invalid content counts as a failure of the provider.
+func InvalidContent(t *testing.T, _ scenario.Size) string {
 	answers := map[string]mockprovider.Behaviour{
 		"short":      {CutAfter: 40},
 		"empty":      {Body: []byte{}, Header: map[string]string{"Content-Type": "application/json"}},
@@ -175,12 +177,12 @@ func NoAnswer(t *testing.T, _ scenario.Size) string {
 				continue // covered by another case
 			}
 			tried++
-			takesOver(t, g, k, name, scenario.Chat(name, more))
+			checkFallback(t, g, k, name, scenario.Chat(name, more))
 			alone := g.Call(t, harness.Request{Key: k, Body: scenario.Chat(name, more, `"provider":{"only":["alpha"]}`)})
 			scenario.WantError(t, name+" alone", alone, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 			entry := g.Entry(t, alone.Header.Get("X-Request-Id"))
 			if len(entry.Attempts) == 0 || entry.Attempts[0].Class == "" || entry.Cost != nil && scenario.Nano(t, *entry.Cost) != 0 {
-				t.Errorf("%s: the entry has attempts %+v and cost %v", name, entry.Attempts, entry.Cost)
+				t.Errorf("%s: the entry must have a failed attempt and no cost: %s", name, entry.Raw)
 			}
 		}
 	}

@@ -17,9 +17,9 @@ import (
 type misbehaviour struct {
 	name      string
 	behaviour mockprovider.Behaviour
-	streams   bool // affects only streams
-	rescued   bool // fails after the first token: another provider continues the text, or an error event ends the stream
-	helped    bool // if another provider exists, it serves the request
+	streams   bool // whether the misbehaviour affects only streams
+	rescued   bool // whether it fails after the first token, so that another provider continues the text or an error event ends the stream
+	helped    bool // whether another provider, if there is one, serves the request
 	alone     int  // status without another provider; 0 if the response is complete
 	class     string
 }
@@ -77,9 +77,9 @@ func Misbehaving(t *testing.T, _ scenario.Size) string {
 		}
 	}
 	scenario.Warm(t, g, k, "fine", 60)
-	recovers(t, g, k)
+	checkRecovery(t, g, k)
 	if slowest > 6*time.Second {
-		t.Errorf("the slowest took %s", slowest)
+		t.Errorf("the slowest request took %s, want at most 6 s", slowest)
 	}
 	return fmt.Sprintf("%d forms, each a whole answer or an error, within %s", tried, slowest.Round(10*time.Millisecond))
 }
@@ -125,10 +125,10 @@ func (m misbehaviour) check(t *testing.T, g *harness.Gateway, key string, stream
 	took := time.Since(began)
 	entry := g.Entry(t, a.Header.Get("X-Request-Id"))
 	if took > 5*time.Second {
-		t.Errorf("%s: took %s", what, took)
+		t.Errorf("%s: the request took %s, want at most 5 s", what, took)
 	}
 	if m.class != "" && (len(entry.Attempts) == 0 || entry.Attempts[0].Class != m.class) && !backsOff(entry) && (!alone || m.alone != 0) {
-		t.Errorf("%s: the log has %+v, want the class %s", what, entry.Attempts, m.class)
+		t.Errorf("%s: the attempts in the log are %+v, want the class %s", what, entry.Attempts, m.class)
 	}
 	m.judge(t, what, a, entry, stream, alone)
 	return took
@@ -145,25 +145,28 @@ func (m misbehaviour) judge(t *testing.T, what string, a harness.Answer, entry h
 	refused := a.Status >= 400 && strings.Contains(string(a.Body), `"request_id"`) && a.Header.Get("X-Fairlead-Error-Code") != ""
 	switch {
 	case !whole && !broken && !refused:
-		t.Errorf("%s: neither a response nor an error: %d %s", what, a.Status, scenario.Clip(a.Body))
+		t.Errorf("%s: got neither a complete response nor an error: status %d, %s", what, a.Status, scenario.Clip(a.Body))
 	case whole && entry.Outcome != "ok", broken && entry.Outcome != "partial", refused && entry.Outcome == "ok":
-		t.Errorf("%s: the client got %d, the log has %s", what, a.Status, entry.Outcome)
+		t.Errorf("%s: the client got status %d (complete %t, interrupted %t), but the outcome in the log is %s",
+			what, a.Status, whole, broken, entry.Outcome)
 	case !alone && (m.helped || m.rescued) && !whole:
-		t.Errorf("%s: another provider did not help: %d %s", what, a.Status, scenario.Clip(a.Body))
+		t.Errorf("%s: status %d, want a complete response from the other provider: %s", what, a.Status, scenario.Clip(a.Body))
 	case alone && m.rescued && !whole && !broken, alone && m.alone == 0 && !whole:
-		t.Errorf("%s: %d %s", what, a.Status, scenario.Clip(a.Body))
+		t.Errorf("%s: status %d, want a complete response or, after the first token, an error event: %s",
+			what, a.Status, scenario.Clip(a.Body))
 	case alone && m.alone >= 400 && a.Status != m.alone && a.Status != http.StatusServiceUnavailable && a.Status != http.StatusBadRequest:
-		t.Errorf("%s: %d, want %d: %s", what, a.Status, m.alone, scenario.Clip(a.Body))
+		t.Errorf("%s: status %d, want %d: %s", what, a.Status, m.alone, scenario.Clip(a.Body))
 	}
 }
 
-// recovers checks that an upstream that fails twice and then responds is retried until it responds.
-func recovers(t *testing.T, g *harness.Gateway, key string) {
+// checkRecovery checks that an upstream that fails twice and then responds is retried until it responds.
+func checkRecovery(t *testing.T, g *harness.Gateway, key string) {
 	t.Helper()
 	a := g.Call(t, harness.Request{Key: key, Body: scenario.Chat("recovering", scenario.Streaming)})
 	e := scenario.ReadEvents(strings.NewReader(string(a.Body)))
 	if a.Status != http.StatusOK || !e.Done() || e.Text() != "one two three four" || a.Header.Get("X-Fairlead-Attempts") != "3" {
-		t.Errorf("recovering: %d after %s attempts: %s", a.Status, a.Header.Get("X-Fairlead-Attempts"), scenario.Clip(a.Body))
+		t.Errorf("recovering provider: status %d after %s attempts, want 200 after 3: %s",
+			a.Status, a.Header.Get("X-Fairlead-Attempts"), scenario.Clip(a.Body))
 	}
 }
 
@@ -191,7 +194,7 @@ func PrefillRefused(t *testing.T, _ scenario.Size) string {
 	a := g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat("m", scenario.Streaming)})
 	e := scenario.ReadEvents(strings.NewReader(string(a.Body)))
 	if !e.Done() || e.Text() != "one two three four" || strings.Contains(string(a.Body), "last message") {
-		t.Errorf("%d %s", a.Status, scenario.Clip(a.Body))
+		t.Errorf("got status %d, want the complete text without the rejection: %s", a.Status, scenario.Clip(a.Body))
 	}
 	entry := g.Entry(t, a.Header.Get("X-Request-Id"))
 	return fmt.Sprintf("%d attempts, one text", len(entry.Attempts))

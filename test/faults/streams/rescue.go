@@ -15,12 +15,12 @@ import (
 
 // breaks returns the ways in which a stream ends after "one two".
 func breaks() map[string]mockprovider.Behaviour {
-	said := []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}
+	partial := []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}
 	return map[string]mockprovider.Behaviour{
 		"cut":                {Text: []string{"one", " two", " three"}, CutAfter: 3},
 		"reset":              {Handler: cutBy(true)},
-		"end without finish": {Events: said, NoDone: true},
-		"error event":        {Events: append(slices.Clone(said), scenario.ErrorData), NoDone: true},
+		"end without finish": {Events: partial, NoDone: true},
+		"error event":        {Events: append(slices.Clone(partial), scenario.ErrorData), NoDone: true},
 		"silence":            {Text: []string{"one", " two", " three"}, SilentAfter: 3},
 	}
 }
@@ -31,9 +31,9 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 	alpha, alphaURL := harness.Upstream(t)
 	beta, betaURL := harness.Upstream(t)
 	cheap, dear := harness.Provider{Name: "alpha", BaseURL: alphaURL}, harness.Provider{Name: "beta", BaseURL: betaURL}
-	able, plain := harness.Chat("able", 0.4, 1.6, 0.5), harness.Chat("plain", 0.4, 1.6, 0.5)
-	able.Abilities = []string{"tools", "prefill"}
-	cheap.Models = []harness.Model{able, plain}
+	prefill, plain := harness.Chat("able", 0.4, 1.6, 0.5), harness.Chat("plain", 0.4, 1.6, 0.5)
+	prefill.Abilities = []string{"tools", "prefill"}
+	cheap.Models = []harness.Model{prefill, plain}
 	dear.Models = []harness.Model{harness.Chat("able", 0.8, 3.2, 0.5), harness.Chat("plain", 0.8, 3.2, 0.5)}
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, "breaker: {failures: 1000}", "timeouts: {idle: 300ms}")})
 	k := g.Key(t)
@@ -65,24 +65,26 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 			what := cause + ", " + name
 			entry := g.Entry(t, resp.Header.Get("X-Request-Id"))
 			if strings.Contains(strings.Join(e.Data, ""), "prefill") {
-				t.Errorf("%s: the client received the rejection: %v", what, e.Data)
+				t.Errorf("%s: the client received the provider's rejection: %v", what, e.Data)
 			}
 			if c.text == "" {
 				ended++
 				if e.Text() != "one two" || e.Done() || e.Failed() == "" || entry.Outcome != "partial" {
-					t.Errorf("%s: text %q, outcome %s, events %v", what, e.Text(), entry.Outcome, e.Data)
+					t.Errorf("%s: text %q, outcome %s, want %q, an error event and partial; events %v",
+						what, e.Text(), entry.Outcome, "one two", e.Data)
 				}
 				continue
 			}
 			rescued++
 			if e.Text() != c.text || !e.Done() || entry.Outcome != "ok" || entry.Decision != "fallback" || entry.Provider != "beta" {
-				t.Errorf("%s: text %q, outcome %s %s by %s, events %v", what, e.Text(), entry.Outcome, entry.Decision, entry.Provider, e.Data)
+				t.Errorf("%s: text %q, outcome %s %s by %s, want %q, ok fallback by beta; events %v",
+					what, e.Text(), entry.Outcome, entry.Decision, entry.Provider, c.text, e.Data)
 			}
 			if ids := answerIDs(e); len(ids) != 1 {
-				t.Errorf("%s: the chunks belong to the responses %v", what, ids)
+				t.Errorf("%s: the chunks have the IDs %v, want one ID", what, ids)
 			}
 			if entry.Cost == nil || scenario.Nano(t, *entry.Cost) <= 0 {
-				t.Errorf("%s: cost %v", what, entry.Cost)
+				t.Errorf("%s: the entry has no cost: %s", what, entry.Raw)
 			}
 		}
 	}

@@ -36,11 +36,12 @@ func CutStream(t *testing.T, _ scenario.Size) string {
 		e := scenario.ReadEvents(resp.Body)
 		_ = resp.Body.Close()
 		if e.Failed() != "PROVIDER_UPSTREAM_ERROR" || e.Text() != "one two" || strings.Contains(strings.Join(e.Data, ""), "[DONE]") {
-			t.Errorf("%s: text %q, ended with %v", name, e.Text(), e.Data[max(0, len(e.Data)-1):])
+			t.Errorf("%s: the text is %q and the last event %v, want %q and PROVIDER_UPSTREAM_ERROR",
+				name, e.Text(), e.Data[max(0, len(e.Data)-1):], "one two")
 		}
 		entry := g.Entry(t, resp.Header.Get("X-Request-Id"))
 		if entry.Outcome != "partial" || entry.Status != 200 || entry.Cost == nil || scenario.Nano(t, *entry.Cost) <= 0 || entry.Tokens.Output == 0 {
-			t.Errorf("%s: the entry has %s %d, cost %v, %+v", name, entry.Outcome, entry.Status, entry.Cost, entry.Tokens)
+			t.Errorf("%s: the entry must be partial with status 200, a cost and output tokens: %s", name, entry.Raw)
 		}
 	}
 	return fmt.Sprintf("%d kinds of interruption, each reported by an error event and charged", len(forms))
@@ -67,8 +68,8 @@ func cutBy(reset bool) http.Handler {
 	})
 }
 
-// ClientLeaves is F22: a client disconnect stops the work immediately.
-func ClientLeaves(t *testing.T, size scenario.Size) string {
+// ClientDisconnects is F22: a client disconnect stops the work immediately.
+func ClientDisconnects(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
 	k := g.Key(t)
 	c := scenario.Client(t)
@@ -76,7 +77,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 		name      string
 		behaviour mockprovider.Behaviour
 		body      string
-		reads     bool // the client reads part of the response
+		reads     bool // whether the client reads part of the response
 	}{
 		{"before headers", mockprovider.Behaviour{Silent: true}, scenario.Chat("m"), false},
 		{"before the first token", mockprovider.Behaviour{SilentAfter: 1}, scenario.Chat("m", scenario.Streaming), false},
@@ -92,7 +93,7 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 			answered := make(chan struct{})
 			go func() {
 				defer close(answered)
-				partly(ctx, t, c, g, k, f.body, session, f.reads, leave)
+				sendAndDisconnect(ctx, t, c, g, k, f.body, session, f.reads, leave)
 			}()
 			call, err := mock.Await(t.Context(), before+1)
 			if err != nil {
@@ -106,12 +107,12 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 			select {
 			case <-call.Gone():
 			case <-time.After(10 * time.Second):
-				t.Fatalf("%s: the provider's call goes on", f.name)
+				t.Fatalf("%s: the provider's call was not closed within 10 s", f.name)
 			}
 			slowest = max(slowest, time.Since(left))
-			leftEntry(t, g, f.name, session, f.reads)
+			checkDisconnectedEntry(t, g, f.name, session, f.reads)
 			if n := len(mock.Calls()); n != before+1 {
-				t.Errorf("%s: %d calls were made for a disconnected client", f.name, n-before)
+				t.Errorf("%s: got %d calls for a disconnected client, want 1", f.name, n-before)
 			}
 		}
 	}
@@ -121,8 +122,9 @@ func ClientLeaves(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("provider's call closed within %s", slowest.Round(time.Millisecond))
 }
 
-// partly sends a request. If reads is set, it disconnects after the first words. Otherwise no response may arrive before ctx ends.
-func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gateway, key, body, session string, reads bool, leave func()) {
+// sendAndDisconnect sends a request. If reads is set, it disconnects after the first words. Otherwise no response may arrive before ctx is
+// done.
+func sendAndDisconnect(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gateway, key, body, session string, reads bool, leave func()) {
 	t.Helper()
 	req, err := scenario.Post(ctx, g, key, body, "X-Fairlead-Session", session)
 	if err != nil {
@@ -135,7 +137,7 @@ func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gatewa
 	}
 	defer resp.Body.Close()
 	if !reads {
-		t.Errorf("%s: an answer came: %d", session, resp.StatusCode)
+		t.Errorf("%s: got a response with status %d, want none before the disconnect", session, resp.StatusCode)
 	}
 	var seen bytes.Buffer
 	chunk := make([]byte, 4<<10)
@@ -150,7 +152,7 @@ func partly(ctx context.Context, t *testing.T, c *http.Client, g *harness.Gatewa
 	leave()
 }
 
-func leftEntry(t *testing.T, g *harness.Gateway, name, session string, charged bool) {
+func checkDisconnectedEntry(t *testing.T, g *harness.Gateway, name, session string, charged bool) {
 	t.Helper()
 	entries := g.Entries(t, "session="+strings.ReplaceAll(session, " ", "%20"), 1)
 	if len(entries) != 1 {
@@ -158,10 +160,10 @@ func leftEntry(t *testing.T, g *harness.Gateway, name, session string, charged b
 	}
 	e := entries[0]
 	if e.Outcome != "cancelled" || e.Error == nil || e.Error.Code != "CLIENT_CANCELLED" {
-		t.Errorf("%s: the entry says %s %+v", name, e.Outcome, e.Error)
+		t.Errorf("%s: the entry has the outcome %s and the error %+v, want cancelled and CLIENT_CANCELLED", name, e.Outcome, e.Error)
 	}
 	if charged && (e.Cost == nil || scenario.Nano(t, *e.Cost) <= 0 || e.Tokens.Input == 0 || e.Tokens.Output == 0) {
-		t.Errorf("%s: relayed tokens are not charged: %v %+v", name, e.Cost, e.Tokens)
+		t.Errorf("%s: the entry must have a cost and tokens, because text was delivered: %s", name, e.Raw)
 	}
 }
 
@@ -194,7 +196,8 @@ func EventCorpus(t *testing.T, _ scenario.Size) string {
 			e := scenario.ReadEvents(resp.Body)
 			_ = resp.Body.Close()
 			if e.Text() != want || !e.Done() {
-				t.Errorf("%s in steps of %d: %d, text %q, events %v", name, step, resp.StatusCode, e.Text(), e.Data)
+				t.Errorf("%s in steps of %d: status %d, text %q, want %q and [DONE]; events %v",
+					name, step, resp.StatusCode, e.Text(), want, e.Data)
 			}
 		}
 	}
@@ -228,10 +231,10 @@ func SilentProvider(t *testing.T, size scenario.Size) string {
 	_ = resp.Body.Close()
 	took := time.Since(began)
 	if e.Failed() != "PROVIDER_TIMEOUT" || e.Done() || e.Text() != "one two" || took > 3*time.Second {
-		t.Errorf("after %s: %v", took, e.Data)
+		t.Errorf("the stream ended after %s with %v, want \"one two\" and PROVIDER_TIMEOUT within 3 s", took, e.Data)
 	}
 	if entry := g.Entry(t, resp.Header.Get("X-Request-Id")); entry.Outcome != "partial" {
-		t.Errorf("the entry says %s", entry.Outcome)
+		t.Errorf("the outcome is %s, want partial", entry.Outcome)
 	}
 	figure := fmt.Sprintf("ended %s after the start", took.Round(10*time.Millisecond))
 	if size == scenario.Fast {
@@ -260,7 +263,7 @@ func keepAlive(t *testing.T) string {
 		e := scenario.ReadEvents(resp.Body)
 		comments[i] = e.Comments
 		if e.Text() != "one two" || !e.Done() || e.Comments == 0 {
-			t.Errorf("a stream that was silent for 17 s: %d comments, %v", e.Comments, e.Data)
+			t.Errorf("stream with 17 s of silence: got %d comments, want at least 1 and the complete text: %v", e.Comments, e.Data)
 		}
 	})
 	return fmt.Sprintf("%d and %d comments in 17 s of silence", comments[0], comments[1])

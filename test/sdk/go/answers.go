@@ -149,7 +149,7 @@ func parallelCalls(ctx context.Context) error {
 	calls := two.Choices[0].Message.ToolCalls
 	return errors.Join(
 		equal("number of calls", len(calls), 2),
-		holds(len(calls) < 2 || calls[0].ID != calls[1].ID, "both calls have one id"),
+		holds(len(calls) < 2 || calls[0].ID != calls[1].ID, "both calls have the same ID"),
 		equal("number of calls without parallel_tool_calls", len(one.Choices[0].Message.ToolCalls), 1),
 	)
 }
@@ -219,18 +219,18 @@ func embeddings(ctx context.Context) error {
 		return err
 	}
 	if len(plain.Data) != 3 || len(packed.Data) != 3 {
-		return holds(false, "there are %d and %d vectors, want 3", len(plain.Data), len(packed.Data))
+		return holds(false, "got %d and %d vectors, want 3", len(plain.Data), len(packed.Data))
 	}
 	for i, item := range plain.Data {
-		if err := errors.Join(unit(item.Embedding, 1536), same(item.Embedding, packed.Data[i].Embedding)); err != nil {
+		if err := errors.Join(unit(item.Embedding, 1536), equalVectors(item.Embedding, packed.Data[i].Embedding)); err != nil {
 			return err
 		}
 	}
 	return holds(plain.Usage.PromptTokens > 0, "usage is %+v", plain.Usage)
 }
 
-// same compares a vector with its packed form: little-endian float32 in base64.
-func same(plain []float64, packed string) error {
+// equalVectors compares a vector with its packed form: little-endian float32 in base64.
+func equalVectors(plain []float64, packed string) error {
 	raw, err := base64.StdEncoding.DecodeString(packed)
 	if err != nil {
 		return err
@@ -241,12 +241,13 @@ func same(plain []float64, packed string) error {
 	for i, want := range plain {
 		got := float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
 		if math.Abs(got-want) > 1e-6 {
-			return holds(false, "base64 and float differ at %d: %v and %v", i, got, want)
+			return holds(false, "element %d is %v in base64 and %v as a float", i, got, want)
 		}
 	}
 	return nil
 }
 
+// unit checks the length and the norm of a vector.
 func unit(vector []float64, length int) error {
 	sum := 0.0
 	for _, x := range vector {
@@ -318,5 +319,5 @@ func echo(ctx context.Context, text string) error {
 	if err := json.Unmarshal([]byte(received.Body), &body); err != nil {
 		return err
 	}
-	return holds(body.Messages[0].Content == text, "the prompt did not arrive as it was sent")
+	return holds(body.Messages[0].Content == text, "the provider received another prompt")
 }

@@ -21,15 +21,15 @@ func failures() []testCase {
 	key := func(name string) option.RequestOption { return option.WithAPIKey(os.Getenv(name)) }
 	wrong := option.WithAPIKey("fl_wrong")
 	return []testCase{
-		{"error-401", refusal(sim(wrong), ask("sim-nano", "Hi"), http.StatusUnauthorized, "INVALID_API_KEY")},
-		{"error-403-scope", refusal(mock(key("READ_KEY")), ask("vendor/slashed", "Hi"), http.StatusForbidden, "SCOPE_DENIED")},
-		{"error-403-model", refusal(mock(key("NARROW_KEY")), ask(scripted("echo"), "Hi"), http.StatusForbidden, "MODEL_NOT_ALLOWED")},
+		{"error-401", failing(sim(wrong), ask("sim-nano", "Hi"), http.StatusUnauthorized, "INVALID_API_KEY")},
+		{"error-403-scope", failing(mock(key("READ_KEY")), ask("vendor/slashed", "Hi"), http.StatusForbidden, "SCOPE_DENIED")},
+		{"error-403-model", failing(mock(key("NARROW_KEY")), ask(scripted("echo"), "Hi"), http.StatusForbidden, "MODEL_NOT_ALLOWED")},
 		{"error-404", unknownModel},
-		{"error-400", refusal(sim(), openai.ChatCompletionNewParams{Model: "sim-nano", Messages: []openai.ChatCompletionMessageParamUnion{}}, http.StatusBadRequest, "INVALID_REQUEST")},
-		{"error-413", refusal(mock(), ask(scripted("echo"), strings.Repeat("x", 5_000_000)), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")},
-		{"error-422", refusal(mock(), ask(scripted("unprocessable"), "Hi"), http.StatusUnprocessableEntity, "PROVIDER_UPSTREAM_ERROR")},
+		{"error-400", failing(sim(), openai.ChatCompletionNewParams{Model: "sim-nano", Messages: []openai.ChatCompletionMessageParamUnion{}}, http.StatusBadRequest, "INVALID_REQUEST")},
+		{"error-413", failing(mock(), ask(scripted("echo"), strings.Repeat("x", 5_000_000)), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")},
+		{"error-422", failing(mock(), ask(scripted("unprocessable"), "Hi"), http.StatusUnprocessableEntity, "PROVIDER_UPSTREAM_ERROR")},
 		{"error-429", limited},
-		{"error-502", refusal(mock(), ask(scripted("dead"), "Hi"), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")},
+		{"error-502", failing(mock(), ask(scripted("dead"), "Hi"), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")},
 		{"retry-503", retried},
 		{"retry-after", patient},
 		{"budget-not-retried", broke},
@@ -51,8 +51,8 @@ func wantError(err error, status int, code string) (*openai.Error, error) {
 	)
 }
 
-// refusal is a case that must end in an error.
-func refusal(client openai.Client, params openai.ChatCompletionNewParams, status int, code string) func(context.Context) error {
+// failing is a case that must end in an error.
+func failing(client openai.Client, params openai.ChatCompletionNewParams, status int, code string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := client.Chat.Completions.New(ctx, params)
 		_, err = wantError(err, status, code)
@@ -90,7 +90,7 @@ func limited(ctx context.Context) error {
 		return err
 	}
 	wait, err := strconv.Atoi(e.Response.Header.Get("Retry-After"))
-	return errors.Join(err, holds(wait >= 1 && wait <= 60, "Retry-After is %d", wait))
+	return errors.Join(err, holds(wait >= 1 && wait <= 60, "Retry-After is %d, want 1 to 60", wait))
 }
 
 func retried(ctx context.Context) error {
@@ -111,7 +111,7 @@ func patient(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began)
-	return errors.Join(holds(took >= 2*time.Second && took < 20*time.Second, "Retry-After of 2 s, and the answer took %s", took), equal("requests sent", sent, 2))
+	return errors.Join(holds(took >= 2*time.Second && took < 20*time.Second, "the response took %s, want 2 s to 20 s with Retry-After 2", took), equal("requests sent", sent, 2))
 }
 
 func broke(ctx context.Context) error {

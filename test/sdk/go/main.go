@@ -101,7 +101,7 @@ func control(ctx context.Context, path string, query url.Values, into any) error
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the driver answered %d to %s", resp.StatusCode, path)
+		return fmt.Errorf("get %s of the driver: status %d", path, resp.StatusCode)
 	}
 	return json.NewDecoder(resp.Body).Decode(into)
 }

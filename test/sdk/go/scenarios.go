@@ -35,7 +35,7 @@ func streamed(ctx context.Context, params openai.ChatCompletionNewParams) (*open
 	var sum openai.ChatCompletionAccumulator
 	for stream.Next() {
 		if !sum.AddChunk(stream.Current()) {
-			return nil, fmt.Errorf("the chunks do not belong together")
+			return nil, fmt.Errorf("the accumulator rejected a chunk: %s", stream.Current().RawJSON())
 		}
 	}
 	return &sum.ChatCompletion, stream.Err()
@@ -89,7 +89,7 @@ func think(ctx context.Context, params openai.ChatCompletionNewParams) error {
 		return err
 	}
 	counted := os.Getenv("CHAT_COUNTS_REASONING") == "no" || answer.Usage.CompletionTokensDetails.ReasoningTokens > 0
-	return holds(counted && strings.Contains(answer.Choices[0].Message.Content, greeting), "%s", answer.RawJSON())
+	return holds(counted && strings.Contains(answer.Choices[0].Message.Content, greeting), "got %s, want reasoning tokens and the greeting", answer.RawJSON())
 }
 
 func look(ctx context.Context, model string) error {
@@ -101,7 +101,7 @@ func look(ctx context.Context, model string) error {
 	if err != nil {
 		return err
 	}
-	return holds(strings.Contains(answer.Choices[0].Message.Content, "I see image/png of 70 bytes."), "%s", answer.Choices[0].Message.Content)
+	return holds(strings.Contains(answer.Choices[0].Message.Content, "I see image/png of 70 bytes."), "content is %q", answer.Choices[0].Message.Content)
 }
 
 func person(ctx context.Context, model string) error {
@@ -150,7 +150,7 @@ func choice(ctx context.Context, model string) error {
 		return err
 	}
 	calls := answer.Choices[0].Message.ToolCalls
-	return holds(len(calls) == 1 && calls[0].Function.Name == "add", "%s", answer.RawJSON())
+	return holds(len(calls) == 1 && calls[0].Function.Name == "add", "got %s, want one call of add", answer.RawJSON())
 }
 
 // loop runs the tools that the model calls until the model returns an answer.

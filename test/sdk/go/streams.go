@@ -50,7 +50,7 @@ func streamUsage(ctx context.Context) error {
 	finishes, usages := 0, 0
 	for _, c := range chunks {
 		if c.ID != chunks[0].ID || c.Model != simulated {
-			return holds(false, "id and model change: %s", c.RawJSON())
+			return holds(false, "the id or the model changed: %s", c.RawJSON())
 		}
 		if c.Usage.TotalTokens > 0 {
 			usages++
@@ -80,10 +80,10 @@ func streamWithoutUsage(ctx context.Context) error {
 	}
 	for _, c := range chunks {
 		if len(c.Choices) == 0 || c.Usage.TotalTokens != 0 {
-			return holds(false, "usage came unasked: %s", c.RawJSON())
+			return holds(false, "unexpected usage: %s", c.RawJSON())
 		}
 	}
-	return holds(len(chunks) > 2, "there are only %d chunks", len(chunks))
+	return holds(len(chunks) > 2, "got %d chunks, want more than 2", len(chunks))
 }
 
 // gather reads a stream with the client's accumulator.
@@ -94,7 +94,7 @@ func gather(ctx context.Context, p openai.ChatCompletionNewParams) (acc *openai.
 	acc = &openai.ChatCompletionAccumulator{}
 	for stream.Next() {
 		if !acc.AddChunk(stream.Current()) {
-			return nil, nil, errors.New("the accumulator refused a chunk: " + stream.Current().RawJSON())
+			return nil, nil, errors.New("the accumulator rejected a chunk: " + stream.Current().RawJSON())
 		}
 		if call, ok := acc.JustFinishedToolCall(); ok {
 			finished = append(finished, call)
@@ -125,7 +125,7 @@ func streamTools(ctx context.Context) error {
 	}
 	calls := acc.Choices[0].Message.ToolCalls
 	if len(calls) != 2 || len(finished) != 2 {
-		return holds(false, "there are %d calls, %d of them finished, want 2", len(calls), len(finished))
+		return holds(false, "got %d calls and %d finished calls, want 2", len(calls), len(finished))
 	}
 	for i, call := range calls {
 		if err := errors.Join(checkCall(call.Function.Name, call.Function.Arguments), equal("id", finished[i].ID, call.ID)); err != nil {
@@ -159,7 +159,7 @@ func midStream(ctx context.Context) error {
 		return holds(false, "the stream ended with %v, want a StreamError", stream.Err())
 	}
 	return errors.Join(
-		holds(text != "", "nothing came before the error"),
+		holds(text != "", "no text before the error"),
 		holds(strings.HasPrefix(string(broken.Event.Data), `{"error":`), "the event is %s", broken.Event.Data),
 		outcome(ctx, resp.Header.Get("x-request-id"), "partial"),
 	)
@@ -173,7 +173,7 @@ func abort(ctx context.Context) error {
 	stream := client.Chat.Completions.NewStreaming(leaving, ask(scripted("endless"), "Hi"), option.WithResponseInto(&resp))
 	defer stream.Close()
 	if !stream.Next() {
-		return holds(false, "the stream did not begin: %v", stream.Err())
+		return holds(false, "the stream did not start: %v", stream.Err())
 	}
 	leave()
 	if err := control(ctx, "gone", url.Values{"model": {scripted("endless")}}, &struct{}{}); err != nil {

@@ -1,4 +1,4 @@
-// Whole answers: chat, tools, structured output, images, embeddings, models.
+// Complete responses: chat, tools, structured output, images, embeddings, models.
 
 import assert from 'node:assert/strict';
 import { z } from 'zod';
@@ -116,7 +116,7 @@ test('embeddings', async () => {
   assert.ok(packed.usage.prompt_tokens > 0);
   packed.data.forEach(({ embedding }, i) => {
     assert.equal(embedding.length, 1536);
-    assert.ok(Math.abs(length(embedding) - 1) < 1e-3, 'the vector is not of unit length');
+    assert.ok(Math.abs(length(embedding) - 1) < 1e-3, 'the norm of the vector is not 1');
     const apart = Math.max(...embedding.map((x, j) => Math.abs(x - plain.data[i].embedding[j])));
     assert.ok(apart < 1e-6, `base64 and float differ by ${apart}`);
   });
@@ -150,7 +150,7 @@ test('unicode', async () => {
 test('large-prompt', async () => {
   const text = '0123456789 🚀é '.repeat(60_000); // a bit more than 1 MB
   assert.ok(Buffer.byteLength(text) > 1_000_000);
-  assert.ok((await echo(text)) === text, 'the prompt did not arrive as it was sent');
+  assert.ok((await echo(text)) === text, 'the provider received another prompt');
 });
 
 /** What the provider received as the prompt. */

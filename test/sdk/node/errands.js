@@ -1,9 +1,9 @@
-// The tools of the loop that the mocked vendors ask for, and what a whole loop must end with.
+// The tools of the loop that the mocked vendors request, and the expected end of the loop.
 
 import assert from 'node:assert/strict';
 
 export const LOOP = 'Compare Paris and Rome. [tool loop]';
-// The vendor repeats every result next to its call: one that got lost or mixed up shows here.
+// The vendor repeats every result next to its call, so that a lost or mixed-up result is visible.
 export const SUMMARY =
   'get_temperature {"city":"Paris"} gave 21. get_temperature {"city":"Rome"} gave 17. add {"a":21,"b":17} gave 38. clock {} gave 12:00.';
 export const STEPS = [
@@ -28,7 +28,7 @@ export const PERSON = {
   additionalProperties: false,
 };
 
-/** What a tool returns, as text. */
+/** Returns the result of a tool as text. */
 export function perform(name, input) {
   if (name === 'get_temperature') return { Paris: '21', Rome: '17' }[input.city];
   if (name === 'add') return String(input.a + input.b);

@@ -1,4 +1,4 @@
-// Every class of error that the client distinguishes, and what it repeats.
+// Every class of error that the client distinguishes, and the requests that it retries.
 
 import assert from 'node:assert/strict';
 import { control, counter, mock, openai, refused, scripted, sim, test, user } from './kit.js';
@@ -32,7 +32,7 @@ test('error-403-model', async () => {
 test('error-404', async () => {
   const error = await refused(openai.NotFoundError, ask(sim(), 'sim-smal'));
   told(error, 404, 'MODEL_NOT_FOUND');
-  assert.match(error.message, /sim-small/, 'the sentence must suggest the name: the client shows nothing else');
+  assert.match(error.message, /sim-small/, 'the message must contain the suggestion, because the client shows only the message');
   told(await refused(openai.NotFoundError, sim().models.retrieve('sim-smal')), 404, 'MODEL_NOT_FOUND');
 });
 
@@ -75,7 +75,7 @@ test('retry-after', async () => {
   const began = performance.now();
   await ask(mock('MOCK_KEY', { maxRetries: 2, fetch: counted.fetch }), scripted('busy'));
   const took = performance.now() - began;
-  assert.ok(took >= 2000 && took < 20000, `Retry-After of 2 s, and the answer took ${Math.round(took)} ms`);
+  assert.ok(took >= 2000 && took < 20000, `the response took ${Math.round(took)} ms, want 2 s to 20 s with Retry-After 2`);
   assert.equal(counted.sent, 2);
 });
 

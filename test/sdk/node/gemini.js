@@ -1,4 +1,4 @@
-// Holds the gateway's Gemini API to Google's client for JavaScript.
+// Tests the gateway's Gemini API with Google's client for JavaScript.
 
 import assert from 'node:assert/strict';
 
@@ -27,7 +27,7 @@ test('stream', async () => {
     chunks++;
   }
   assert.equal(text, answer);
-  assert(chunks > 3, `${chunks} chunks`);
+  assert(chunks > 3, `got ${chunks} chunks, want more than 3`);
 });
 
 test('tool-call', async () => {

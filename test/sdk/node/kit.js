@@ -1,8 +1,8 @@
-// What the cases share: clients, the list of cases, and questions to the test driver.
+// Shared parts of the cases: clients, the list of cases, and requests to the test driver.
 
 const { OPENAI_PACKAGE, SDK_NAME, SIM_URL, SIM_KEY, MOCK_URL, CONTROL_URL } = process.env;
 
-// Two major versions of the client are in use; the driver says which one this run is about.
+// Two major versions of the client are in use. The driver selects the one for this run.
 export const openai = await import(OPENAI_PACKAGE);
 export const { zodResponseFormat, zodFunction } = await import(`${OPENAI_PACKAGE}/helpers/zod`);
 export const OpenAI = openai.default;
@@ -15,17 +15,17 @@ export function test(name, run) {
   cases.push({ name, run });
 }
 
-/** A client of the gateway that serves the simulator. */
+/** Returns a client of the gateway that serves the simulator. */
 export function sim(options) {
   return new OpenAI({ baseURL: SIM_URL, apiKey: SIM_KEY, maxRetries: 0, ...options });
 }
 
-/** A client of the gateway in front of the scripted provider. */
+/** Returns a client of the gateway in front of the scripted provider. */
 export function mock(key = 'MOCK_KEY', options) {
   return new OpenAI({ baseURL: MOCK_URL, apiKey: process.env[key], maxRetries: 0, ...options });
 }
 
-/** A model of the scripted provider that is this suite's own. */
+/** Returns a model of the scripted provider that only this suite uses. */
 export function scripted(name) {
   return `${name}-${SDK_NAME}`;
 }
@@ -34,7 +34,7 @@ export function user(content) {
   return [{ role: 'user', content }];
 }
 
-/** A fetch that counts what is really sent. */
+/** Returns a fetch function that counts the requests. */
 export function counter() {
   const counted = {
     sent: 0,
@@ -46,10 +46,10 @@ export function counter() {
   return counted;
 }
 
-/** Asks the driver what the provider saw and what was logged. */
+/** Requests data from the driver: the requests that the provider received, or a log entry. */
 export async function control(path, query) {
   const answer = await fetch(`${CONTROL_URL}/${path}?${new URLSearchParams(query)}`);
-  if (!answer.ok) throw new Error(`the driver answered ${answer.status} to ${path}`);
+  if (!answer.ok) throw new Error(`get ${path} of the driver: status ${answer.status}`);
   return answer.json();
 }
 
@@ -64,7 +64,7 @@ export async function refused(kind, promise) {
   throw new Error(`did not fail with ${kind.name}`);
 }
 
-/** Runs every case, or those that CASES names, and prints one line each; resolves to how many failed. */
+/** Runs every case, or the cases listed in CASES, and prints one line for each. It resolves to the number of failures. */
 export async function runAll() {
   let failed = 0;
   const wanted = process.env.CASES?.split(',');

@@ -1,4 +1,4 @@
-// Holds the mock of the Messages API to the official client of its vendor.
+// Tests the mock of the Messages API with the official client of the vendor.
 
 import assert from 'node:assert/strict';
 

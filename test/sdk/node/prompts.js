@@ -1,4 +1,4 @@
-// What older programs call: bare prompts, and moderations.
+// Endpoints that older programs call: legacy completions and moderations.
 
 import assert from 'node:assert/strict';
 
@@ -55,7 +55,7 @@ test('completions-streamed', async () => {
   assert.equal(usages[0].completion_tokens, whole.usage.completion_tokens);
   assert.equal(ids.size, 1);
   for await (const chunk of await sim().completions.create({ model: simulated, prompt, stream: true })) {
-    assert.ok(chunk.choices.length > 0 && !chunk.usage, 'a chunk that nobody asked for');
+    assert.ok(chunk.choices.length > 0 && !chunk.usage, 'an unexpected usage chunk');
   }
 });
 

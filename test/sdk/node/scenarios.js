@@ -1,4 +1,4 @@
-// What users of the official OpenAI client do, against whoever answers: a vendor's mock, or a gateway in front of one.
+// Typical uses of the official OpenAI client, against a vendor's mock or a gateway in front of one.
 
 import assert from 'node:assert/strict';
 
@@ -16,7 +16,7 @@ async function whole(messages, fields) {
   return { ...answer.choices[0], usage: answer.usage };
 }
 
-/** The same put together by the client's helper. */
+/** Like whole, but assembled by the client's helper. */
 async function streamed(messages, fields) {
   const answer = await client.chat.completions
     .stream({ model: CHAT_MODEL, messages, stream_options: { include_usage: true }, ...fields })

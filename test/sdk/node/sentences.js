@@ -1,4 +1,4 @@
-// Prints whether the errors of the AI SDK show the sentence of each error.
+// Prints whether the errors of the AI SDK show the message of each error.
 
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -57,7 +57,7 @@ shows('bad-key', (api) => ask(api, undefined, 'fl_wrong'));
 shows('unknown-model', (api) => ask(api, 'no-such-model'));
 shows('budget', (api) => ask(api, undefined, 'BROKE_KEY'));
 shows('rate-limit', async (api) => {
-  await ask(api, undefined, 'LIMITED_KEY').catch(() => undefined); // the limit may be used up by the API before
+  await ask(api, undefined, 'LIMITED_KEY').catch(() => undefined); // the previous API may have reached the limit already
   await ask(api, undefined, 'LIMITED_KEY');
 });
 shows('invalid-field', (api) => ask(api, undefined, undefined, misspelled));

@@ -1,4 +1,4 @@
-// Streams: their helpers, their ends, and leaving them.
+// Streams: the client's helpers, the end of a stream, and disconnects.
 
 import assert from 'node:assert/strict';
 import { weather } from './answers.js';
@@ -32,8 +32,8 @@ test('stream-usage', async () => {
 
 test('stream-without-usage', async () => {
   const chunks = await collect(await sim().chat.completions.create({ model: simulated, messages: user('Hi.'), stream: true }));
-  assert.ok(chunks.every((c) => c.choices.length > 0), 'a chunk without choices came unasked');
-  assert.ok(!chunks.some((c) => c.usage), 'usage came unasked');
+  assert.ok(chunks.every((c) => c.choices.length > 0), 'an unexpected chunk without choices');
+  assert.ok(!chunks.some((c) => c.usage), 'unexpected usage');
 });
 
 test('stream-helper', async () => {
@@ -82,7 +82,7 @@ test('error-mid-stream', async () => {
     for await (const chunk of stream) text += chunk.choices[0].delta.content ?? '';
   };
   const error = await refused(openai.APIError, read());
-  assert.ok(text, 'nothing came before the error');
+  assert.ok(text, 'no text before the error');
   assert.ok(error.error, 'the error event was not read');
   assert.equal((await control('entry', { id: request_id })).outcome, 'partial');
 });

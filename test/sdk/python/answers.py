@@ -1,4 +1,4 @@
-"""Whole answers: chat, tools, structured output, images, embeddings, models."""
+"""Complete responses: chat, tools, structured output, images, embeddings, models."""
 
 import json
 import math
@@ -129,7 +129,7 @@ def embeddings():
     assert packed.usage.prompt_tokens > 0
     for a, b in zip(packed.data, plain.data):
         equal(len(a.embedding), 1536, "length")
-        assert abs(math.sqrt(sum(x * x for x in a.embedding)) - 1) < 1e-3, "the vector is not of unit length"
+        assert abs(math.sqrt(sum(x * x for x in a.embedding)) - 1) < 1e-3, "the norm of the vector is not 1"
         assert max(abs(x - y) for x, y in zip(a.embedding, b.embedding)) < 1e-6, "base64 and float differ"
     assert packed.data[0].embedding != packed.data[1].embedding
 
@@ -165,11 +165,11 @@ def unicode():
 def large_prompt():
     text = "0123456789 🚀é " * 60_000  # a bit more than 1 MB
     assert len(text.encode()) > 1_000_000
-    assert echo(text) == text, "the prompt did not arrive as it was sent"
+    assert echo(text) == text, "the provider received another prompt"
 
 
 def echo(text):
-    """What the provider received as the prompt."""
+    """Returns the prompt that the provider received."""
     answer = mock().chat.completions.create(model=scripted("echo"), messages=user(text))
     received = json.loads(answer.choices[0].message.content)
     return json.loads(received["body"])["messages"][0]["content"]

@@ -1,4 +1,4 @@
-"""Holds the gateway's files and batches to the official client of OpenAI."""
+"""Tests the gateway's files and batches with the official client of OpenAI."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Holds the mock of the Bedrock runtime to the official client of its vendor."""
+"""Tests the mock of the Bedrock runtime with the official client of the vendor."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def whole(messages, **fields):
 
 
 def streamed(messages, **fields):
-    """The whole answer put together from the events."""
+    """Returns the complete response, assembled from the events."""
     fields = {"modelId": MODEL, "inferenceConfig": {"maxTokens": 4096}, **fields}
     blocks, answer = {}, {}
     for event in client.converse_stream(messages=messages, **fields)["stream"]:
@@ -50,7 +50,7 @@ def streamed(messages, **fields):
         elif "contentBlockDelta" in event:
             add(blocks, event["contentBlockDelta"]["contentBlockIndex"], event["contentBlockDelta"]["delta"])
         elif "messageStop" in event:
-            assert "usage" not in answer, "the usage came before the stop"
+            assert "usage" not in answer, "the usage event is before the stop event"
             answer["stopReason"] = event["messageStop"]["stopReason"]
         elif "metadata" in event:
             answer["usage"] = event["metadata"]["usage"]
@@ -241,7 +241,7 @@ def cut():
     for create in (whole, streamed):
         try:
             answer = create(user("Hello [cut]"))
-        except Exception as error:  # each layer of the client has its own
+        except Exception as error:  # each layer of the client raises its own class
             assert not isinstance(error, (AssertionError, ClientError)), error
         else:  # this client does not always raise an error; the end event is missing
             assert "stopReason" not in answer, answer
@@ -287,7 +287,7 @@ def wrong():
 @case("signatures")
 def credentials():
     refused(client.exceptions.ClientError, lambda: make("wrong").converse(modelId=MODEL, messages=user("Hi")))
-    # The client sends bearer keys over https alone: this one goes by hand.
+    # The client sends bearer keys only over https, so this request is sent without the client.
     request = urllib.request.Request(
         f"{URL}/model/{urllib.parse.quote(MODEL, safe='')}/converse", data=json.dumps({"messages": user("Hi")}).encode(),
         headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},

@@ -1,4 +1,4 @@
-"""The tools of the loop that the mocked vendors ask for, and what a whole loop must end with."""
+"""The tools of the loop that the mocked vendors request, and the expected end of the loop."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ import urllib.request
 
 TEMPERATURES = {"Paris": "21", "Rome": "17"}
 LOOP = "Compare Paris and Rome. [tool loop]"
-# The vendor repeats every result next to its call: one that got lost or mixed up shows here.
+# The vendor repeats every result next to its call, so that a lost or mixed-up result is visible.
 SUMMARY = (
     'get_temperature {"city":"Paris"} gave 21. get_temperature {"city":"Rome"} gave 17. '
     'add {"a":21,"b":17} gave 38. clock {} gave 12:00.'
@@ -42,12 +42,12 @@ PERSON = {
 
 
 def perform(name, arguments):
-    """What a tool returns, as text."""
+    """Returns the result of a tool as text."""
     if name == "get_temperature":
         return TEMPERATURES[arguments["city"]]
     if name == "add":
         return str(arguments["a"] + arguments["b"])
-    assert arguments == {}, f"the clock was asked with {arguments}"
+    assert arguments == {}, f"clock was called with {arguments}"
     return "12:00"
 
 
@@ -57,6 +57,6 @@ def is_person(text):
 
 
 def calls():
-    """What the mocked vendor received."""
+    """Returns the requests that the mocked vendor received."""
     with urllib.request.urlopen(f"{os.environ['VENDOR_URL']}/_calls", timeout=30) as answer:
         return json.load(answer)

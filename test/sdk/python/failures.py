@@ -101,7 +101,7 @@ def patient():
     began = time.monotonic()
     ask(mock(max_retries=2, http_client=counter.client), scripted("busy"))()
     took = time.monotonic() - began
-    assert 2 <= took < 20, f"Retry-After of 2 s, and the answer took {took:.1f} s"
+    assert 2 <= took < 20, f"the response took {took:.1f} s, want 2 s to 20 s with Retry-After 2"
     equal(counter.sent, 2, "requests sent")
 
 

@@ -1,4 +1,4 @@
-"""Holds the Gemini API, of the mock or of the gateway, to the official client of its vendor."""
+"""Tests the Gemini API of the mock or of the gateway with the official client of the vendor."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ client = make()
 
 
 def tools(plain=False):
-    """The declarations, in the vendor's own kind of schema or in plain JSON Schema. A tool without parameters has no schema."""
+    """Returns the declarations, with the vendor's own kind of schema or JSON Schema. A tool without parameters has no schema."""
     kind = "parameters_json_schema" if plain else "parameters"
     declared = [
         types.FunctionDeclaration(name=name, description="A tool", **({kind: schema} if schema["properties"] else {}))
@@ -38,7 +38,7 @@ def whole(contents, model=MODEL, **config):
 
 
 def streamed(contents, model=MODEL, **config):
-    """The answer put together from its pieces."""
+    """Returns the complete response, assembled from the chunks."""
     config.setdefault("automatic_function_calling", {"disable": True})
     chunks = list(client.models.generate_content_stream(model=model, contents=contents, config=config))
     parts = [part for chunk in chunks if chunk.candidates and chunk.candidates[0].content for part in chunk.candidates[0].content.parts or []]
@@ -240,7 +240,7 @@ def cut():
     for create in (whole, streamed):
         try:
             create("Hello [cut]")
-        except Exception as error:  # each layer of the client has its own
+        except Exception as error:  # each layer of the client raises its own class
             assert not isinstance(error, (AssertionError, errors.APIError)), error
         else:
             raise AssertionError("no error was raised")

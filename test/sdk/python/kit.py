@@ -1,4 +1,4 @@
-"""What the cases share: clients, the list of cases, and questions to the test driver."""
+"""Shared parts of the cases: clients, the list of cases, and requests to the test driver."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import urllib.request
 
 from openai import DefaultHttpxClient, OpenAI
 
-NAME = os.environ["SDK_NAME"]  # models of the scripted provider carry it, so that suites can run side by side
+NAME = os.environ["SDK_NAME"]  # suffix of the scripted provider's models, so that suites can run in parallel
 SIMULATED = "sim-small"
 
 cases = []
@@ -26,18 +26,18 @@ def case(name):
 
 
 def sim(**options):
-    """A client of the gateway that serves the simulator."""
+    """Returns a client of the gateway that serves the simulator."""
     return OpenAI(base_url=os.environ["SIM_URL"], api_key=os.environ["SIM_KEY"], max_retries=0, **options)
 
 
 def mock(key="MOCK_KEY", **options):
-    """A client of the gateway in front of the scripted provider."""
+    """Returns a client of the gateway in front of the scripted provider."""
     options = {"max_retries": 0, "api_key": os.environ[key], **options}
     return OpenAI(base_url=os.environ["MOCK_URL"], **options)
 
 
 def scripted(name):
-    """A model of the scripted provider that is this suite's own."""
+    """Returns a model of the scripted provider that only this suite uses."""
     return f"{name}-{NAME}"
 
 
@@ -57,7 +57,7 @@ class Counter:
 
 
 def control(path, **query):
-    """Asks the driver for the requests that the provider received and the log entries."""
+    """Requests data from the driver: the requests that the provider received, or a log entry."""
     url = f"{os.environ['CONTROL_URL']}/{path}?{urllib.parse.urlencode(query)}"
     with urllib.request.urlopen(url, timeout=30) as answer:
         return json.load(answer)
@@ -78,7 +78,7 @@ def refused(kind, call):
 
 
 def run():
-    """Runs every case, or those that CASES names, and prints one line each; returns how many failed."""
+    """Runs every case, or the cases listed in CASES, prints one line for each and returns the number of failures."""
     failed = 0
     wanted = os.environ.get("CASES", "").split(",")
     for name, function in cases:

@@ -1,4 +1,4 @@
-"""Holds the mock of the Messages API to the official client of its vendor."""
+"""Tests the mock of the Messages API with the official client of the vendor."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ OLDER, NEWEST = "claude-sonnet-4-20250514", "claude-opus-4-7"
 DECLARED = [{"name": name, "description": "A tool", "input_schema": schema} for name, schema in TOOLS.items()]
 client = anthropic.Anthropic(base_url=URL, api_key=KEY, max_retries=0)
 FIRST_VERSION = {"extra_headers": {"anthropic-version": "2023-06-01"}}
-warnings.simplefilter("ignore", DeprecationWarning)  # models that are on their way out are what some cases are about
+warnings.simplefilter("ignore", DeprecationWarning)  # some cases test deprecated models
 
 
 def user(content):
@@ -31,7 +31,7 @@ def ask(content, **fields):
 
 
 def streamed(messages, **fields):
-    """The whole message as the client's helper puts it together."""
+    """Returns the complete message, assembled by the client's helper."""
     fields = {"model": MODEL, "max_tokens": 4096, **fields}
     with client.messages.stream(messages=messages, **fields) as stream:
         return stream.get_final_message()
@@ -47,7 +47,7 @@ def text(message):
 
 
 def loop(create, **fields):
-    """Runs the tools until the vendor is content; returns the messages on the way."""
+    """Runs the tools until the vendor returns an answer, and returns the messages."""
     messages, turns = user(LOOP), []
     while True:
         answer = create(messages, tools=DECLARED, **fields)
@@ -238,7 +238,7 @@ def cut():
     for create in (whole, streamed):
         try:
             create(user("Hello [cut]"))
-        except Exception as error:  # each layer of the client has its own
+        except Exception as error:  # each layer of the client raises its own class
             assert not isinstance(error, (AssertionError, anthropic.APIStatusError)), error
         else:
             raise AssertionError("no error was raised")
@@ -254,7 +254,7 @@ def slow():
 
 @case("refused")
 def refused_requests():
-    """What the vendor documents as wrong is refused."""
+    """Requests that the vendor documents as invalid are rejected."""
     tool = {"type": "tool_use", "id": "toolu_1", "name": "clock", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "12:00"}
     rows = {

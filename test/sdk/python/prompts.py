@@ -1,4 +1,4 @@
-"""What older programs call: bare prompts, and moderations."""
+"""Endpoints that older programs call: legacy completions and moderations."""
 
 from openai import BadRequestError
 

@@ -1,4 +1,4 @@
-"""Holds the gateway's realtime sessions to the official client of OpenAI."""
+"""Tests the gateway's realtime sessions with the official client of OpenAI."""
 
 import os
 import sys

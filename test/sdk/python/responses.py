@@ -1,4 +1,4 @@
-"""What users of the official OpenAI client do with its Responses API, through a gateway whose target speaks another one."""
+"""Typical uses of the Responses API with the official OpenAI client, through a gateway whose provider has another API."""
 
 import base64
 import json

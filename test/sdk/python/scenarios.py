@@ -16,7 +16,7 @@ DECLARED = [{"type": "function", "function": {"name": name, "description": "A to
 
 
 def connect():
-    """Azure's client asks by deployment; its address has no /v1."""
+    """Azure's client puts the deployment into the path, so its address has no /v1."""
     if "AZURE_VERSION" in os.environ:
         return AzureOpenAI(azure_endpoint=URL, api_key=KEY, api_version=os.environ["AZURE_VERSION"], max_retries=0)
     return OpenAI(base_url=URL, api_key=KEY, max_retries=0)
@@ -26,13 +26,13 @@ client = connect()
 
 
 def whole(messages, model=MODEL, **fields):
-    """An answer, and the message as clients send it back."""
+    """Returns a response, and its message as clients send it back."""
     answer = client.chat.completions.create(model=model, messages=messages, **fields)
     return answer.choices[0].message, answer.choices[0].finish_reason, answer.usage
 
 
 def streamed(messages, model=MODEL, **fields):
-    """The same, assembled by the client's helper, which drops unknown fields."""
+    """Like whole, but assembled by the client's helper, which drops unknown fields."""
     with client.chat.completions.stream(model=model, messages=messages, stream_options={"include_usage": True}, **fields) as stream:
         for _ in stream:
             pass
@@ -41,7 +41,7 @@ def streamed(messages, model=MODEL, **fields):
 
 
 def loop(create, back=None, **fields):
-    """Runs the tools until there is an answer; returns the names in each step, and the answer."""
+    """Runs the tools until there is an answer, and returns the names in each step and the answer."""
     back = back or everything
     messages, steps = user(LOOP), []
     while True:
@@ -58,13 +58,13 @@ def loop(create, back=None, **fields):
 
 
 def defined(message):
-    """The message as most frameworks send it back: only the fields that the format defines."""
+    """Returns the message as most frameworks send it back: only the fields that the format defines."""
     calls = [{"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}} for call in message.tool_calls]
     return {"role": "assistant", "content": message.content, "tool_calls": calls}
 
 
 def everything(message):
-    """The message as it goes back: with whatever else it held, but without what only the client's helper added."""
+    """Returns the message with all its fields, except those that the client's helper added."""
     plain = message.model_dump(exclude_none=True, exclude={"parsed"})
     for call in plain.get("tool_calls", []):
         call.pop("index", None)
@@ -147,7 +147,7 @@ def reasoning():
 
 @case("reasoning-tools")
 def reasoning_tools():
-    """The vendor wants its reasoning back in the loop; this client has no place for it but what the answer held."""
+    """The vendor requires its reasoning in the loop; this client sends back all fields of the message, including the reasoning."""
     equal(loop(whole, model=REASONER, reasoning_effort="low"), (STEPS, SUMMARY))
 
 

@@ -1,4 +1,4 @@
-"""Prints whether the exceptions of the official Python clients show the sentence of each error."""
+"""Prints whether the exceptions of the official Python clients show the message of each error."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def ask(key="MOCK_KEY", model="vendor/slashed", **fields):
 
 
 def shows(name, call):
-    """Registers a case: the exception of the call, as text, must contain the sentence."""
+    """Registers a case. The text of the exception that the call raises must contain the message."""
 
     @case(name)
     def check():

@@ -1,4 +1,4 @@
-"""Streams: their helpers, their ends, and leaving them."""
+"""Streams: the client's helpers, the end of a stream, and disconnects."""
 
 import json
 
@@ -29,8 +29,8 @@ def usage():
 @case("stream-without-usage")
 def no_usage():
     chunks = list(sim().chat.completions.create(model=SIMULATED, messages=user("Hi."), stream=True))
-    assert all(c.choices for c in chunks), "a chunk without choices came unasked"
-    assert not any(c.usage for c in chunks), "usage came unasked"
+    assert all(c.choices for c in chunks), "an unexpected chunk without choices"
+    assert not any(c.usage for c in chunks), "unexpected usage"
 
 
 @case("stream-helper")
@@ -79,7 +79,7 @@ def broken():
             seen.append(chunk.choices[0].delta.content or "")
 
     error = refused(openai.APIError, read)
-    assert "".join(seen), "nothing came before the error"
+    assert "".join(seen), "no text before the error"
     assert error.body, "the error event was not read"
     entry = control("entry", id=stream.response.headers["x-request-id"])
     equal(entry["outcome"], "partial", "outcome")

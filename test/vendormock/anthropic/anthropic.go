@@ -20,8 +20,8 @@ func New(o vendormock.Options) *vendormock.Server {
 }
 
 type anthropic struct {
-	shapes vendormock.Shapes // written by hand, with limits
-	types  vendormock.Shapes // generated from the vendor's package
+	shapes vendormock.Shapes // shapes written by hand, with limits
+	types  vendormock.Shapes // shapes generated from the vendor's package
 }
 
 // Versions of the API. The second version rejects sampling parameters, and accepts some blocks only at certain
@@ -34,13 +34,13 @@ const (
 // claude describes what a family of models accepts.
 type claude struct {
 	names    *regexp.Regexp
-	budget   bool // reasoning with a token budget
-	adaptive bool // adaptive reasoning
-	schema   bool // output_config.format
+	budget   bool // whether reasoning with a token budget is accepted
+	adaptive bool // whether adaptive reasoning is accepted
+	schema   bool // whether output_config.format is accepted
 	sampling string
 	prefill  bool
-	omits    bool // returns the text of its reasoning only on request
-	inPlace  bool // accepts messages with the role system
+	omits    bool // whether the text of the reasoning is returned only on request
+	inPlace  bool // whether messages with the role system are accepted
 }
 
 // Rules for sampling parameters: sampleAny accepts all, sampleOne rejects temperature together with top_p, and sampleNone rejects all.

@@ -25,12 +25,12 @@ type bedrock struct{ shapes vendormock.Shapes }
 
 // bedrockTraits describes what a family of models accepts.
 type bedrockTraits struct {
-	names   *regexp.Regexp
-	claude  bool // accepts Anthropic's additional fields and returns reasoning
-	tools   bool
-	images  bool
-	nine    bool   // call IDs must be nine letters and digits
-	invokes string // shape of the body of /invoke
+	names       *regexp.Regexp
+	claude      bool // whether Anthropic's additional fields are accepted and reasoning is returned
+	tools       bool
+	images      bool
+	nineCharIDs bool   // whether call IDs must be nine letters and digits
+	invokes     string // shape of the body of /invoke
 }
 
 // bedrocks is matched by name without the region, in order. The first matching row applies.
@@ -39,7 +39,7 @@ var bedrocks = []bedrockTraits{
 	{names: regexp.MustCompile(`amazon\.titan-embed`), invokes: "titan"},
 	{names: regexp.MustCompile(`cohere\.embed`), invokes: "cohere"},
 	{names: regexp.MustCompile(`amazon\.nova`), tools: true, images: true},
-	{names: regexp.MustCompile(`mistral\.`), tools: true, nine: true},
+	{names: regexp.MustCompile(`mistral\.`), tools: true, nineCharIDs: true},
 	{names: regexp.MustCompile(`meta\.llama`), tools: true},
 }
 
@@ -140,7 +140,7 @@ func (b *bedrock) checkShape(v *vendormock.Request, name string, document any) *
 	}
 	var lines []string
 	for _, p := range found {
-		lines = append(lines, b.words(p))
+		lines = append(lines, b.problemMessage(p))
 	}
 	plural := ""
 	if len(lines) > 1 {
@@ -149,7 +149,7 @@ func (b *bedrock) checkShape(v *vendormock.Request, name string, document any) *
 	return &vendormock.Rejection{Status: http.StatusBadRequest, Message: fmt.Sprintf("%d validation error%s detected: %s", len(lines), plural, strings.Join(lines, "; "))}
 }
 
-func (b *bedrock) words(p vendormock.Problem) string {
+func (b *bedrock) problemMessage(p vendormock.Problem) string {
 	at := vendormock.Index.ReplaceAllStringFunc(p.Path, func(s string) string { return s + ".member" })
 	switch p.Kind {
 	case vendormock.Missing:
@@ -177,8 +177,8 @@ func (b *bedrock) Read(v *vendormock.Request) *vendormock.Conversation {
 		Must:  choice.Get("any").Exists() || choice.Get("tool").Exists(),
 		Only:  choice.Get("tool.name").String(),
 	}
-	if findBedrock(v.Model).nine {
-		c.CallID, c.Nine = "", true
+	if findBedrock(v.Model).nineCharIDs {
+		c.CallID, c.NineCharIDs = "", true
 	}
 	c.System = vendormock.Turn{Parts: converseParts(root.Get("system"))}.Text()
 	for _, t := range root.Get("toolConfig.tools").Array() {
@@ -226,7 +226,7 @@ func converseParts(content gjson.Result) []vendormock.Part {
 
 func converseMedia(mediaType, data string) vendormock.Part {
 	p, err := vendormock.Picture(mediaType, data)
-	if err != nil { // not inline, or media that a rule rejects later
+	if err != nil { // the media is not inline, or a rule rejects it later
 		return vendormock.Part{Kind: vendormock.MediaPart, MediaType: mediaType}
 	}
 	return p

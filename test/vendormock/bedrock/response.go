@@ -69,7 +69,7 @@ func converseDeltas(p vendormock.Part) []vendormock.Object {
 	switch p.Kind {
 	case vendormock.CallPart:
 		if string(p.Input) == "{}" {
-			return nil // a call without arguments has none
+			return nil // a call without arguments has no input deltas
 		}
 		for _, piece := range vendormock.Pieces(string(p.Input)) {
 			list = append(list, vendormock.Object{"toolUse": vendormock.Object{"input": piece}})

@@ -117,7 +117,7 @@ func converseTools(q *bedrockRequest) string {
 	return ""
 }
 
-var nineSigns = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+var nineChars = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
 // converseResults checks that calls and results match.
 func converseResults(q *bedrockRequest) string {
@@ -127,7 +127,7 @@ func converseResults(q *bedrockRequest) string {
 			return "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 		}
 		for _, p := range append(calls, results...) {
-			if q.traits.nine && !nineSigns.MatchString(p.ID) {
+			if q.traits.nineCharIDs && !nineChars.MatchString(p.ID) {
 				return "The model returned the following errors: Tool call id was " + p.ID + " but must be a-z, A-Z, 0-9, with a length of 9."
 			}
 		}

@@ -43,9 +43,9 @@ func checkSignature(r *http.Request, body []byte, o vendormock.Options) *vendorm
 	toSign := strings.Join([]string{"AWS4-HMAC-SHA256", r.Header.Get("X-Amz-Date"), day + "/" + region + "/" + service + "/aws4_request", hash(canonical)}, "\n")
 	key := []byte("AWS4" + o.Secret)
 	for _, text := range []string{day, region, service, "aws4_request"} {
-		key = keyed(key, text)
+		key = hmacSHA256(key, text)
 	}
-	if hex.EncodeToString(keyed(key, toSign)) != signature {
+	if hex.EncodeToString(hmacSHA256(key, toSign)) != signature {
 		return denied("InvalidSignatureException", "The request signature we calculated does not match the signature you provided. "+
 			"Check your AWS Secret Access Key and signing method. Consult the service documentation for details.")
 	}
@@ -80,7 +80,7 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func keyed(key []byte, text string) []byte {
+func hmacSHA256(key []byte, text string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))
 	return mac.Sum(nil)

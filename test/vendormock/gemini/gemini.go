@@ -20,18 +20,18 @@ func New(o vendormock.Options) *vendormock.Server {
 }
 
 type gemini struct {
-	shapes vendormock.Shapes // written by hand, with types and limits
-	types  vendormock.Shapes // generated from the vendor's package, with member names
+	shapes vendormock.Shapes // shapes written by hand, with types and limits
+	types  vendormock.Shapes // shapes generated from the vendor's package, with member names
 }
 
 // geminiTraits describes what a family of models accepts.
 type geminiTraits struct {
 	names      *regexp.Regexp
-	level      bool // reasoning with a level
-	budget     bool // reasoning with a token budget
-	signatures bool // calls must be sent back with their signatures
+	level      bool // whether reasoning with a level is accepted
+	budget     bool // whether reasoning with a token budget is accepted
+	signatures bool // whether calls must be sent back with their signatures
 	callIDs    bool
-	toolsJSON  bool // tools and JSON in one request
+	toolsJSON  bool // whether tools and JSON are accepted in one request
 	noSystem   bool
 	embeds     bool
 }
@@ -165,7 +165,7 @@ func (g *gemini) checkShape(v *vendormock.Request, name string) *vendormock.Reje
 	var lines []string
 	var violations []vendormock.Object
 	for _, p := range found {
-		line := g.words(p)
+		line := g.problemMessage(p)
 		lines = append(lines, line)
 		violations = append(violations, vendormock.Object{"field": snake(p.Path), "description": line})
 	}
@@ -175,7 +175,7 @@ func (g *gemini) checkShape(v *vendormock.Request, name string) *vendormock.Reje
 	}
 }
 
-func (g *gemini) words(p vendormock.Problem) string {
+func (g *gemini) problemMessage(p vendormock.Problem) string {
 	at := snake(p.Path)
 	switch p.Kind {
 	case vendormock.Unknown:

@@ -9,11 +9,11 @@ import (
 type family struct {
 	names   *regexp.Regexp
 	efforts []string // reasoning efforts; nil for models that do not reason
-	// toolsNeedResponses means that chat completions accepts function tools only with effort none.
+	// toolsNeedResponses is whether chat completions accepts function tools only with effort none.
 	toolsNeedResponses bool
-	responsesOnly      bool // not served by chat completions
-	verbosity          bool // accepts a verbosity other than medium
-	breakpoints        bool // accepts explicit prompt cache breakpoints
+	responsesOnly      bool // whether chat completions rejects the model
+	verbosity          bool // whether a verbosity other than medium is accepted
+	breakpoints        bool // whether explicit prompt cache breakpoints are accepted
 }
 
 func efforts(names ...string) []string { return names }

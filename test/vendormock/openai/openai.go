@@ -26,9 +26,9 @@ func NewAzure(o vendormock.Options) *vendormock.Server {
 }
 
 type openAI struct {
-	shapes    vendormock.Shapes // written by hand, with limits
-	chat      vendormock.Shapes // generated from the vendor's package
-	responses vendormock.Shapes // generated from the vendor's package
+	shapes    vendormock.Shapes // shapes written by hand, with limits
+	chat      vendormock.Shapes // shapes generated from the vendor's package
+	responses vendormock.Shapes // shapes generated from the vendor's package
 	azure     bool
 }
 
@@ -128,7 +128,7 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 		document["model"] = deployment // the path names the model, and the model in the body is ignored
 	}
 	if found := a.checkShape(v); len(found) > 0 {
-		return invalid(a.words(found[0]))
+		return invalid(a.problemMessage(found[0]))
 	}
 	v.Model, _ = v.Document.(map[string]any)["model"].(string)
 	v.Stream = root.Get("stream").Bool()
@@ -191,7 +191,7 @@ func dropUndocumented(document any) {
 	}
 }
 
-func (a *openAI) words(p vendormock.Problem) string {
+func (a *openAI) problemMessage(p vendormock.Problem) string {
 	at := vendormock.Index.ReplaceAllString(p.Path, "[$1]")
 	switch p.Kind {
 	case vendormock.Missing:
@@ -391,7 +391,7 @@ func chatCalls(message gjson.Result) []vendormock.Part {
 
 func (a *openAI) embed(v *vendormock.Request) {
 	if found := a.shapes.Check("embed", v.Document); len(found) > 0 {
-		v.Refuse(vendormock.Rejection{Status: http.StatusBadRequest, Message: a.words(found[0])})
+		v.Refuse(vendormock.Rejection{Status: http.StatusBadRequest, Message: a.problemMessage(found[0])})
 		return
 	}
 	root := gjson.ParseBytes(v.Call.Body)

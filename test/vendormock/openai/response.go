@@ -126,7 +126,7 @@ func chatDeltas(p vendormock.Part, number int) []vendormock.Object {
 		for _, piece := range vendormock.Pieces(string(p.Input)) {
 			list = append(list, vendormock.Object{"tool_calls": []vendormock.Object{{"index": number, kind: vendormock.Object{input: piece}}}})
 		}
-	default: // this API does not show reasoning
+	default: // the API does not show reasoning
 	}
 	return list
 }

@@ -258,7 +258,7 @@ func responsesFormat(q request) string {
 	return ""
 }
 
-// sealed encodes reasoning so that the mock can recognize its own reasoning.
+// sealed encodes reasoning so that the mock can recognise its own reasoning.
 func sealed(model, text string) string {
 	return base64.StdEncoding.EncodeToString([]byte(text)) + "." + vendormock.Sign(model, text)
 }
@@ -394,7 +394,7 @@ func outputItems(v *vendormock.Request, c *vendormock.Conversation, r vendormock
 				item = vendormock.Object{"type": "custom_tool_call", "id": "ctc" + id, "call_id": p.ID, "name": p.Name, "input": string(p.Input), "status": "completed"}
 			}
 			items = append(items, item)
-		default: // this API does not show other parts
+		default: // the API does not show other parts
 		}
 	}
 	if r.Finish == vendormock.Rejected {

@@ -30,7 +30,7 @@ type api struct {
 	whole  string
 	stream string
 	header map[string]string
-	prompt string // a request with %s for the prompt and %s for more members
+	prompt string // a request body with the placeholders PROMPT and STREAM
 }
 
 var apis = []api{
@@ -74,7 +74,7 @@ func apiOf(t *testing.T, name string) api {
 			return a
 		}
 	}
-	t.Fatalf("no vendor %s", name)
+	t.Fatalf("there is no mock of %s", name)
 	return api{}
 }
 
@@ -178,7 +178,7 @@ func eventPayloads(t *testing.T, stream []byte) []string {
 		total, headers := binary.BigEndian.Uint32(stream), binary.BigEndian.Uint32(stream[4:])
 		frame := stream[:total]
 		if crc32.ChecksumIEEE(frame[:8]) != binary.BigEndian.Uint32(frame[8:]) || crc32.ChecksumIEEE(frame[:total-4]) != binary.BigEndian.Uint32(frame[total-4:]) {
-			t.Fatalf("wrong checksum in %q", frame)
+			t.Fatalf("frame %q has a wrong checksum", frame)
 		}
 		list = append(list, string(bytes.Clone(frame[12+headers:total-4])))
 		stream = stream[total:]

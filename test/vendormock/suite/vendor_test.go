@@ -26,12 +26,12 @@ func TestEveryVendorRespondsWithAndWithoutStreaming(t *testing.T) {
 			body := read(t, whole)
 			var value any
 			if err := json.Unmarshal([]byte(body), &value); err != nil || whole.StatusCode != http.StatusOK {
-				t.Fatalf("status %d, %v: %s", whole.StatusCode, err, body)
+				t.Fatalf("got status %d (%v), want 200 and JSON: %s", whole.StatusCode, err, body)
 			}
 			var text strings.Builder
 			collect(value, &text)
 			if diff := cmp.Diff(want, text.String()); diff != "" {
-				t.Errorf("whole answer (-want +got):\n%s", diff)
+				t.Errorf("response without streaming (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, texts(t, read(t, a.ask(t, url, "Hello <&>", true)))); diff != "" {
 				t.Errorf("stream (-want +got):\n%s", diff)
@@ -40,7 +40,7 @@ func TestEveryVendorRespondsWithAndWithoutStreaming(t *testing.T) {
 	}
 }
 
-func TestEveryVendorFailsAsAsked(t *testing.T) {
+func TestEveryVendorFailsOnRequest(t *testing.T) {
 	t.Parallel()
 	for _, a := range apis {
 		t.Run(a.name, func(t *testing.T) {
@@ -51,25 +51,25 @@ func TestEveryVendorFailsAsAsked(t *testing.T) {
 				"[error 429]": 429, "[error 500]": 500, "[error 404]": 404, "[overloaded]": mock.Dialect.Overloaded(), "[error in stream]": 500, "fine": 200,
 			} {
 				if got := a.ask(t, url, prompt, false).StatusCode; got != want {
-					t.Errorf("%s is answered with %d, want %d", prompt, got, want)
+					t.Errorf("prompt %q: status %d, want %d", prompt, got, want)
 				}
 			}
 			once := []int{a.ask(t, url, "[error 503 once]", true).StatusCode, a.ask(t, url, "[error 503 once]", true).StatusCode}
 			if diff := cmp.Diff([]int{503, 200}, once); diff != "" {
-				t.Errorf("[error 503 once] twice (-want +got):\n%s", diff)
+				t.Errorf("statuses of [error 503 once], sent twice (-want +got):\n%s", diff)
 			}
 			broken := read(t, a.ask(t, url, "Hello [error in stream]", true))
 			if !strings.Contains(broken, "error") && !strings.Contains(broken, "xception") {
-				t.Errorf("the stream has no error in it: %s", broken)
+				t.Errorf("the stream of [error in stream] contains no error: %s", broken)
 			}
 			for _, stream := range []bool{true, false} {
 				if _, err := io.ReadAll(a.ask(t, url, "Hello [cut]", stream).Body); !errors.Is(err, io.ErrUnexpectedEOF) {
-					t.Errorf("a cut answer ends with %v", err)
+					t.Errorf("read the response to [cut]: error %v, want %v", err, io.ErrUnexpectedEOF)
 				}
 				began := time.Now()
 				read(t, a.ask(t, url, "Hello [slow]", stream))
 				if took := time.Since(began); took < 50*time.Millisecond {
-					t.Errorf("a slow answer took %s", took)
+					t.Errorf("the response to [slow] took %s, want at least 50ms", took)
 				}
 			}
 		})
@@ -94,7 +94,7 @@ func TestNextAppliesToOneRequest(t *testing.T) {
 			}
 			calls := mock.Calls()
 			if len(calls) != 3 || calls[0].Status != 429 || calls[2].Refuse != "" || !strings.Contains(string(calls[2].Body), "Hello") {
-				t.Errorf("calls: %+v", calls)
+				t.Errorf("calls are %+v, want three, of which the first has status 429 and the last was accepted", calls)
 			}
 		})
 	}
@@ -108,14 +108,14 @@ func TestInvalidCredentialsAreRejected(t *testing.T) {
 			a := apiOf(t, name)
 			url := serve(t, a.make(vendormock.Options{Key: "another"}))
 			if got := a.ask(t, url, "Hello", false).StatusCode; got != want {
-				t.Errorf("a wrong key is answered with %d, want %d", got, want)
+				t.Errorf("request with a wrong key: status %d, want %d", got, want)
 			}
 		})
 	}
 }
 
-// refusedRows lists requests that a vendor rejects, with its error.
-var refusedRows = []struct{ vendor, body, want string }{
+// rejectedRows lists requests that a vendor rejects, with its error.
+var rejectedRows = []struct{ vendor, body, want string }{
 	{"anthropic", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Field required"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":"9","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Input should be a valid integer"},
 	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"system","content":"a"}]}`, "messages.0.role"},
@@ -192,24 +192,25 @@ var refusedRows = []struct{ vendor, body, want string }{
 	{"azure", `{"messages":[{"role":"user","content":"a [block]"}]}`, "ResponsibleAIPolicyViolation"},
 }
 
-func TestRequestsThatAreRefused(t *testing.T) {
+func TestInvalidRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	urls := map[string]string{}
 	for _, a := range apis {
 		urls[a.name] = serve(t, a.make(vendormock.Options{}))
 	}
-	for _, row := range refusedRows {
+	for _, row := range rejectedRows {
 		a := apiOf(t, row.vendor)
 		resp := a.send(t, urls[row.vendor]+a.whole, row.body)
 		body := read(t, resp)
 		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, row.want) {
-			t.Errorf("%s got %s\nand answered %d %s\nwant %q in it", row.vendor, row.body, resp.StatusCode, body, row.want)
+			t.Errorf("%s: request %s\ngot status %d, want 400: %s\nwant the message to contain %q",
+				row.vendor, row.body, resp.StatusCode, body, row.want)
 		}
 	}
 }
 
 // A client that sends the item ID of a call must send the reasoning before the call.
-func TestResponsesCallNeedsItsReasoning(t *testing.T) {
+func TestResponsesCallRequiresItsReasoning(t *testing.T) {
 	t.Parallel()
 	a := apiOf(t, "openai-responses")
 	url := serve(t, a.make(vendormock.Options{})) + a.whole
@@ -225,9 +226,9 @@ func TestResponsesCallNeedsItsReasoning(t *testing.T) {
 		}
 	}
 	if body := read(t, a.send(t, url, begin+rest+`]}`)); !strings.Contains(body, "was provided without its required 'reasoning' item") {
-		t.Errorf("without the reasoning: %s", body)
+		t.Errorf("call without its reasoning: got %s, want an error", body)
 	}
 	if resp := a.send(t, url, begin+reasoning+rest+`]}`); resp.StatusCode != http.StatusOK {
-		t.Errorf("with the reasoning: %s", read(t, resp))
+		t.Errorf("call with its reasoning: status %d, want 200: %s", resp.StatusCode, read(t, resp))
 	}
 }
