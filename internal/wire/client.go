@@ -62,8 +62,8 @@ func SessionHeaders() []string {
 
 // ErrorClient describes the client that receives an error object.
 type ErrorClient struct {
-	Requested string // value of the header X-Fairlead-Error-Format
-	KeyFormat string // error format that is configured for the API key
+	Requested string // value of the X-Fairlead-Error-Format header
+	KeyFormat string // error format configured for the API key
 	UserAgent string
 }
 

@@ -14,14 +14,14 @@ import (
 type Format interface {
 	// Name returns the format's short name, such as "chat".
 	Name() string
-	// DecodeRequest validates the body strictly and returns the properties of the request. The result refers to body,
-	// so the caller must not change body. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every
-	// problem in Details["problems"], or of kind ClientCancelled when ctx ends before the body is decoded.
+	// DecodeRequest validates the body strictly and returns the properties of the request. The result refers to body, so the caller must
+	// not change body. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem in Details["problems"], or of kind
+	// ClientCancelled when ctx is cancelled before the body is decoded.
 	DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error)
 	// Framing returns the framing of streams in this format.
 	Framing() Framing
-	// Conversation converts a validated chat request for a provider of another format. It returns ClientCancelled when ctx
-	// ends during the conversion.
+	// Conversation converts a validated chat request for a provider of another format. It returns ClientCancelled when ctx is cancelled
+	// during the conversion.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// EncodeResponse encodes a response in this format: many events for a stream, otherwise one. model is the name that
 	// the client sees. If the deltas contain an error, EncodeResponse yields the error and stops.
@@ -76,7 +76,7 @@ type Resumer interface {
 
 // Continuation is an interrupted response that can be continued.
 type Continuation struct {
-	Text string // text that was sent
+	Text string // text sent so far
 	// Encode encodes the remaining events with the ID, creation time, model and numbering of the sent events. It must
 	// be called at most once.
 	Encode func(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]

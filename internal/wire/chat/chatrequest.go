@@ -300,7 +300,7 @@ func (d *decoder) attachment(name string) {
 	d.req.AttachedBytes += d.Pos - from
 }
 
-// fileID decodes the id of a file that the provider stores.
+// fileID decodes the ID of a file stored by the provider.
 func (d *decoder) fileID(param string) {
 	if d.Kind() == '"' {
 		d.req.AddStoredFile(string(d.Unquote(d.ReadString())), param)

@@ -9,9 +9,9 @@ import (
 // checkpoint is the state of a decoder after a message. It does not refer to the body.
 type checkpoint struct {
 	scanner rawjson.Checkpoint
-	decoder decoder // without the scanner
+	decoder decoder // decoder state without the scanner
 	request llm.Request
-	field   llm.Field // the list of messages; the end of the list is not known
+	field   llm.Field // list of messages, without the position of its end
 	next    int       // index of the next message
 }
 

@@ -24,16 +24,16 @@ type decoder struct {
 	validate.Reader
 	req *llm.Request
 
-	messages, input bool // whether the member is present and not null
+	messages, input bool // whether the messages and the input member are present and not null
 	outputLimits
 	longest                   int    // length of the longest input, in bytes or token IDs
-	top                       string // top-level member being read
+	top                       string // name of the top-level member being read
 	previewText               rawjson.String
 	instructed                rawjson.String
 	turn                      *turncache.Turn
 	recent                    turncache.Recent[checkpoint]
 	safetyIdentifier, endUser string
-	custom                    bool // the request has custom tools or calls of custom tools
+	custom                    bool // whether the request has custom tools or calls to custom tools
 }
 
 // outputLimits holds the members of a request that limit the output.
@@ -121,11 +121,11 @@ func (d *decoder) finish(op llm.Op) {
 	case llm.Chat:
 		d.Require("messages", d.messages, "Send a list with at least one message.")
 	case llm.Embed:
-		d.Require("input", d.input, "Send a text, a list of texts, or token ids.")
+		d.Require("input", d.input, "Send a string, a list of strings, or token IDs.")
 	case llm.Complete:
-		d.Require("prompt", d.input, "Send a text, a list of texts, or token ids.")
+		d.Require("prompt", d.input, "Send a string, a list of strings, or token IDs.")
 	case llm.Moderate:
-		d.Require("input", d.input, "Send a text, a list of texts, or a list of parts.")
+		d.Require("input", d.input, "Send a string, a list of strings, or a list of parts.")
 	default:
 	}
 	r.MaxOutput = max(d.maxTokens, d.maxCompletion)
@@ -133,8 +133,7 @@ func (d *decoder) finish(op llm.Op) {
 		d.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
 	}
 	if op == llm.Complete {
-		// The larger of n and best_of is the number of completions per prompt. Completions that are not returned are
-		// billed, too.
+		// The larger of n and best_of is the number of completions per prompt. Completions that are not returned are also billed.
 		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
 	}
 	r.ASCIIBytes, r.NonASCIIBytes = d.ASCII, d.NonASCII

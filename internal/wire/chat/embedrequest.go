@@ -2,7 +2,7 @@ package chat
 
 import "fairlead.dev/internal/rawjson"
 
-// inputs decodes a text, a list of texts, a list of token ids, or a list of such lists.
+// inputs decodes a string, a list of strings, a list of token IDs, or a list of such lists.
 func (d *decoder) inputs(name string) {
 	switch d.Kind() {
 	case 'n':
@@ -10,7 +10,7 @@ func (d *decoder) inputs(name string) {
 	case '"':
 		d.input = true
 		if t := d.inputText(); t.Empty() && d.Err == nil && name == "input" {
-			d.Problem(name, "%s is empty. Send a text, a list of texts, or token ids.", name)
+			d.Problem(name, "%s is empty. Send a string, a list of strings, or token IDs.", name)
 		}
 		d.req.Inputs = 1
 	case '[':
@@ -21,7 +21,7 @@ func (d *decoder) inputs(name string) {
 	}
 }
 
-const wantInput = "a text, a list of texts, a list of token ids, or a list of such lists"
+const wantInput = "a string, a list of strings, a list of token IDs, or a list of such lists"
 
 func (d *decoder) inputText() rawjson.String {
 	d.Count = true
@@ -50,7 +50,7 @@ func (d *decoder) inputList(name string) {
 	switch {
 	case d.Err != nil:
 	case count == 0:
-		d.Problem(name, "%s is an empty list. Send at least one text.", name)
+		d.Problem(name, "%s is an empty list. Send at least one string.", name)
 	case kind == '0':
 		d.req.Inputs = 1
 	case count > maxInputs:

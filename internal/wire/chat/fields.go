@@ -9,8 +9,8 @@ import (
 
 type field = validate.Field[decoder]
 
-// maxPromptTokens is the maximum of max_tokens in legacy completions. The output limit of such a request is max_tokens
-// multiplied by the number of prompts and completions.
+// maxPromptTokens is the maximum value of max_tokens in legacy completions. The output limit of such a request is max_tokens multiplied by
+// the number of prompts and completions.
 const maxPromptTokens = 1 << 31
 
 func requestOf(d *decoder) *llm.Request { return d.req }
@@ -109,7 +109,7 @@ var (
 	})...)
 )
 
-// sampled declares settings that some models reject. Only the provider validates their values.
+// sampled returns fields for settings that some models reject. Only the provider validates their values.
 func sampled(names ...string) []field {
 	fields := make([]field, len(names))
 	for i, name := range names {

@@ -2,9 +2,9 @@ package chat
 
 import "fairlead.dev/internal/llm"
 
-const wantModerationInput = "a text, a list of texts, or a list of parts"
+const wantModerationInput = "a string, a list of strings, or a list of parts"
 
-// moderationInput decodes a text, a list of texts, or a list of parts, which form one input.
+// moderationInput decodes a string, a list of strings, or a list of parts, which form one input.
 func (d *decoder) moderationInput() {
 	switch d.Kind() {
 	case 'n':
@@ -44,7 +44,7 @@ func (d *decoder) moderationList() {
 	switch {
 	case d.Err != nil:
 	case count == 0:
-		d.Problem("input", "input is an empty list. Send at least one text.")
+		d.Problem("input", "input is an empty list. Send at least one string.")
 	case count > maxInputs:
 		d.Problem("input", "input has %d entries; at most %d are allowed in one request.", count, maxInputs)
 	case kind == '"':
@@ -52,7 +52,7 @@ func (d *decoder) moderationList() {
 	}
 }
 
-// moderationPart decodes a text or an image.
+// moderationPart decodes a text part or an image part.
 func (d *decoder) moderationPart() {
 	for key := range d.Members {
 		switch string(key) {

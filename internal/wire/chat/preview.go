@@ -12,18 +12,18 @@ import (
 // preview returns the beginning of a raw JSON string on one line, without control characters.
 func preview(raw []byte) string {
 	raw = trimBlank(raw)
-	var room [llm.PreviewBytes + 2*utf8.UTFMax]byte
-	text := rawjson.Unescape(room[:0], raw, llm.PreviewBytes+utf8.UTFMax)
+	var buffer [llm.PreviewBytes + 2*utf8.UTFMax]byte
+	text := rawjson.Unescape(buffer[:0], raw, llm.PreviewBytes+utf8.UTFMax)
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
-// lookahead is the number of bytes after the preview that are edited, too. Without these bytes, an edit could miss a
-// match that begins in the preview and ends after it.
+// lookahead is the number of bytes after the preview that are also edited. Without these bytes, an edit could miss a match that begins in
+// the preview and ends after it.
 const lookahead = 4096
 
-// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It edits the
-// text with edited before it shortens the text. ok is false when the body is not a valid request.
-func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
+// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It applies edit to the text
+// before it truncates the text. ok is false when the body is not a valid request.
+func Preview(op llm.Op, body []byte, edit func(string) string) (text string, ok bool) {
 	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Payload: llm.Payload{Body: body}}}
 	if d.decode(op) != nil {
 		return "", false
@@ -33,7 +33,7 @@ func Preview(op llm.Op, body []byte, edited func(string) string) (text string, o
 	}
 	raw := trimBlank(d.Data[d.previewText.Start:d.previewText.End])
 	whole := rawjson.Unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
-	return show.Cut(show.OneLine(edited(string(whole))), llm.PreviewBytes), true
+	return show.Cut(show.OneLine(edit(string(whole))), llm.PreviewBytes), true
 }
 
 // trimBlank removes leading white space, escaped or not, from a raw JSON string.

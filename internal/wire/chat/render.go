@@ -10,14 +10,13 @@ import (
 
 // Edit describes the changes to a request for a provider of the same format.
 type Edit struct {
-	Model        string            // provider's model name; empty keeps the client's
-	IncludeUsage bool              // request usage in a stream, regardless of the client's setting
+	Model        string            // provider's model name; empty to keep the client's name
+	IncludeUsage bool              // whether to request usage in a stream, regardless of the client's setting
 	Drop         []string          // top-level members to remove
 	Rename       map[string]string // top-level members to rename
 	Set          []Member          // top-level members to replace or append
 
-	// Prefix marks the last message, an assistant message, as the beginning of the response. Some vendors require this
-	// mark.
+	// Prefix is whether the last message, an assistant message, is marked as the beginning of the response. Some vendors require this mark.
 	Prefix bool
 
 	// CallID converts the ID of a tool call; nil keeps all IDs.
@@ -27,7 +26,7 @@ type Edit struct {
 // Member is one member of a JSON object.
 type Member struct {
 	Name  string
-	Value []byte // raw JSON
+	Value []byte // value as raw JSON
 }
 
 var wantUsage = []byte(`{"include_usage":true}`)
@@ -74,7 +73,7 @@ type renderer struct {
 	pieces  [][]byte        // finished pieces of the body, including out[:shared]
 	out     []byte          // bytes that do not share memory with the client's body
 	shared  int             // number of bytes of out that are already in pieces
-	written int             // members written
+	written int             // number of members written
 	drop    map[string]bool // Edit.Drop as a map if it is long, otherwise nil
 }
 
@@ -175,7 +174,7 @@ func (r *renderer) messages(value []byte) {
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
 }
 
-// appended writes members of the edit that the client's body does not have.
+// appended writes the members in the edit that the client's body does not have.
 func (r *renderer) appended() {
 	if r.edit.Model != "" && !r.has("model") { // optional for moderations
 		r.member("model", rawjson.AppendString(nil, r.edit.Model))

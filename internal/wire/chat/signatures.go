@@ -2,7 +2,7 @@ package chat
 
 import "fairlead.dev/internal/rawjson"
 
-// Members of the gateway's responses with the signatures of providers of other formats.
+// Members that the gateway adds to responses for signatures of providers with other formats.
 const (
 	blocksMember = "thinking_blocks"
 	extraMember  = "extra_content"

@@ -20,8 +20,8 @@ type reader struct {
 	validate.Reader
 	conv *llm.Conversation
 
-	toolNames map[string]string   // by call id
-	pending   map[string][]string // ids of legacy function calls without a result, by function name
+	toolNames map[string]string   // tool names by call ID
+	pending   map[string][]string // IDs of legacy function calls without a result, by function name
 }
 
 // Conversation converts a validated chat request. It returns an error of kind Untranslatable for content that a

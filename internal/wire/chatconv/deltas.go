@@ -39,7 +39,7 @@ type deltaReader struct {
 
 // choiceState is the state of one choice.
 type choiceState struct {
-	calls []string // IDs in the order in which the calls began; the position of an ID is the call index in deltas
+	calls []string // call IDs in the order in which the calls began; the position of an ID is the call index in deltas
 	at    map[int]int
 	last  int
 	old   bool // whether a legacy function call has begun

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// freeTextSchema is the schema of the function that replaces a custom tool, for providers that support only functions.
-// The argument input holds the text.
+// freeTextSchema is the schema of the function that replaces a custom tool, for providers that support only functions. Its argument, named
+// input, contains the text.
 const freeTextSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 
 // wrapFreeText returns the text of a custom tool as the arguments of a function.

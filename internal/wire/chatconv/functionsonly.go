@@ -29,9 +29,8 @@ func mayHaveCustom(req *llm.Request) bool {
 	return !req.Plain && bytes.Contains(req.Body, []byte(`"custom"`))
 }
 
-// FunctionsOnly replaces custom tools by functions, for providers that support only functions. It returns the body of
-// the chat request with the tools, their calls and the tool choice replaced, or nil if nothing changed. leftOut lists
-// unsupported content.
+// FunctionsOnly replaces custom tools with functions, for providers that support only functions. It returns the body of the chat request
+// with the tools, their calls and the tool choice replaced, or nil if nothing changed. leftOut lists unsupported content.
 func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
 	if !mayHaveCustom(req) {
 		return nil, nil
@@ -83,7 +82,7 @@ func functionTool(v rawjson.Value) (changed []byte, leftOut []string) {
 	}), leftOut
 }
 
-// functionCall returns the call of a custom tool as the call of a function, or nil for another call.
+// functionCall returns a call of a custom tool as a function call, or nil for another call.
 func functionCall(v rawjson.Value) []byte {
 	custom := v.Get("custom")
 	if !custom.IsObject() {
@@ -135,8 +134,8 @@ func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	return w.Out
 }
 
-// changeElements returns a list whose elements are replaced by the result of change. change returns nil for an element
-// that stays unchanged. changeElements returns nil if all elements stay unchanged.
+// changeElements returns a list whose elements are replaced with the results of change. change returns nil for an element that stays
+// unchanged. changeElements returns nil if all elements stay unchanged.
 func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byte {
 	if !list.IsList() {
 		return nil
@@ -158,7 +157,7 @@ func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byt
 	return w.Out
 }
 
-// changeMember returns an object with a member replaced by the result of change. It returns nil if the result is nil.
+// changeMember returns an object with a member replaced with the result of change. It returns nil if the result is nil.
 func changeMember(object rawjson.Value, name string, change func(rawjson.Value) []byte) []byte {
 	changed := change(object.Get(name))
 	if changed == nil {

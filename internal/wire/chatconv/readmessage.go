@@ -22,11 +22,11 @@ func (r *reader) readMessages() {
 }
 
 func (r *reader) readMessage(m map[string]int, where string) {
-	for _, name := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[a] - m[b] }) { // in document order
+	for _, name := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[a] - m[b] }) { // sorted by position in the document
 		switch name {
 		case "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
 			"reasoning_content", "reasoning", "thinking_blocks":
-		case "annotations": // occurs only in responses
+		case "annotations": // annotations occur only in responses
 		default:
 			r.conv.DropField("messages." + name)
 		}
@@ -172,7 +172,7 @@ func result(res llm.ToolResult) llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &res}}}
 }
 
-// contentOf decodes the content of a message. An empty text produces no part.
+// contentOf decodes the content of a message. An empty string produces no part.
 func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
 	pos, has := m["content"]
 	if !has {

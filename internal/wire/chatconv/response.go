@@ -87,7 +87,7 @@ type choiceWriter struct {
 
 type callWriter struct {
 	index     int
-	call      llm.ToolCall // without arguments
+	call      llm.ToolCall // call without its arguments
 	arguments strings.Builder
 	written   bool // whether arguments were sent
 }

@@ -11,12 +11,12 @@ import (
 
 // Accepts lists the extensions of the format that a provider supports.
 type Accepts struct {
-	Thinking     bool // reasoning_content in assistant messages
-	Reasoning    bool // the reasoning object, with a budget
-	CacheMarks   bool // cache_control in messages, parts and tools
-	AllowedTools bool // tool_choice of the type allowed_tools
-	CustomTools  bool // free-text tools are supported; if false, they are sent as functions
-	TopK         bool // top_k
+	Thinking     bool // whether reasoning_content is accepted in assistant messages
+	Reasoning    bool // whether the reasoning object, with a budget, is accepted
+	CacheMarks   bool // whether cache_control is accepted in messages, parts and tools
+	AllowedTools bool // whether tool_choice of type allowed_tools is accepted
+	CustomTools  bool // whether free-text tools are accepted; otherwise, they are sent as functions
+	TopK         bool // whether the top_k setting is accepted
 }
 
 // RenderOptions holds the settings for encoding a conversation.
@@ -24,10 +24,9 @@ type RenderOptions struct {
 	Model   string
 	Stream  bool
 	Accepts Accepts
-	// Signers reports whether the provider accepts signatures of the named provider. nil means none.
+	// Signers reports whether the provider accepts signatures of the named provider. If it is nil, no signatures are sent.
 	Signers func(provider string) bool
-	// NameSigners adds the provider of each signature, as in the gateway's own responses. Providers do not accept these
-	// names.
+	// NameSigners sets whether to add the provider of each signature, as in the gateway's own responses. Providers do not accept these names.
 	NameSigners bool
 }
 
@@ -72,7 +71,7 @@ type translator struct {
 	conv    *llm.Conversation
 	o       RenderOptions
 	w       rawjson.Writer
-	waiting []llm.Part // user content that follows the results
+	waiting []llm.Part // user content that is written after the tool results
 	leftOut []string
 	chosen  func(name string) bool // reports whether the tool choice includes a tool
 	custom  map[string]bool        // names of the tools that accept free text

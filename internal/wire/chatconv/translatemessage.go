@@ -87,14 +87,14 @@ func (t *translator) result(p *llm.Part) (others []llm.Part) {
 }
 
 func (t *translator) assistant(m *llm.Message) {
-	var said []llm.Part
+	var content []llm.Part
 	var thoughts []*llm.Thinking
 	var calls []*llm.ToolCall
 	var audio *llm.Media
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; p.Kind {
 		case llm.TextPart, llm.RefusalPart:
-			said = append(said, *p)
+			content = append(content, *p)
 		case llm.ThinkingPart:
 			thoughts = append(thoughts, p.Thinking)
 		case llm.CallPart:
@@ -105,15 +105,15 @@ func (t *translator) assistant(m *llm.Message) {
 			t.dropField("assistant content of kind " + string(p.Kind))
 		}
 	}
-	if len(thoughts) > 0 && !t.o.Accepts.Thinking && len(said) == 0 && len(calls) == 0 && audio == nil {
+	if len(thoughts) > 0 && !t.o.Accepts.Thinking && len(content) == 0 && len(calls) == 0 && audio == nil {
 		return // many providers reject an empty message
 	}
 	t.begin("assistant", m.Name)
 	t.thinking(thoughts)
-	text, refusal, simple := simply(said)
+	text, refusal, simple := simply(content)
 	switch {
 	case !simple:
-		t.content(said)
+		t.content(content)
 	case text == "" && (len(calls) > 0 || refusal != ""):
 		t.w.Raw("content", []byte("null"))
 	default:
@@ -136,10 +136,11 @@ func (t *translator) assistant(m *llm.Message) {
 	t.w.Close()
 }
 
-// simply returns the content as one text and one refusal. It returns false for any other content.
-func simply(said []llm.Part) (text, refusal string, ok bool) {
+// simply returns the text and the refusal if the content has at most one of each, in this order and without cache marks. Otherwise it
+// returns false.
+func simply(parts []llm.Part) (text, refusal string, ok bool) {
 	kinds := []llm.PartKind{llm.TextPart, llm.RefusalPart}
-	for _, p := range said {
+	for _, p := range parts {
 		i := slices.Index(kinds, p.Kind)
 		if i < 0 || p.Cache != nil || p.Text == "" {
 			return "", "", false
@@ -214,8 +215,7 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 	w.Out = append(w.Out, ']')
 }
 
-// content writes parts. A single text is written as a string, which every provider accepts, otherwise a list is
-// written.
+// content writes parts. A single text part is written as a string, which every provider accepts. Other parts are written as a list.
 func (t *translator) content(parts []llm.Part) {
 	w := &t.w
 	w.Key("content")

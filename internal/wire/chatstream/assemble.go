@@ -16,8 +16,8 @@ var ErrNoChunks = errors.New("the stream contains no response chunks")
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
-// streamed is the part of a chunk that Assemble decodes. Values are kept as raw JSON, because a provider may split a
-// surrogate pair between two chunks. The pair is complete again after the raw texts are joined.
+// streamed is the part of a chunk that Assemble decodes. Values are kept as raw JSON, because a provider may split a surrogate pair between
+// two chunks. The pair is complete again after the raw strings are joined.
 type streamed struct {
 	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
 

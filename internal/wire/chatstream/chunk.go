@@ -15,7 +15,7 @@ type chunk struct {
 	members
 	choices int // number of choices; -1 when the member is absent or not a list
 
-	hasMessage   bool // has a delta or message
+	hasMessage   bool // whether there is a delta or message
 	content      bool
 	finish       string
 	ascii, other int
@@ -23,13 +23,13 @@ type chunk struct {
 	corrections  []correction // replacements for vendor-specific values
 	droppedPart  bool         // whether there is content that the format cannot express
 
-	out []byte // the resulting event
+	out []byte // resulting event
 }
 
 // chunkOptions selects how a chunk is scanned.
 type chunkOptions struct {
-	whole        bool   // decode message instead of delta
-	bare         bool   // legacy completion: text is a member of the choice
+	whole        bool   // whether to decode message instead of delta
+	bare         bool   // whether the response is a legacy completion, whose text is a member of the choice
 	outer, inner string // alternative location of the usage: member inner of the top-level member outer
 }
 
@@ -38,7 +38,7 @@ type members struct {
 	id, created, tier []byte // raw values; nil when absent or null
 	model             rawjson.String
 	hasModel          bool
-	usage             []byte // raw; nil when absent or null
+	usage             []byte // raw usage; nil when absent or null
 	usageOnTop        bool   // whether usage is the top-level member
 	fault             []byte // raw error member; nil when absent or null
 }

@@ -11,7 +11,7 @@ import (
 // Document is a response that consists of one JSON object other than a chat completion, such as embeddings.
 type Document struct {
 	Data   []byte
-	Model  string     // as reported by the provider; may be empty
+	Model  string     // model name reported by the provider; may be empty
 	Usage  *llm.Usage // nil when the provider reports none
 	reader *responseReader
 }

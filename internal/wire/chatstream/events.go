@@ -21,15 +21,15 @@ const DefaultMaxResponse = 64 << 20
 
 // EventOptions holds the settings for decoding a provider's response.
 type EventOptions struct {
-	Stream         bool   // the request asked for a stream
+	Stream         bool   // whether the request asked for a stream
 	Bare           bool   // whether the response is a legacy completion
 	ContentType    string // content type of the response
-	Model          string // model name of every event; empty keeps the provider's
-	MaxLine        int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxResponse    int64  // maximum bytes of the response; 0 means DefaultMaxResponse
+	Model          string // model name of every event; empty to keep the provider's name
+	MaxLine        int    // maximum length of a stream line in bytes; 0 for sse.DefaultMaxLine
+	MaxResponse    int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 	SizeHint       int64  // Content-Length of the response, if known
 	UsagePath      string // alternative location of usage, such as "x_groq.usage"
-	ReasoningOnTop bool   // completion_tokens excludes reasoning tokens
+	ReasoningOnTop bool   // whether completion_tokens excludes reasoning tokens
 
 	// Counter estimates usage that the provider does not report. It may be nil.
 	Counter llm.Counter
@@ -53,14 +53,14 @@ type responseReader struct {
 	model      []byte // quoted model name for the client; empty to keep the provider's
 	c          *chunk // current chunk; nil while a stream waits for the next one
 	size       int64
-	warnedLost bool // warned about dropped content
+	warnedLost bool // whether a warning about dropped content was sent
 
 	head
 	progress
 	usage *llm.Usage // latest usage; its event is held for the end
 	held  []byte
 
-	ascii, other int64 // bytes of text
+	ascii, other int64 // number of ASCII and other text bytes
 
 	over bool
 	err  error // error to return at the end of an incomplete response
@@ -70,7 +70,7 @@ type responseReader struct {
 type source struct {
 	from   io.Reader
 	events sse.Reader // reader of a streamed response
-	framed bool       // the response is streamed
+	framed bool       // whether the response is streamed
 	chunks [][]byte   // remaining chunks of a non-streamed response that is split
 	whole  bool       // whether a non-streamed response is split
 }
@@ -213,7 +213,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 		a.over = true // the text is complete, so the invalid event is ignored
 		a.warn("ignored the rest of the stream after its finish, from an event that cannot be decoded: %v", err)
 		return llm.Event{}, false, nil
-	case err != nil: // never skipped, because it may contain text
+	case err != nil: // an invalid event is never skipped here, because it may contain text
 		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 	}
 	if c.fault != nil {
@@ -242,10 +242,10 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// usageOrEstimate returns the reported usage, or an estimate if there is a counter.
-func (a *responseReader) usageOrEstimate(told *llm.Usage) *llm.Usage {
-	if told != nil || a.o.Counter == nil {
-		return told
+// usageOrEstimate returns the reported usage. If it is nil and there is a counter, it returns an estimate.
+func (a *responseReader) usageOrEstimate(reported *llm.Usage) *llm.Usage {
+	if reported != nil || a.o.Counter == nil {
+		return reported
 	}
 	usage := a.o.Counter.Count(a.ascii, a.other)
 	return &usage
@@ -286,10 +286,10 @@ func (a *responseReader) recordHead(data []byte) {
 // finished reports whether every choice has a finish reason.
 func (p *progress) finished() bool { return !p.ended.empty() && p.ended == p.seen }
 
-// complete returns an error if the stream must not end here. said reports whether the provider sent the end marker.
-func (p *progress) complete(said bool) error {
+// complete returns an error if the stream must not end here. endMarker reports whether the provider sent the end marker.
+func (p *progress) complete(endMarker bool) error {
 	switch {
-	case p.seen.empty() && !said:
+	case p.seen.empty() && !endMarker:
 		return malformed("The provider's response has no choices.")
 	case !p.finished():
 		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete."}

@@ -11,7 +11,7 @@ import (
 // responseStream is an open response.
 type responseStream struct {
 	*responseReader
-	err error // returned after Close
+	err error // error that is returned after Close
 }
 
 var errClosed = errors.New("response closed before EOF")

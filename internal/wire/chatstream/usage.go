@@ -17,9 +17,9 @@ type counts struct {
 	implausible bool // whether a count is negative, fractional or implausible
 }
 
-// parseUsage converts the usage object of a chat response into token classes that do not overlap. It returns false for
-// a missing or implausible object, which the caller replaces by an estimate. onTop is true for providers that exclude
-// reasoning tokens from completion tokens.
+// parseUsage converts the usage object of a chat response into token classes that do not overlap. It returns false for a missing or
+// implausible object, which the caller replaces with an estimate. onTop is true for providers that exclude reasoning tokens from completion
+// tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok || !c.separate || !c.hasOutput {
@@ -63,11 +63,11 @@ func readCounts(raw []byte) (counts, bool) {
 			c.details(&s, &c.audioOut)
 		case "prompt_cache_hit_tokens", "cached_tokens": // DeepSeek, Moonshot
 			c.read(&s, &c.cached)
-		case "reasoning_tokens": // Perplexity
+		case "reasoning_tokens": // member name used by Perplexity
 			c.read(&s, &c.reasoning)
-		case "num_search_queries": // Perplexity
+		case "num_search_queries": // member name used by Perplexity
 			c.read(&s, &c.searches)
-		case "server_tool_use": // OpenRouter
+		case "server_tool_use": // member name used by OpenRouter
 			c.details(&s, nil)
 		}
 	}
@@ -125,9 +125,9 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		rest := c.total - c.prompt - c.completion
 		switch {
-		case c.reasoning == 0: // the total shows the missing count
+		case c.reasoning == 0: // the total includes the missing count
 			u.Output += max(rest, 0)
-		case rest == 0 && c.reasoning <= c.completion: // included after all
+		case rest == 0 && c.reasoning <= c.completion: // the completion includes the reasoning
 		default: // a count larger than the completion cannot be included; Perplexity's total excludes it
 			u.Output += c.reasoning
 		}

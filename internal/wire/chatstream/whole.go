@@ -148,17 +148,17 @@ func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 			message = s.RawOrNil()
 		}
 	}
-	said, calls := splitMessage(message)
+	delta, calls := splitMessage(message)
 	piece := func(delta, finish []byte) []byte {
 		choice := fmt.Appendf(nil, `{"index":%s,"delta":%s,"finish_reason":%s}`, index, delta, or(finish, "null"))
 		return a.appendChunk(nil, `"choices":[`, append(choice, ']'))
 	}
 	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
-	if len(said) > len(`{}`) {
+	if len(delta) > len(`{}`) {
 		if logprobs != nil { // logprobs is a member of the choice, like delta
-			said = fmt.Appendf(nil, `%s,"logprobs":%s`, said, logprobs)
+			delta = fmt.Appendf(nil, `%s,"logprobs":%s`, delta, logprobs)
 		}
-		pieces = append(pieces, piece(said, nil))
+		pieces = append(pieces, piece(delta, nil))
 	}
 	for _, call := range calls {
 		pieces = append(pieces, piece(fmt.Appendf(nil, `{"tool_calls":[%s]}`, call), nil))
@@ -199,8 +199,8 @@ func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 }
 
 // splitMessage splits a message into a delta with its content and its tool calls, each with its index.
-func splitMessage(message []byte) (said []byte, calls [][]byte) {
-	said = []byte{'{'}
+func splitMessage(message []byte) (delta []byte, calls [][]byte) {
+	delta = []byte{'{'}
 	s := rawjson.Scanner{Data: message}
 	if s.Kind() != '{' {
 		return []byte(`{}`), nil
@@ -221,13 +221,13 @@ func splitMessage(message []byte) (said []byte, calls [][]byte) {
 			if s.RawOrNil() == nil {
 				continue
 			}
-			if len(said) > 1 {
-				said = append(said, ',')
+			if len(delta) > 1 {
+				delta = append(delta, ',')
 			}
-			said = append(said, message[at:s.Pos]...)
+			delta = append(delta, message[at:s.Pos]...)
 		}
 	}
-	return append(said, '}'), calls
+	return append(delta, '}'), calls
 }
 
 // withIndex adds the index that chunks require to a tool call.

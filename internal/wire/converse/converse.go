@@ -11,18 +11,18 @@ type Dialect struct {
 	Title string // the provider's name in messages, such as "Amazon Bedrock"
 
 	ThinkingRules
-	Force Force  // how a tool call can be forced
+	Force Force  // way to force a tool call
 	TopK  string // member of additionalModelRequestFields for top_k; empty when unsupported
-	Cache Cache  // where cache points are allowed
+	Cache Cache  // positions at which cache points are allowed
 
-	Schema       bool // supports outputConfig.textFormat and strict tools
-	LongCache    bool // supports a cache lifetime of one hour
-	NoSystem     bool // does not support system messages
-	OneSampler   bool // rejects temperature and top_p together
-	FixedSampler bool // rejects temperature, top_p and top_k
-	Status       bool // supports toolResult.status
-	OneCall      bool // accepts tool_choice.disable_parallel_tool_use in additionalModelRequestFields
-	ReportsStop  bool // reports the matched stop sequence in an additional field
+	Schema       bool // whether the model supports outputConfig.textFormat and strict tools
+	LongCache    bool // whether the model supports a cache lifetime of one hour
+	NoSystem     bool // whether the model rejects system messages
+	OneSampler   bool // whether the model rejects temperature and top_p together
+	FixedSampler bool // whether the model rejects temperature, top_p and top_k
+	Status       bool // whether the model supports toolResult.status
+	OneCall      bool // whether the model accepts tool_choice.disable_parallel_tool_use in additionalModelRequestFields
+	ReportsStop  bool // whether the model reports the matched stop sequence in an additional field
 
 	// CallID converts the ID of a tool call to an ID that the model accepts. nil selects the default rule of the
 	// format. CallID must be deterministic.
@@ -31,11 +31,11 @@ type Dialect struct {
 
 // ThinkingRules describes how thinking is requested from a model, and how the model returns and accepts thinking.
 type ThinkingRules struct {
-	Thinking     Thinking // how thinking is requested
+	Thinking     Thinking // way to request thinking
 	Efforts      []string // supported effort levels, lowest first
-	AlwaysThinks bool     // thinking cannot be disabled, so no tool can be forced
-	ShowThinking bool     // the model omits its thinking unless the request asks for thinking
-	KeepThinking bool     // accepts the thinking of earlier turns
+	AlwaysThinks bool     // whether thinking cannot be disabled, so that no tool can be forced
+	ShowThinking bool     // whether the model omits its thinking unless the request asks for thinking
+	KeepThinking bool     // whether the model accepts the thinking of earlier turns
 }
 
 // Force describes how a tool call can be forced.
@@ -43,9 +43,9 @@ type Force int
 
 // Values of Force. Each value includes the previous values.
 const (
-	ForceNone  Force = iota // unsupported
-	ForceAny                // any tool
-	ForceNamed              // a named tool
+	ForceNone  Force = iota // a call cannot be forced
+	ForceAny                // a call of any tool
+	ForceNamed              // a call of a named tool
 )
 
 // Thinking describes how thinking is requested.
@@ -53,7 +53,7 @@ type Thinking int
 
 // Values of Thinking.
 const (
-	ThinkUnset    Thinking = iota // unsupported
+	ThinkUnset    Thinking = iota // thinking is not supported
 	ThinkBudget                   // thinking: a token budget
 	ThinkAdaptive                 // thinking: adaptive, and outputConfig.effort
 	ThinkNova                     // reasoningConfig: an effort
@@ -66,8 +66,8 @@ type Cache int
 // Values of Cache. Each value includes the previous values.
 const (
 	CacheNowhere Cache = iota
-	CacheText          // after system messages and messages
-	CacheTools         // after system messages, messages and tools
+	CacheText          // cache points after system messages and messages
+	CacheTools         // cache points after system messages, messages and tools
 )
 
 // maxCachePoints is the maximum number of cache points in a request.

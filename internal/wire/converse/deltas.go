@@ -25,10 +25,10 @@ const (
 // DeltaOptions holds the settings for decoding a response.
 type DeltaOptions struct {
 	Plan        Plan   // plan of the conversation
-	ID          string // provider's id of the response; may be empty
+	ID          string // provider's ID of the response; may be empty
 	Provider    string // provider that is recorded as the signer of thinking
-	MaxMessage  int    // maximum bytes of one stream message; 0 means DefaultMaxMessage
-	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
+	MaxMessage  int    // maximum size of a stream message in bytes; 0 for DefaultMaxMessage
+	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 
 	// Stop returns the stop sequence of the request if it has exactly one, otherwise "". It is called when a model
 	// stops at a stop sequence and does not report which one. It may be nil.
@@ -37,8 +37,8 @@ type DeltaOptions struct {
 	Warn func(string)
 }
 
-// Deltas decodes a 2xx response. It detects by the first byte whether the response is streamed. The last pair may
-// contain an *llm.Error, or an error that wraps the error of the request's context.
+// Deltas decodes a 2xx response. It detects from the first byte whether the response is streamed. The last pair may contain an *llm.Error,
+// or an error that wraps the error of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if o.MaxResponse <= 0 {
@@ -68,7 +68,7 @@ type responseDecoder struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 	begun bool
-	over  bool // the consumer has stopped
+	over  bool // whether the consumer has stopped
 
 	open           map[int]*part // open blocks by index
 	calls          int           // number of calls to the client's tools
@@ -194,9 +194,9 @@ func (dec *responseDecoder) readDocument(r io.Reader) {
 		return
 	}
 	if w.Output.Message == nil {
-		var said struct{ Message, Error json.RawMessage }
-		if json.Unmarshal(body, &said) == nil && (len(said.Message) > 0 || len(said.Error) > 0) {
-			dec.fail(fault.Inside(body)) // an error of the service
+		var parsed struct{ Message, Error json.RawMessage }
+		if json.Unmarshal(body, &parsed) == nil && (len(parsed.Message) > 0 || len(parsed.Error) > 0) {
+			dec.fail(fault.Inside(body)) // error reported by the service
 			return
 		}
 		dec.fail(malformed("The provider's response has no message."))
@@ -246,7 +246,7 @@ func cut(err error) *llm.Error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the response was complete.", Err: err}
 }
 
-// bounded limits the number of bytes that are read.
+// bounded is a reader that limits the number of bytes read.
 type bounded struct {
 	r    io.Reader
 	left int64

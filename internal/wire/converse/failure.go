@@ -45,32 +45,32 @@ func errorType(h http.Header, body []byte) string {
 	if name != "" {
 		return name
 	}
-	var said struct {
+	var parsed struct {
 		Type string `json:"__type"`
 	}
-	if json.Unmarshal(body, &said) != nil {
+	if json.Unmarshal(body, &parsed) != nil {
 		return ""
 	}
-	return said.Type[strings.LastIndexByte(said.Type, '#')+1:]
+	return parsed.Type[strings.LastIndexByte(parsed.Type, '#')+1:]
 }
 
 // withType adds the type of an error to its body, where package fault expects it.
 func withType(body []byte, kind string) []byte {
-	var said map[string]json.RawMessage
+	var parsed map[string]json.RawMessage
 	if kind == "" {
 		return body
 	}
-	if json.Unmarshal(body, &said) != nil || said == nil {
-		said = map[string]json.RawMessage{}
+	if json.Unmarshal(body, &parsed) != nil || parsed == nil {
+		parsed = map[string]json.RawMessage{}
 		if text := bytes.TrimSpace(body); len(text) > 0 && text[0] != '<' {
-			said["message"], _ = encode(string(text)) // encoding a string cannot fail
+			parsed["message"], _ = encode(string(text)) // encoding a string cannot fail
 		}
 	}
-	if said["message"] == nil && said["Message"] != nil {
-		said["message"] = said["Message"]
+	if parsed["message"] == nil && parsed["Message"] != nil {
+		parsed["message"] = parsed["Message"]
 	}
-	said["type"], _ = encode(kind)
-	out, err := encode(said)
+	parsed["type"], _ = encode(kind)
+	out, err := encode(parsed)
 	if err != nil {
 		return body
 	}

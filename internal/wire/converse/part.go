@@ -11,12 +11,12 @@ import (
 // part is an open block of the response.
 type part struct {
 	call     bool
-	isOutput bool // a call of the output tool, whose input is the response
-	custom   bool // a call to a tool that accepts free text
+	isOutput bool // whether the block is a call of the output tool, whose input is the response
+	custom   bool // whether the block is a call to a tool that accepts free text
 	index    int  // index among the client's calls
 	thinking bool
 	sign     strings.Builder
-	redacted []string        // base64 chunks
+	redacted []string        // redacted thinking, as base64 chunks
 	said     bool            // whether arguments have arrived
 	input    strings.Builder // input of a custom tool
 }

@@ -13,8 +13,8 @@ import (
 // Plan describes how the tools and the output format of a conversation are sent. A plan is deterministic, so the
 // response can be decoded with the plan of the request.
 type Plan struct {
-	providerNames map[string]string     // provider's tool names, by the client's name
-	clientTools   map[string]clientTool // client's tools, by the provider's name
+	providerNames map[string]string     // provider's tool names by the client's name
+	clientTools   map[string]clientTool // client's tools by the provider's name
 	mode          outputMode
 	outputTool    string // name of the tool whose input is the response; empty for none
 }
@@ -28,7 +28,7 @@ type clientTool struct {
 type outputMode int
 
 const (
-	outputAsText        outputMode = iota // no schema
+	outputAsText        outputMode = iota // no schema is sent
 	outputByFormat                        // the native output format
 	outputByTool                          // a forced tool whose input is the response
 	outputByInstruction                   // an instruction
@@ -125,8 +125,8 @@ func hash(s string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
 }
 
-func fits(s string, most int) bool {
-	return s != "" && len(s) <= most && !slices.ContainsFunc([]byte(s), func(c byte) bool { return !isNameByte(c) })
+func fits(s string, limit int) bool {
+	return s != "" && len(s) <= limit && !slices.ContainsFunc([]byte(s), func(c byte) bool { return !isNameByte(c) })
 }
 
 func isNameByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' }

@@ -16,12 +16,12 @@ import (
 type RenderOptions struct {
 	Dialect     Dialect
 	Signers     []string // providers whose thinking signatures the target accepts
-	MaxOutput   int64    // limit for a conversation without one; 0 for none
-	ModelOutput int64    // the model's limit; 0 when unknown
+	MaxOutput   int64    // output limit for a conversation without one; 0 for none
+	ModelOutput int64    // output limit of the model; 0 when unknown
 }
 
-// Render encodes a conversation as a Converse request. The warnings describe changes. Errors are *llm.Error of kind
-// Untranslatable for content that the API does not support, or of kind ClientCancelled when ctx ends.
+// Render encodes a conversation as a Converse request. The warnings describe changes. Errors are *llm.Error of kind Untranslatable for
+// content that the API does not support, or of kind ClientCancelled when ctx is cancelled.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := &renderer{ctx: ctx, conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
 	r.countPoints()
@@ -61,7 +61,7 @@ type renderer struct {
 	warnings     []string
 	instructions []string       // instructions that are added after the client's instructions
 	documents    map[string]int // document names, each with the last number that was appended to it
-	skipPoints   int            // number of cache points above the limit; counted before the first one is written
+	skipPoints   int            // number of cache points above the limit, counted before the first cache point is written
 	noSampling   bool           // whether sampling settings are rejected because of another setting
 	err          error
 }
@@ -76,7 +76,7 @@ func (r *renderer) warn(format string, args ...any) {
 	}
 }
 
-// without warns that content was dropped.
+// without adds a warning that content was dropped.
 func (r *renderer) without(what string) {
 	r.warn("%s was dropped: %s does not support it.", what, r.d.Title)
 }
@@ -110,7 +110,7 @@ func (r *renderer) messages() {
 		r.warn("a user message was added at the beginning: %s does not accept an assistant message first.", r.d.Title)
 	case len(r.out.Messages) > 0:
 	case len(r.out.System) == 0:
-		r.fail("The conversation has no message with content. Send at least one text.")
+		r.fail("The conversation has no message with content. Send at least one message with text.")
 	case r.d.NoSystem:
 		r.out.Messages = []message{{Role: string(llm.User)}} // Render moves the instructions here
 	default:
@@ -135,7 +135,7 @@ func (r *renderer) turn(turn llm.Message) {
 		blocks = r.userBlocks(turn.Parts)
 	}
 	if !slices.ContainsFunc(blocks, func(b block) bool { return b.CachePoint == nil }) {
-		return // only a cache point remains
+		return // the turn contains nothing but a cache point
 	}
 	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between these two was empty
 		rank := func(b block) int {
@@ -162,7 +162,7 @@ func (r *renderer) prefilled() bool {
 // the first message.
 func (r *renderer) instruct(text string) { r.instructions = append(r.instructions, text) }
 
-// leftOut warns about content that the format cannot express.
+// leftOut adds warnings about content that the format cannot express.
 func (r *renderer) leftOut() {
 	c, s := r.conv, r.conv.Sampling
 	oneCall := r.oneCall()

@@ -33,12 +33,12 @@ type block struct {
 
 type media struct {
 	Format string `json:"format"`
-	Name   string `json:"name,omitempty"` // documents only
+	Name   string `json:"name,omitempty"` // set only for documents
 	Source source `json:"source"`
 }
 
 type source struct {
-	Bytes string      `json:"bytes,omitempty"` // base64
+	Bytes string      `json:"bytes,omitempty"` // file content in base64
 	S3    *s3Location `json:"s3Location,omitempty"`
 }
 
@@ -60,7 +60,7 @@ type toolResult struct {
 
 type reasoning struct {
 	Text     *reasoningText `json:"reasoningText,omitempty"`
-	Redacted string         `json:"redactedContent,omitempty"` // base64
+	Redacted string         `json:"redactedContent,omitempty"` // redacted thinking in base64
 }
 
 type reasoningText struct {
@@ -127,7 +127,7 @@ type structure struct {
 }
 
 type jsonSchema struct {
-	Schema      string `json:"schema"` // as text
+	Schema      string `json:"schema"` // JSON schema, encoded as a string
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 }

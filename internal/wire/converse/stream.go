@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	preludeBytes = 12 // length, headers length, checksum
-	leastMessage = 16 // prelude and message checksum
+	preludeBytes = 12 // length of the prelude: message length, headers length and checksum
+	leastMessage = 16 // length of an empty message: prelude and message checksum
 	maxHeaders   = 128 << 10
 )
 
@@ -95,7 +95,7 @@ func (dec *responseDecoder) next(decoder *eventstream.Decoder, r *bufio.Reader, 
 	return m, nil
 }
 
-// frameError distinguishes a broken connection from malformed frames.
+// frameError returns the error for a broken connection or for malformed frames.
 func frameError(err error) error {
 	if errors.As(err, new(eventstream.ChecksumError)) || errors.As(err, new(eventstream.LengthError)) {
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a stream message that cannot be decoded.", Err: err}
@@ -124,8 +124,8 @@ func (dec *responseDecoder) message(m eventstream.Message) {
 	case "exception":
 		dec.fail(exception(header(m, ":exception-type"), m.Payload))
 	case "error":
-		said, _ := encode(map[string]string{"message": header(m, ":error-message")}) // encoding a string cannot fail
-		dec.fail(exception(header(m, ":error-code"), said))
+		body, _ := encode(map[string]string{"message": header(m, ":error-message")}) // encoding a string cannot fail
+		dec.fail(exception(header(m, ":error-code"), body))
 	}
 }
 

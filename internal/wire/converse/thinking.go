@@ -21,7 +21,7 @@ func (r *renderer) thinking() {
 	case r.d.Thinking == ThinkAdaptive:
 		r.add("thinking", map[string]any{"type": "disabled"})
 	case r.d.Thinking == ThinkEffort:
-		r.add("reasoning_effort", r.known("none"))
+		r.add("reasoning_effort", r.supportedLevel("none"))
 	}
 }
 
@@ -80,11 +80,11 @@ func (r *renderer) think(e llm.Effort) {
 			r.warn("the thinking budget was dropped: the model decides how much it thinks.")
 		}
 		if e.Level != "" {
-			r.config().Effort = r.known(e.Level)
+			r.config().Effort = r.supportedLevel(e.Level)
 		}
 		r.dropSampling("while the model thinks")
 	case ThinkNova:
-		level := r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
+		level := r.supportedLevel(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
 		switch { // the highest level accepts neither an output limit nor sampling settings
 		case level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0):
 			r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
@@ -94,12 +94,12 @@ func (r *renderer) think(e llm.Effort) {
 		}
 		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": level})
 	case ThinkEffort:
-		r.add("reasoning_effort", r.known(cmp.Or(e.PortableLevel(), llm.DefaultEffort)))
+		r.add("reasoning_effort", r.supportedLevel(cmp.Or(e.PortableLevel(), llm.DefaultEffort)))
 	}
 }
 
-// known returns the level, or the nearest level that the model supports.
-func (r *renderer) known(level string) string {
+// supportedLevel returns the level, or the nearest level that the model supports.
+func (r *renderer) supportedLevel(level string) string {
 	if slices.Contains(r.d.Efforts, level) || len(r.d.Efforts) == 0 {
 		return level
 	}

@@ -22,20 +22,20 @@ const MaxInputs = 2048
 
 // EmbedOptions holds the settings for decoding an embeddings response.
 type EmbedOptions struct {
-	Model       string // model name of the response; empty keeps the provider's
+	Model       string // model name of the response; empty to keep the provider's name
 	Inputs      int    // expected number of vectors; 0 for any
-	Base64      bool   // return base64 instead of numbers
+	Base64      bool   // whether to return base64 instead of numbers
 	ContentType string
-	MaxResponse int64 // 0 means DefaultMaxResponse
+	MaxResponse int64 // maximum size of the response in bytes; 0 for chatstream.DefaultMaxResponse
 	SizeHint    int64 // Content-Length of the response, if known
 }
 
-// vector is one entry of data.
+// vector is one entry of the data list.
 type vector struct {
-	raw      []byte // the entry
+	raw      []byte // the encoded entry
 	from, to int    // position of the embedding in raw
 	index    int64
-	text     bool // base64
+	text     bool // whether the embedding is a base64 string
 }
 
 // Embedding decodes a provider's embeddings response: one vector per input, in order, in the requested encoding.

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Inputs returns the inputs of a request as JSON. A single text, or a single list of token IDs, is one input.
+// Inputs returns the inputs of a request as JSON. A single string, or a single list of token IDs, is one input.
 func Inputs(req *llm.Request) [][]byte {
 	if list := listed(req); list != nil {
 		return list

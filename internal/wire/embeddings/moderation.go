@@ -10,10 +10,10 @@ import (
 
 // ModerationOptions holds the settings for decoding a moderations response.
 type ModerationOptions struct {
-	Model       string // model name of the response; empty keeps the provider's
+	Model       string // model name of the response; empty to keep the provider's name
 	Inputs      int    // expected number of results; 0 for any number above zero
 	ContentType string
-	MaxResponse int64 // 0 means DefaultMaxResponse
+	MaxResponse int64 // maximum size of the response in bytes; 0 for chatstream.DefaultMaxResponse
 	SizeHint    int64 // Content-Length of the response, if known
 }
 

@@ -21,7 +21,7 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
 	e := f.err(kindOf(status, f), status)
-	if e.Retryable() { // otherwise waiting does not help
+	if e.Retryable() { // for any other error, waiting does not help
 		e.RetryAfter = retryAfter(status, h, f, now)
 	}
 	return e
@@ -134,7 +134,7 @@ func refusesCredential(status int, message string) bool {
 	return false
 }
 
-// statusOf infers the status of an error inside a 2xx response from its code and type.
+// statusOf returns the status of an error inside a 2xx response, inferred from its code and type.
 func statusOf(words string) int {
 	words = strings.ToLower(words)
 	for _, row := range []struct {
@@ -157,7 +157,7 @@ func statusOf(words string) int {
 	return http.StatusInternalServerError
 }
 
-// signs are the codes, types and phrases in messages that identify one cause of an error.
+// signs holds the codes, types and message phrases that identify one cause of an error.
 type signs struct{ codes, texts []string }
 
 func (s signs) in(codes, message string) bool { return has(codes, s.codes) || has(message, s.texts) }
@@ -194,7 +194,7 @@ var reasons = struct{ credit, key, policy, context, model, resource, unsupported
 	model: signs{
 		codes: []string{"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model", "model_not_available"},
 	},
-	// resources that a provider may not find: files, earlier responses, caches
+	// resources that a provider might not find: files, earlier responses, caches
 	resource: signs{
 		texts: []string{
 			"file object", "file with", "files/", "file_", "file-", "previous_response", "previous response", "response with id", "conversation", "container", "cachedcontent", "cached content",

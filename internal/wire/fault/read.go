@@ -23,11 +23,11 @@ const (
 // fault is a provider's error in any form.
 type fault struct {
 	message string
-	code    string // error.code, or Google's error.status
-	kind    string // error.type
-	inner   string // Azure's innererror.code, or the reason in Google's ErrorInfo
+	code    string // error code: error.code, or Google's error.status
+	kind    string // error type: error.type
+	inner   string // more precise code: Azure's innererror.code, or the reason in Google's ErrorInfo
 	status  int    // HTTP status if a code is a number from 400 to 599
-	delay   string // Google's RetryInfo
+	delay   string // requested wait in Google's RetryInfo
 	passes  bool   // whether the provider requests a wait
 }
 
@@ -185,9 +185,8 @@ func redact(s string) string {
 	})
 }
 
-// redactAccounts removes the IDs of organizations, projects and accounts. An ID has digits or mixed case, unlike words
-// and codes such as org_rate_limit. After a slash, only numbers are removed, because other path segments may be model
-// names.
+// redactAccounts removes the IDs of organisations, projects and accounts. An ID has digits or mixed case, unlike words and codes such as
+// org_rate_limit. After a slash, only numbers are removed, because other path segments may be model names.
 func redactAccounts(s string) string {
 	s = accountID.ReplaceAllStringFunc(s, func(match string) string {
 		upper, lower := strings.ContainsFunc(match, unicode.IsUpper), strings.ContainsFunc(match, unicode.IsLower)

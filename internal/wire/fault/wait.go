@@ -11,7 +11,7 @@ import (
 
 const (
 	longestWait = 5 * time.Minute
-	absurdWait  = 7 * 24 * time.Hour // longer waits are invalid
+	absurdWait  = 7 * 24 * time.Hour // waits longer than this are invalid
 )
 
 var tryAgain = regexp.MustCompile(`(?i)try again in ((?:[0-9.]+(?:ms|s|m|h))+)`)

@@ -31,11 +31,11 @@ func (r *renderer) turns(turns []llm.Message) error {
 			return err
 		}
 		r.add(roleUser, results)
-		said, err := r.userParts(turn.Parts)
+		parts, err := r.userParts(turn.Parts)
 		if err != nil {
 			return err
 		}
-		r.add(roleUser, said)
+		r.add(roleUser, parts)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (r *renderer) add(role string, parts []part) {
 	}
 }
 
-// userParts writes user content other than results. Empty texts are dropped because the API rejects them.
+// userParts writes user content other than results. Empty text is dropped because the API rejects it.
 func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 	var out []part
 	for _, p := range parts {
@@ -67,16 +67,16 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 	return out, nil
 }
 
-// modelTurn encodes a turn of the model. Thinking is not sent as text. Only its signature is sent, on the text that
-// follows it, where the model originally put it.
-func (r *renderer) modelTurn(said []llm.Part) error {
-	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
+// modelTurn encodes a model turn. Thinking is not sent as text. Only its signature is sent, on the text that follows it, where the model
+// originally put it.
+func (r *renderer) modelTurn(turn []llm.Part) error {
+	if slices.ContainsFunc(turn, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
 		r.order = map[string]int{} // a new map, because clearing a large map is as expensive as filling it
 	}
 	var parts []part
 	signature := "" // signature to attach to the next text
 	lastText, firstCall := -1, -1
-	for _, p := range said {
+	for _, p := range turn {
 		switch p.Kind {
 		case llm.TextPart, llm.RefusalPart:
 			if p.Text != "" {
@@ -113,7 +113,7 @@ func (r *renderer) modelTurn(said []llm.Part) error {
 		case llm.ResultPart:
 		}
 	}
-	if signature != "" { // no text followed the thinking
+	if signature != "" { // the signature follows the last text part
 		if lastText < 0 {
 			lastText = len(parts)
 			parts = append(parts, textPart(""))
@@ -183,11 +183,11 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 	if name == "" {
 		return nil, invalid("messages", "The result of tool call %s has no matching tool call in an earlier message. Send the tool call before its result.", show.Quote(result.ID))
 	}
-	said, media := []string{}, []part{}
+	texts, media := []string{}, []part{}
 	for _, p := range result.Parts {
 		switch p.Kind {
 		case llm.TextPart, llm.RefusalPart:
-			said = append(said, p.Text)
+			texts = append(texts, p.Text)
 		case llm.ImagePart, llm.AudioPart, llm.FilePart:
 			m, err := r.media(p)
 			if err != nil {
@@ -199,7 +199,7 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 	}
 	// A successful result that is a JSON object is sent unchanged. Any other result becomes an object with one member,
 	// whose name is from Google's documentation.
-	text := strings.Join(said, "\n")
+	text := strings.Join(texts, "\n")
 	response := &functionResponse{Name: name}
 	switch {
 	case result.Failed:

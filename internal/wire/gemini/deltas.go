@@ -27,14 +27,14 @@ const (
 
 // DeltaOptions holds the settings for decoding a provider's response.
 type DeltaOptions struct {
-	Stream      bool   // the request asked for a stream
+	Stream      bool   // whether the request asked for a stream
 	ContentType string // content type of the response
-	Search      bool   // the request asked for web search
-	Provider    string // provider that is recorded as the signer
-	Request     []byte // body of the request; makes call IDs unique across turns if the response has no ID
+	Search      bool   // whether the request asked for web search
+	Provider    string // provider that is recorded as the signer of thinking and calls
+	Request     []byte // request body; makes call IDs unique across turns if the response has no ID
 	ServiceTier string // service tier from the response headers; may be empty
-	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
+	MaxLine     int    // maximum length of a stream line in bytes; 0 for sse.DefaultMaxLine
+	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 
 	// Custom reports whether a tool accepts free text. It may be nil.
@@ -69,7 +69,7 @@ type responseDecoder struct {
 
 	size     int64
 	streamed bool
-	lost     bool // warned about dropped content
+	lost     bool // whether a warning about dropped content was sent
 	began    bool
 	seed     string // seed of the generated call IDs
 	blocked  bool
@@ -83,9 +83,9 @@ type responseDecoder struct {
 // choice is one candidate of the response.
 type choice struct {
 	calls  int
-	finish string // empty until the provider reports it
+	finish string // finish reason; empty until the provider reports it
 
-	text      strings.Builder // kept for requests with web search, whose sources refer to byte ranges
+	text      strings.Builder // text so far; kept for requests with web search, whose sources refer to byte ranges
 	starts    []int           // offset in text at which each part of a non-streamed response starts
 	grounding *grounding
 }
@@ -160,7 +160,7 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 			return malformed("The provider's response is larger than %d bytes.", dec.o.MaxResponse)
 		}
 		data := bytes.TrimSpace(in.Data)
-		if len(data) == 0 || string(data) == "[DONE]" { // added by other gateways
+		if len(data) == 0 || string(data) == "[DONE]" { // other gateways add such lines
 			continue
 		}
 		if err := strict.CheckResponse(data, 0); err != nil {

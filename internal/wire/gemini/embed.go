@@ -24,7 +24,7 @@ type embedRequest struct {
 	Dimensions int64   `json:"outputDimensionality,omitempty"`
 }
 
-// RenderEmbed encodes texts as the body of batchEmbedContents.
+// RenderEmbed encodes the inputs in texts as the body of batchEmbedContents.
 func RenderEmbed(texts []string, o EmbedOptions) ([]byte, error) {
 	requests := make([]embedRequest, len(texts))
 	for i, text := range texts {
@@ -43,7 +43,7 @@ type parameters struct {
 	Dimensions int64 `json:"outputDimensionality"`
 }
 
-// RenderPredict encodes texts as the body of predict, Vertex AI's embedding method.
+// RenderPredict encodes the inputs in texts as the body of predict, Vertex AI's embedding method.
 func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 	body := struct {
 		Instances  []instance  `json:"instances"`
@@ -62,7 +62,7 @@ func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 type VectorOptions struct {
 	Inputs      int    // expected number of vectors
 	ContentType string // content type of the response
-	MaxResponse int64  // 0 means DefaultMaxResponse
+	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 }
 
@@ -83,7 +83,7 @@ type vectors struct {
 	Usage *usageMetadata `json:"usageMetadata"`
 }
 
-// Vectors decodes the embeddings of a response, in the order of the texts. AI Studio reports no usage.
+// Vectors decodes the embeddings of a response, in the order of the inputs. AI Studio reports no usage.
 func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	if o.MaxResponse <= 0 {
 		o.MaxResponse = DefaultMaxResponse
@@ -120,7 +120,7 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	return out, nil
 }
 
-// usage returns the usage of all texts together, or nil when the provider does not report it.
+// usage returns the total usage of all inputs, or nil when the provider does not report it.
 func (v *vectors) usage(list []values) *llm.Usage {
 	if u, ok := v.Usage.usage(); ok {
 		u.Output, u.Reasoning = 0, 0

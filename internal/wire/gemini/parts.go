@@ -58,8 +58,8 @@ func (dec *responseDecoder) candidate(got *candidate) error {
 		}
 		reason := show.Cut(show.OneLine(got.Finish), 60)
 		e := llm.Errorf(kind, "The model's response was interrupted (%s).", reason)
-		if said := show.Preview(got.Message, 200); said != "" {
-			e.Message = strings.TrimSuffix(e.Message, ".") + ": " + said
+		if message := show.Preview(got.Message, 200); message != "" {
+			e.Message = strings.TrimSuffix(e.Message, ".") + ": " + message
 		}
 		e.UpstreamCode = reason
 		return e
@@ -67,7 +67,7 @@ func (dec *responseDecoder) candidate(got *candidate) error {
 	return nil
 }
 
-// part yields one part. A signature on a text ends the thinking before it; a signature on a call belongs to the call.
+// part yields one part. A signature on a text part ends the thinking before it; a signature on a call belongs to the call.
 func (dec *responseDecoder) part(n int, c *choice, got *responsePart) error {
 	switch {
 	case got.Call != nil:
@@ -103,7 +103,7 @@ func (dec *responseDecoder) call(n int, c *choice, got *responsePart) error {
 	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: "{}"}
 	if args := got.Call.Args; len(args) > 0 && string(args) != "null" {
 		var compact bytes.Buffer
-		_ = json.Compact(&compact, args) // always valid: the arguments were decoded from JSON
+		_ = json.Compact(&compact, args) // the error is ignored: the arguments were decoded from JSON
 		call.Arguments = compact.String()
 	}
 	if call.ID == "" { // a deterministic ID, unique across the turns of a conversation even if the model repeats a call

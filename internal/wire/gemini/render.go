@@ -14,12 +14,12 @@ import (
 type RenderOptions struct {
 	Traits        Traits
 	Provider      string // provider whose signatures the target accepts
-	MaxOutput     int64  // limit for a request without one; 0 for none
-	FixedSampling bool   // the model rejects temperature and other sampling settings
+	MaxOutput     int64  // output limit for a request without one; 0 for none
+	FixedSampling bool   // whether the model rejects temperature and other sampling settings
 }
 
-// Render encodes a conversation as the body of a request. Unsupported settings are dropped with a warning. Unsupported
-// content is an *llm.Error of kind Untranslatable. Render returns ClientCancelled when ctx ends.
+// Render encodes a conversation as the body of a request. Unsupported settings are dropped with a warning. Unsupported content is an
+// *llm.Error of kind Untranslatable. Render returns ClientCancelled when ctx is cancelled.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := renderer{ctx: ctx, conv: conv, o: o, schemas: newSchemaBudget(conv)}
 	if err := r.render(); err != nil {
@@ -92,8 +92,8 @@ func (r *renderer) warn(format string, args ...any) {
 	if len(r.warnings) == show.MaxWarnings {
 		return
 	}
-	if said := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, said) {
-		r.warnings = append(r.warnings, said)
+	if message := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, message) {
+		r.warnings = append(r.warnings, message)
 	}
 }
 
@@ -107,9 +107,9 @@ func invalid(param, format string, args ...any) *llm.Error {
 
 // system encodes the instructions as systemInstruction. If the model does not support this member, or if the
 // conversation has no other content, the instructions become the first content.
-func (r *renderer) system(said []llm.Part, instruction string) {
+func (r *renderer) system(systemParts []llm.Part, instruction string) {
 	var parts []part
-	for _, p := range said {
+	for _, p := range systemParts {
 		switch {
 		case p.Kind != llm.TextPart:
 			r.warn("an instruction part that is not text was dropped: Gemini does not support it.")

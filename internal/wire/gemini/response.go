@@ -84,7 +84,7 @@ type usageMetadata struct {
 	PromptDetails []modality `json:"promptTokensDetails"`
 	CacheDetails  []modality `json:"cacheTokensDetails"`
 	AnswerDetails []modality `json:"candidatesTokensDetails"`
-	Traffic       string     `json:"trafficType"` // Vertex AI only
+	Traffic       string     `json:"trafficType"` // sent only by Vertex AI
 	Tier          string     `json:"serviceTier"`
 }
 

@@ -76,7 +76,7 @@ func (r *renderer) sampling(s *settings) {
 func ThinkingConfig(t Traits, e llm.Effort) (config []byte, warnings []string) {
 	r := &renderer{conv: &llm.Conversation{Effort: e}, o: RenderOptions{Traits: t}}
 	if settings := r.thinking(); settings != nil {
-		config, _ = encode(settings) // always encodable
+		config, _ = encode(settings) // the error is ignored: the settings can always be encoded
 	}
 	return config, r.warnings
 }

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// customInput is the name of the argument that holds the text of a free-text tool. The format supports only functions.
+// customInput is the name of the argument that contains the text of a free-text tool. The format supports only functions.
 const customInput = "input"
 
 // tools encodes the tool declarations.

@@ -8,24 +8,24 @@ import (
 
 // Traits describes how a model differs from other models of the format.
 type Traits struct {
-	NoSystem        bool // does not support system instructions
-	JSONSchema      bool // supports JSON Schema; otherwise only the OpenAPI subset
-	JSONAndTools    bool // supports JSON output together with tools
-	NeedsSignatures bool // rejects earlier calls without its signature
-	FileURLs        bool // fetches files from public URLs
-	CallIDs         bool // matches calls by id
-	Penalties       bool // supports frequency and presence penalties
-	Tiers           bool // supports service tiers in requests
-	Search          bool // supports web search
+	NoSystem        bool // whether the model rejects system instructions
+	JSONSchema      bool // whether the model supports JSON Schema; otherwise it supports only the OpenAPI subset
+	JSONAndTools    bool // whether the model supports JSON output together with tools
+	NeedsSignatures bool // whether the model rejects earlier calls without its own signature
+	FileURLs        bool // whether the provider fetches files from public URLs
+	CallIDs         bool // whether the model matches calls by ID
+	Penalties       bool // whether the model supports frequency and presence penalties
+	Tiers           bool // whether the model supports service tiers in requests
+	Search          bool // whether the model supports web search
 	Thinking        Thinking
 }
 
 // Thinking describes the thinking settings of a model. A model without levels and without a budget does not think.
 type Thinking struct {
-	Levels []string // supported levels, lowest first
-	Most   int64    // maximum budget in tokens; 0 when unsupported
-	Least  int64    // minimum budget
-	Off    bool     // a budget of 0 disables thinking
+	Levels []string // supported effort levels, lowest first
+	Most   int64    // maximum budget in tokens; 0 when budgets are not supported
+	Least  int64    // minimum budget in tokens
+	Off    bool     // whether a budget of 0 disables thinking
 }
 
 // TraitsOf returns the traits of a model by its upstream name. A name without a version is an alias of the newest

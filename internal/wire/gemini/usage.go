@@ -31,7 +31,7 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 	prompt := given + m.ToolUse
 	u := llm.Usage{
 		CacheRead: int64(min(m.Cached, prompt)), Output: int64(written + m.Thoughts), Reasoning: int64(m.Thoughts),
-		AudioOutput: min(sound(m.AnswerDetails), int64(written)), ServiceTier: Tier(m.Tier),
+		AudioOutput: min(audioTokens(m.AnswerDetails), int64(written)), ServiceTier: Tier(m.Tier),
 	}
 	switch m.Traffic {
 	case "ON_DEMAND_PRIORITY":
@@ -40,16 +40,16 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 		u.ServiceTier = "flex"
 	}
 	u.Input = int64(prompt) - u.CacheRead
-	u.AudioInput = min(max(0, sound(m.PromptDetails)-sound(m.CacheDetails)), u.Input)
+	u.AudioInput = min(max(0, audioTokens(m.PromptDetails)-audioTokens(m.CacheDetails)), u.Input)
 	return u, true
 }
 
 // countSearches records the queries of a web search. Google charges each distinct query once and ignores empty ones. An event
 // of a stream may repeat the queries of earlier events.
 func (dec *responseDecoder) countSearches(queries []string) {
-	const most = 1000 // bounds the memory of one response
+	const maxQueries = 1000 // bounds the memory of one response
 	for _, query := range queries {
-		if query == "" || len(dec.queries) >= most {
+		if query == "" || len(dec.queries) >= maxQueries {
 			continue
 		}
 		if dec.queries == nil {
@@ -59,7 +59,7 @@ func (dec *responseDecoder) countSearches(queries []string) {
 	}
 }
 
-func sound(details []modality) int64 {
+func audioTokens(details []modality) int64 {
 	var n count
 	for _, d := range details {
 		if d.Kind == "AUDIO" && d.Count > 0 {
@@ -70,8 +70,8 @@ func sound(details []modality) int64 {
 }
 
 // Tier converts the service tier of a response to the name that prices use.
-func Tier(told string) string {
-	name := strings.TrimPrefix(strings.ToLower(told), "service_tier_")
+func Tier(tier string) string {
+	name := strings.TrimPrefix(strings.ToLower(tier), "service_tier_")
 	if name == "standard" || name == "unspecified" {
 		return "default"
 	}

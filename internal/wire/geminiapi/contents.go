@@ -61,7 +61,7 @@ func (r *reader) media(name string, v rawjson.Value) llm.Part {
 	case public && !strings.HasPrefix(uri, "https://generativelanguage.googleapis.com/"):
 		media.URL = uri
 	default:
-		media.FileID = uri // only Google can read it
+		media.FileID = uri // only Google can read the file
 	}
 	part := llm.Part{Kind: mediaKind(media.Type), Media: media}
 	if part.Kind == llm.ImagePart {
@@ -70,7 +70,7 @@ func (r *reader) media(name string, v rawjson.Value) llm.Part {
 	return part
 }
 
-// call converts a call. A call without an id gets one, because the other formats match results by id.
+// call converts a call. A call without an ID gets one, because the other formats match results by ID.
 func (r *reader) call(v rawjson.Value) llm.Part {
 	call := &llm.ToolCall{ID: v.Get("id").String(), Name: v.Get("name").String(), Arguments: "{}"}
 	if args := v.Get("args"); args.IsObject() {
@@ -84,7 +84,7 @@ func (r *reader) call(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.CallPart, Call: call}
 }
 
-// result converts the result of a function. Without an id, it belongs to the oldest call of the function that has no result.
+// result converts the result of a function. Without an ID, it belongs to the oldest call of the function that has no result.
 func (r *reader) result(v rawjson.Value) llm.Part {
 	result := &llm.ToolResult{ID: v.Get("id").String(), Name: v.Get("name").String()}
 	if waiting := r.pending[result.Name]; result.ID == "" && len(waiting) > 0 {

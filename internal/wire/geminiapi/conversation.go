@@ -16,11 +16,11 @@ import (
 type reader struct {
 	ctx    context.Context
 	conv   *llm.Conversation
-	detail string // resolution of images
-	err    error  // set if the request uses a feature that only Google's API has
+	detail string // requested resolution of images
+	err    error  // error for a feature that only Google's API has; nil if the request uses none
 
 	calls   int                 // number of calls so far
-	pending map[string][]string // ids of calls without a result, by the name of the function
+	pending map[string][]string // IDs of calls without a result, by function name
 }
 
 // Conversation implements wire.Format. It returns Untranslatable for a request that only Google's API can serve.
@@ -38,7 +38,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		}
 	}
 	contents.ForEach(func(_, content rawjson.Value) bool {
-		role := llm.User // the results of functions are part of a user message
+		role := llm.User // function results are part of a user message
 		if content.Get("role").String() == "model" {
 			role = llm.Assistant
 		}

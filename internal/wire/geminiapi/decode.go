@@ -18,15 +18,15 @@ type decoder struct {
 	req  *llm.Request
 	seen map[string]bool // top-level members that are not null, in the canonical spelling
 
-	schema bool // the request has an output schema
-	json   bool // the request asks for JSON
+	schema bool // whether the request has an output schema
+	json   bool // whether the request asks for JSON
 
 	base       int  // position in the body of the member being read
-	asked      span // first text of the last user content
-	instructed span // first text of the instructions
+	asked      span // first text in the last user content
+	instructed span // first text in the instructions
 }
 
-// span is the position of an encoded text in the body, without the quotes.
+// span is the position of an encoded string in the body, without the quotes.
 type span struct{ start, end int }
 
 func (d *decoder) textAt(v rawjson.Value) span {
@@ -72,7 +72,7 @@ func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm
 	}
 	d.req.Model = ModelName(d.req.Model)
 	d.Require("model", d.req.Model != "", `Name a model in the path, or "auto" to have one chosen.`)
-	d.Require("contents", d.seen["contents"], "Send a list with at least one content.")
+	d.Require("contents", d.seen["contents"], "Send a list with at least one entry.")
 	if err := d.Reject(); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (d *decoder) finish(body []byte) {
 
 type field = validate.Field[decoder]
 
-// spelled declares fields in both spellings, with and without underscores.
+// spelled returns fields declared in both spellings, with and without underscores.
 func spelled(fields ...field) (all []field) {
 	for _, f := range fields {
 		all = append(all, f)
@@ -139,7 +139,7 @@ func spelled(fields ...field) (all []field) {
 	return all
 }
 
-// skipped declares a member that only the provider validates and that is not part of the prompt.
+// skipped returns a field that only the provider validates and that is not part of the prompt.
 func skipped(name string) field {
 	return field{Name: name, Read: func(r *validate.Reader, _ string, _ *decoder) { r.Skip() }}
 }

@@ -29,7 +29,7 @@ func withSnake(list ...string) (all []string) {
 	return all
 }
 
-// active reports whether the context has not ended. Loops over the parts of a request stop when the context has ended.
+// active reports whether the context is not done. Loops over the parts of a request stop when the context is done.
 func (d *decoder) active() bool { return d.Context.Err() == nil }
 
 // rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
@@ -48,8 +48,8 @@ func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string)
 	}
 }
 
-// rejectSpellings rejects an object that has the same member in both spellings, because the provider may use another
-// value than the gateway.
+// rejectSpellings rejects an object that has the same member in both spellings, because the provider may use a different value from the one
+// that the gateway uses.
 func (d *decoder) rejectSpellings(path string, v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -106,11 +106,11 @@ func (d *decoder) contents(v rawjson.Value) {
 	})
 	d.req.Messages += n
 	if n == 0 {
-		d.Problem("contents", "contents is empty. Send at least one content.")
+		d.Problem("contents", "contents is empty. Send at least one entry.")
 	}
 }
 
-// content counts the parts of a content and returns its first text.
+// content counts the parts of one element of contents and returns its first text.
 func (d *decoder) content(where string, v rawjson.Value) (first rawjson.Value) {
 	d.rejectLookAlikes(where, v, contentNames)
 	parts := v.Get("parts")

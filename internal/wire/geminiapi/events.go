@@ -17,9 +17,9 @@ import (
 // errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
-// Events reads a response of a provider of the same format. It changes only the model name in the documents. A document
-// with a finish reason is held until the next document arrives or the response ends. Some models set a reason in every
-// event, so only the end of the response shows which reason is the final one.
+// Events reads a response from a provider that uses the same format. It changes only the model name in the documents. A document with a
+// finish reason is held until the next document arrives or the response ends. Some models set a reason in every event, so only the end of
+// the response shows which reason is the final one.
 func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		p := &passing{model: model, stream: o.Stream, yield: yield}
@@ -57,8 +57,8 @@ type passing struct {
 	yield   func(llm.Event, error) bool
 	stopped bool
 
-	next     llm.Event  // describes the document being read
-	held     *llm.Event // a document that may be the last one
+	next     llm.Event  // event that describes the document being read
+	held     *llm.Event // event of a document that may be the last one; nil for none
 	reported string
 	finish   string
 	usage    *llm.Usage
@@ -97,7 +97,7 @@ func (p *passing) add(d llm.Delta) {
 func (p *passing) document(data []byte) error {
 	ev := p.next
 	p.next = llm.Event{}
-	ev.Data, ev.Own, ev.Model = named(data, p.model), true, p.reported
+	ev.Data, ev.Own, ev.Model = withModelName(data, p.model), true, p.reported
 	ev.Content = ev.Content || bytes.Contains(data, []byte(`"inlineData"`))
 	if !p.stream && p.held != nil {
 		return messagesstream.Malformed("The provider's response consists of several documents.")
@@ -130,8 +130,8 @@ func (p *passing) send(ev llm.Event) error {
 	return nil
 }
 
-// named returns a copy of a document on one line, with the given model name.
-func named(data []byte, model string) []byte {
+// withModelName returns a copy of a document on one line, with the given model name.
+func withModelName(data []byte, model string) []byte {
 	if bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0 {
 		var out bytes.Buffer
 		if json.Compact(&out, data) == nil {

@@ -26,9 +26,9 @@ const Name = gemini.Name
 // streamed. ForModel returns the format of one request.
 type Format struct {
 	Model  string // model in the path; empty to read the model from the body
-	Stream bool   // the method in the path returns a stream
-	Array  bool   // a stream is one JSON list instead of server-sent events
-	Batch  bool   // the body of an embeddings request is a list of requests
+	Stream bool   // whether the method in the path returns a stream
+	Array  bool   // whether a stream is one JSON list instead of server-sent events
+	Batch  bool   // whether the body of an embeddings request is a list of requests
 }
 
 var (
@@ -146,7 +146,7 @@ func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	w.Str("reason", e.Kind.Code())
 	w.Str("domain", "fairlead")
 	w.Close()
-	if e.RetryAfter > 0 && e.Retryable() { // Google's clients ignore the header Retry-After
+	if e.RetryAfter > 0 && e.Retryable() { // Google's clients ignore the Retry-After header
 		w.Open()
 		w.Str("@type", "type.googleapis.com/google.rpc.RetryInfo")
 		w.Str("retryDelay", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10)+"s")

@@ -22,10 +22,10 @@ type encoder struct {
 	model    string
 	id       string
 	stream   bool
-	thoughts bool // the client asked for thoughts
-	cites    bool // the text is kept for the positions of citations
+	thoughts bool // whether the client asked for thoughts
+	cites    bool // whether the text is kept to compute the positions of citations
 	emit     func(llm.Event) bool
-	stopped  bool // the consumer has stopped
+	stopped  bool // whether the consumer has stopped
 
 	began    bool
 	reported string
@@ -39,17 +39,17 @@ type encoder struct {
 type choice struct {
 	parts   []part // complete parts of a response that is not streamed
 	calls   []*call
-	sent    int             // calls that were sent
+	sent    int             // number of calls that were sent
 	text    strings.Builder // text so far, for citations
 	sources []llm.Citation
 	finish  string
 }
 
-// part is a text or a call of a response that is not streamed.
+// part is text or a call in a response that is not streamed.
 type part struct {
 	thought bool
 	text    strings.Builder
-	call    *call // nil for a text
+	call    *call // function call; nil for text
 }
 
 // call is a function call. It is sent when it is complete, because the format has no partial calls.
@@ -178,7 +178,7 @@ const (
 	thoughtText = true
 )
 
-// addText sends a text in a stream. Without streaming, it adds the text to the response.
+// addText sends text in a stream. Without streaming, it adds the text to the response.
 func (e *encoder) addText(c *choice, n int, thought bool, text string) {
 	if text == "" {
 		return
@@ -308,8 +308,8 @@ func (e *encoder) tail(w *rawjson.Writer) {
 	w.Str("responseId", e.id)
 }
 
-// end sends the last event: the whole response, or the finish reasons of a stream. Google's clients drop a turn from the history of
-// a chat if an event has no part, so the last event of a stream has an empty text.
+// end sends the last event: the whole response, or the finish reasons of a stream. Google's clients drop a turn from the history of a chat
+// if an event has no part, so the last event of a stream has an empty text part.
 func (e *encoder) end() {
 	ev := llm.Event{Own: true, Content: !e.stream, Model: e.reported, Finish: e.choices[0].finish, Usage: e.usage}
 	if !e.stream {
@@ -321,7 +321,7 @@ func (e *encoder) end() {
 	for n, c := range e.choices {
 		w.Open()
 		writeContent(&w, c.content(e.stream)...)
-		reason := "STOP" // also for a response with calls
+		reason := "STOP" // the default also applies to responses with calls
 		switch c.finish {
 		case "length":
 			reason = "MAX_TOKENS"

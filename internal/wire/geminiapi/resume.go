@@ -23,7 +23,7 @@ func (Format) LimitOutput(req *llm.Request, limit int64) []byte {
 }
 
 // Prefill implements wire.Resumer.
-func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
+func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, maxOutput int64) (*llm.Request, error) {
 	var content rawjson.Writer
 	content.Open()
 	content.Str("role", "model")
@@ -32,8 +32,8 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 	content.CloseList()
 	content.Close()
 	next := *req
-	if most > 0 && req.MaxOutput > 0 {
-		limited, err := f.DecodeRequest(ctx, req.Op, f.LimitOutput(req, most))
+	if maxOutput > 0 && req.MaxOutput > 0 {
+		limited, err := f.DecodeRequest(ctx, req.Op, f.LimitOutput(req, maxOutput))
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 // Resume implements wire.Resumer. A stream can be continued if it contains only text.
 func (Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	e := newEncoder(req, "")
-	var said strings.Builder
+	var collected strings.Builder
 	for line := range bytes.Lines(sent) {
 		v := rawjson.Parse(line)
 		if id := v.Get("responseId").String(); id != "" {
@@ -60,26 +60,26 @@ func (Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 		if model := v.Get("modelVersion").String(); model != "" {
 			e.model = model
 		}
-		if !replay(v.Get("candidates"), &said) {
+		if !replay(v.Get("candidates"), &collected) {
 			return wire.Continuation{}, false
 		}
 	}
-	if said.Len() == 0 {
+	if collected.Len() == 0 {
 		return wire.Continuation{}, false
 	}
 	e.choices = []*choice{{}}
-	return wire.Continuation{Text: said.String(), Encode: e.write}, true
+	return wire.Continuation{Text: collected.String(), Encode: e.write}, true
 }
 
-// replay collects the text of an event that was sent. It returns false if the stream cannot be continued after it.
-func replay(candidates rawjson.Value, said *strings.Builder) bool {
+// replay appends the text of an event that was sent to collected. It returns false if the stream cannot be continued after it.
+func replay(candidates rawjson.Value, collected *strings.Builder) bool {
 	ok := true
 	candidates.ForEach(func(_, c rawjson.Value) bool {
 		ok = c.Get("index").Int() == 0 && !c.Get("finishReason").Exists()
 		list(c.Get("content.parts"), func(p rawjson.Value) bool {
 			text := p.Get("text")
 			if ok = ok && text.Kind == rawjson.Text && !p.Get("thought").Bool() && !p.Get("thoughtSignature").Exists(); ok {
-				said.WriteString(text.String())
+				collected.WriteString(text.String())
 			}
 			return ok
 		})

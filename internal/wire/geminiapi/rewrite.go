@@ -17,8 +17,8 @@ import (
 type RewriteOptions struct {
 	Traits        gemini.Traits
 	MaxOutput     int64  // output limit for a request without one; 0 for none
-	ModelMax      int64  // maximum output of the model; 0 when unknown
-	FixedSampling bool   // the model rejects sampling settings
+	ModelMax      int64  // maximum output of the model in tokens; 0 when unknown
+	FixedSampling bool   // whether the model rejects sampling settings
 	Effort        string // reasoning effort that the router chose; empty to keep the client's
 }
 
@@ -36,9 +36,9 @@ func Passes(req *llm.Request, t gemini.Traits) bool {
 		!bytes.Contains(req.Body, []byte("JsonSchema")) && !bytes.Contains(req.Body, []byte("_json_schema"))
 }
 
-// Rewrite returns the body for a provider of the same format, without the gateway's own members and with settings that
-// the model supports. It removes empty texts from contents and adds placeholder signatures that the model requires. All
-// other members keep their bytes and their order. warnings describes the changes of settings.
+// Rewrite returns the body for a provider of the same format, without the gateway's own members and with settings that the model supports.
+// It removes empty text parts from contents and adds placeholder signatures that the model requires. All other members keep their bytes and
+// their order. warnings describes the changes of settings.
 func Rewrite(req *llm.Request, o RewriteOptions) (body []byte, warnings []string) {
 	a := adaptation{req: req, o: o, edits: edits{set: map[string][]byte{}}}
 	var config rawjson.Value
@@ -84,13 +84,13 @@ type adaptation struct {
 }
 
 func (a *adaptation) settings(config rawjson.Value) {
-	most := a.o.ModelMax
+	limit := a.o.ModelMax
 	switch asked := a.req.MaxOutput; {
 	case asked == 0 && a.o.MaxOutput > 0:
 		a.set["maxOutputTokens"] = strconv.AppendInt(nil, a.o.MaxOutput, 10)
-	case most > 0 && asked > most:
-		a.warnings = append(a.warnings, "maxOutputTokens was set to "+strconv.FormatInt(most, 10)+", the maximum of the model")
-		a.set["maxOutputTokens"] = strconv.AppendInt(nil, most, 10)
+	case limit > 0 && asked > limit:
+		a.warnings = append(a.warnings, "maxOutputTokens was set to "+strconv.FormatInt(limit, 10)+", the maximum of the model")
+		a.set["maxOutputTokens"] = strconv.AppendInt(nil, limit, 10)
 	}
 	members(config, func(name string, v rawjson.Value) {
 		fixed := a.o.FixedSampling && slices.Contains([]string{"temperature", "topP", "topK"}, name)
@@ -136,9 +136,9 @@ func supports(t gemini.Thinking, config rawjson.Value) bool {
 	return !budget.Exists() || n < 0 || n == 0 && t.Off || n >= max(t.Least, 1) && n <= t.Most
 }
 
-// edits are changes to the members of an object, by canonical name.
+// edits holds changes to the members of an object, by canonical name.
 type edits struct {
-	set  map[string][]byte // values, as JSON
+	set  map[string][]byte // new values, as JSON
 	drop []string
 }
 
@@ -171,9 +171,8 @@ func edited(v rawjson.Value, e edits) []byte {
 
 var emptyText = regexp.MustCompile(`"text"\s*:\s*""`)
 
-// withoutEmptyTexts removes parts that consist of an empty text. Streams end with such a part, clients send it back in
-// the history of a chat, and Google rejects it. A content without other parts is removed, unless no content would
-// remain.
+// withoutEmptyTexts removes empty text parts. Streams end with such a part, clients send it back in the history of a chat, and Google
+// rejects it. A content without other parts is removed, unless no content would remain.
 func withoutEmptyTexts(contents []byte) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(contents).ForEach(func(_, content rawjson.Value) bool {
@@ -209,7 +208,7 @@ func signed(contents rawjson.Value) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	contents.ForEach(func(_, content rawjson.Value) bool {
 		raw := []byte(content.Raw)
-		var first rawjson.Value // the first part that is a call
+		var first rawjson.Value // first part that is a call
 		if content.Get("role").String() == "model" {
 			list(content.Get("parts"), func(part rawjson.Value) bool {
 				if get(part, "functionCall").IsObject() {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	maxParts = 64      // parts of a form
-	maxField = 1 << 20 // bytes of a field other than the file
+	maxParts = 64      // maximum number of parts in a form
+	maxField = 1 << 20 // maximum length of a field other than the file, in bytes
 	// sessionField is the only gateway option that a form can contain. It is not sent to a provider.
 	sessionField = "session_id"
 )
@@ -113,7 +113,7 @@ func Render(req *llm.Request, model string) (body []byte, contentType string, er
 	}
 	var out bytes.Buffer
 	out.Grow(len(req.Body) + len(model))
-	w := multipart.NewWriter(&out) // with a new random boundary, so that no value of the client can contain it
+	w := multipart.NewWriter(&out) // uses a new random boundary, so that no value of the client can contain it
 	err = parts(req.Body, func(part *multipart.Part) error {
 		if part.FormName() == sessionField && part.FileName() == "" {
 			return nil

@@ -55,7 +55,7 @@ func (Format) EncodeResponse(*llm.Request, string, iter.Seq2[llm.Delta, error]) 
 type decoder struct {
 	validate.Reader
 	req    *llm.Request
-	prompt bool // the member that the operation requires is present
+	prompt bool // whether the member that the operation requires is present
 }
 
 // DecodeRequest implements wire.Format.
@@ -133,7 +133,7 @@ func (d *decoder) documents(v rawjson.Value) {
 	})
 }
 
-// text counts a text of the prompt.
+// text counts a string of prompt text.
 func (d *decoder) text(s string) {
 	ascii := 0
 	for i := range len(s) {

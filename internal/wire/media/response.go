@@ -18,9 +18,9 @@ const defaultMaxResponse = 64 << 20
 
 // ReadOptions holds the settings for reading a provider's response.
 type ReadOptions struct {
-	Model       string // model name of the response
+	Model       string // model name that the client sees
 	ContentType string
-	MaxResponse int64 // maximum bytes; 0 means 64 MiB
+	MaxResponse int64 // maximum size of the response in bytes; 0 for 64 MiB
 }
 
 func renderJSON(p *llm.Payload, model string) []byte {
@@ -82,7 +82,7 @@ func ContentType(sent string) string {
 	return "application/octet-stream"
 }
 
-// usageOf reads the usage of a response; nil without tokens. Some providers report only the total.
+// usageOf reads the usage of a response, or nil if it has no token counts. Some providers report only the total.
 func usageOf(v rawjson.Value) *llm.Usage {
 	u := v.Get("usage")
 	first := func(names ...string) int64 {

@@ -21,7 +21,7 @@ type checkpoint struct {
 // mark is a position at which the state is stored for the next turn.
 type mark struct {
 	prefix *strict.Prefix
-	state  *checkpoint // nil until the position was reached
+	state  *checkpoint // state at the position; nil until the decoder reaches it
 }
 
 // resume restores the state and decodes the rest of the messages. It returns the index of the first member after the

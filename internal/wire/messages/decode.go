@@ -20,16 +20,16 @@ type decoder struct {
 	seen map[string]bool // top-level members that are not null
 
 	base       int  // position in the body of the member being read
-	asked      span // first text of the last user message
-	instructed span // first text of the instructions
-	special    bool // the messages have system turns, or thinking and citations that Rewrite changes
+	asked      span // first text in the last user message
+	instructed span // first text in the instructions
+	special    bool // whether the messages have system turns, or thinking and citations that Rewrite changes
 	marks      []mark
 }
 
-// span is the position of an encoded text in the body, without the quotes.
+// span is the position of an encoded string in the body, without the quotes.
 type span struct{ start, end int }
 
-// textAt returns the position of a text that is part of the member being read.
+// textAt returns the position of a string in the member being read.
 func (d *decoder) textAt(v rawjson.Value) span {
 	if v.Kind != rawjson.Text {
 		return span{}
@@ -157,7 +157,7 @@ func samplingField(name string) field {
 	}}
 }
 
-// ignored declares a member that only the provider validates.
+// ignored returns a field that only the provider validates.
 func ignored(name string) validate.Field[llm.Request] {
 	return validate.Field[llm.Request]{Name: name, Read: func(r *validate.Reader, _ string, _ *llm.Request) { r.Skip() }}
 }

@@ -232,7 +232,7 @@ func (d *decoder) attachment(where string, v rawjson.Value) {
 			default:
 				d.storedFiles(where+".source", value)
 			}
-		case "file_id": // of a file for the container of the code execution tool
+		case "file_id": // ID of a file for the container of the code execution tool
 			d.req.AddStoredFile(value.String(), where+".file_id")
 		}
 		d.CountText(&d.req.PromptSize, value)
@@ -240,7 +240,7 @@ func (d *decoder) attachment(where string, v rawjson.Value) {
 	})
 }
 
-// storedFiles records the files that the source of a block refers to. A source of the type content contains blocks.
+// storedFiles records the files that the source of a block refers to. A source of type content contains blocks.
 func (d *decoder) storedFiles(param string, source rawjson.Value) {
 	for id := range validate.FileIDs("", source) {
 		d.req.AddStoredFile(id.String(), param)

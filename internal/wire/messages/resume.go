@@ -15,7 +15,7 @@ import (
 var _ wire.Resumer = Format{}
 
 // Prefill implements wire.Resumer.
-func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
+func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, maxOutput int64) (*llm.Request, error) {
 	var message rawjson.Writer
 	message.Open()
 	message.Str("role", string(llm.Assistant))
@@ -26,8 +26,8 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 		case name == "messages":
 			end := bytes.LastIndexByte(value, ']')
 			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.Out, value[end:])
-		case name == "max_tokens" && most > 0:
-			return strconv.AppendInt(nil, most, 10)
+		case name == "max_tokens" && maxOutput > 0:
+			return strconv.AppendInt(nil, maxOutput, 10)
 		}
 		return nil
 	}))

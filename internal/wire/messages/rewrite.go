@@ -14,12 +14,12 @@ import (
 
 // Edit describes the changes to a request for a provider of the same format.
 type Edit struct {
-	Model  string            // provider's model name; empty keeps the client's
-	Drop   []string          // top-level members to remove
+	Model  string            // provider's model name; empty to keep the client's name
+	Drop   []string          // names of top-level members to remove
 	Set    map[string][]byte // top-level members whose value is replaced, as JSON; missing members are not added
 	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
-	Signer string            // provider of the request; only its wrapped signatures are valid
-	// NoSystemTurns merges messages with the role system into the user messages before them.
+	Signer string            // provider that receives the request; only its wrapped signatures are valid
+	// NoSystemTurns sets whether to merge messages with the role system into the user messages before them.
 	NoSystemTurns bool
 }
 
@@ -145,7 +145,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), rawjson.AppendString(nil, s.Value)), true
 }
 
-// withoutForeignCitations removes the citations of a text if the gateway converted them from another format.
+// withoutForeignCitations removes the citations of a text block if the gateway converted them from another format.
 func withoutForeignCitations(block rawjson.Value) []byte {
 	if !strings.HasPrefix(block.Get("citations.0.encrypted_index").String(), messagesconv.SignaturePrefix) {
 		return []byte(block.Raw)

@@ -43,7 +43,7 @@ func withoutSystemTurns(messages []byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }
 
-// joinContent returns the blocks of several contents, each of which is a text or a list of blocks.
+// joinContent returns the blocks of several content values, each of which is a string or a list of blocks.
 func joinContent(contents ...rawjson.Value) []byte {
 	w := rawjson.Writer{Out: []byte{'['}}
 	for _, content := range contents {

@@ -36,7 +36,7 @@ func decodeID(id string) string {
 // callIDs maps the tool-call IDs of one conversation.
 type callIDs struct {
 	used map[string]int
-	open map[string][]string // calls without a result, by the client's id
+	open map[string][]string // calls without a result, by the client's ID
 }
 
 // call returns the provider's ID for a call. Some clients reuse call IDs in every turn.

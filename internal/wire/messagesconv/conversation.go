@@ -88,7 +88,7 @@ func (r *reader) member(name string, v rawjson.Value) {
 		c.EndUser = v.Get("user_id").String()
 	case "service_tier":
 		c.ServiceTier = messagesstream.ReadTier(v.String())
-	case "model", "max_tokens", "stream", "models", "provider", "session_id": // not part of the conversation
+	case "model", "max_tokens", "stream", "models", "provider", "session_id": // members that do not belong to the conversation
 	default:
 		c.DropField(name)
 	}

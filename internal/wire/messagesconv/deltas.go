@@ -21,7 +21,7 @@ type DeltaOptions struct {
 	messagesstream.Reading
 	Signer      string   // provider that is recorded as the signer of thinking
 	SchemaTool  string   // name of the tool whose input is the response; see SchemaTool
-	CustomTools []string // tools that accept free text
+	CustomTools []string // names of the tools that accept free text
 }
 
 // Deltas decodes a provider's 2xx response, streamed or not. The last pair may contain an *llm.Error, or an error that
@@ -54,10 +54,10 @@ type deltaReader struct {
 	gone   bool // whether the consumer has stopped
 	counts messagesstream.Counts
 
-	ascii, other int // bytes of text
-	characters   int // characters of text, without thinking and arguments
+	ascii, other int // number of ASCII and other text bytes
+	characters   int // number of text characters, without thinking and arguments
 	began, ended bool
-	blocks       map[int64]*block // open blocks
+	blocks       map[int64]*block // open blocks by index
 	calls        int              // number of tool calls
 	finish       string
 	stop         string
@@ -71,7 +71,7 @@ type block struct {
 	call      string // tool name
 	id        string
 	initial   string // input in the start event
-	held      []byte // input of a custom tool
+	held      []byte // input received so far for a custom tool
 	spoke     bool   // whether input was sent
 	signature strings.Builder
 	sealed    string

@@ -13,9 +13,9 @@ type plan struct {
 	maxTokens   int64
 	tools       []llm.Tool
 	choice      llm.ToolChoice
-	schemaTool  string // tool whose input is the response
+	schemaTool  string // name of the tool whose input is the response; empty for none
 	schema      []byte // schema in output_config.format
-	instruction string // requirements that are sent as an instruction
+	instruction string // requirements sent as an instruction
 
 	thinking thinkingMode
 	budget   int64

@@ -18,12 +18,12 @@ import (
 type Traits struct {
 	Thinking        Thinking
 	Efforts         []string // values of output_config.effort for adaptive thinking, lowest first
-	ThinksByDefault bool     // thinks unless thinking is disabled
+	ThinksByDefault bool     // whether the model thinks unless thinking is disabled
 	Off             string   // thinking.type that disables thinking; empty for a model that always thinks
-	Schemas         bool     // supports output_config.format and strict tools
-	NoForcedTools   bool     // rejects a tool_choice that forces a call
-	FixedSampling   bool     // rejects temperature, top_p and top_k unless they have the default value
-	OneSampler      bool     // rejects temperature and top_p together
+	Schemas         bool     // whether the model supports output_config.format and strict tools
+	NoForcedTools   bool     // whether the model rejects a tool_choice that forces a call
+	FixedSampling   bool     // whether the model rejects temperature, top_p and top_k unless they have the default value
+	OneSampler      bool     // whether the model rejects temperature and top_p together
 }
 
 // Thinking describes how thinking is requested from a model.
@@ -40,7 +40,7 @@ const (
 type RenderOptions struct {
 	Model     string // provider's model name
 	Stream    bool
-	MaxOutput int64  // limit for a request without one; 0 for ModelMax
+	MaxOutput int64  // output limit for a request without one; 0 for ModelMax
 	ModelMax  int64  // the model's output limit; 0 when unknown
 	Signer    string // provider whose thinking signatures the target accepts
 	Search    bool   // whether the provider can search the web
@@ -49,10 +49,10 @@ type RenderOptions struct {
 
 // Limits of the format.
 const (
-	maxMarks       = 4    // cache_control marks
-	maxStrict      = 8    // strict tools; the provider compiles their schemas into one grammar of limited size
-	usualMaxOutput = 4096 // used when the model's limit is unknown
-	maxUser        = 256  // bytes of metadata.user_id
+	maxMarks       = 4    // maximum number of cache_control marks
+	maxStrict      = 8    // maximum number of strict tools; the provider compiles their schemas into one grammar of limited size
+	usualMaxOutput = 4096 // output limit if the model's limit is unknown
+	maxUser        = 256  // maximum length of metadata.user_id in bytes
 )
 
 // Render encodes a conversation in the messages format. The warnings describe changes and dropped content. The error is
@@ -81,7 +81,7 @@ type renderer struct {
 	ids  callIDs
 
 	plan     plan
-	marks    int // cache marks seen
+	marks    int // number of cache marks seen
 	unmarked int // number of cache marks to drop, from the first
 	warnings []string
 }

@@ -61,7 +61,7 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 
 // responseWriter is the state of encoding one response.
 type responseWriter struct {
-	request      *llm.Request // nil when an interrupted stream is continued
+	request      *llm.Request // client's request; nil when an interrupted stream is continued
 	emit         func(llm.Event) bool
 	stream       bool
 	disconnected bool // whether the consumer has stopped
@@ -69,8 +69,8 @@ type responseWriter struct {
 	messageHead
 	started      bool
 	blocks       []*content
-	current      int         // open block; -1 for none
-	calls        map[int]int // blocks of tool calls by index
+	current      int         // index of the open block; -1 for none
+	calls        map[int]int // block indexes by index of the tool call
 	finish, stop string
 	usage        *llm.Usage
 
@@ -79,10 +79,10 @@ type responseWriter struct {
 
 // messageHead identifies a message and its model.
 type messageHead struct {
-	model      string // name that the client sees
-	reported   string // name that the provider reports
+	model      string // model name that the client sees
+	reported   string // model name that the provider reports
 	id         string
-	fallbackID string // id of the message if the provider sends none
+	fallbackID string // message ID if the provider sends none
 }
 
 // content is one block of the response.
@@ -157,9 +157,9 @@ func (a *responseWriter) addText(kind, text string) {
 	a.appendText(text)
 }
 
-// addSignature ends a thinking block with its signature. The signature is wrapped together with the name of its
-// provider. When the client sends the signature back, the gateway must not send it to another provider. Thinking
-// without a signature is wrapped, too, because providers of this format reject it.
+// addSignature ends a thinking block with its signature. The signature is wrapped together with the name of its provider. When the client
+// sends the signature back, the gateway must not send it to another provider. Thinking without a signature is also wrapped, because
+// providers of this format reject it.
 func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}

@@ -11,20 +11,20 @@ import (
 // Resume decodes the events of an interrupted stream. The stream can be continued if its last text block is open.
 func Resume(sent []byte) (wire.Continuation, bool) {
 	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
-	var said strings.Builder
+	var text strings.Builder
 	for line := range bytes.Lines(sent) {
-		if !a.replay(rawjson.Parse(line), &said) {
+		if !a.replay(rawjson.Parse(line), &text) {
 			return wire.Continuation{}, false
 		}
 	}
-	if a.current < 0 || said.Len() == 0 {
+	if a.current < 0 || text.Len() == 0 {
 		return wire.Continuation{}, false
 	}
-	return wire.Continuation{Text: said.String(), Encode: a.write}, true
+	return wire.Continuation{Text: text.String(), Encode: a.write}, true
 }
 
-// replay applies an event that was sent. It returns false if the stream cannot be continued after it.
-func (a *responseWriter) replay(v rawjson.Value, said *strings.Builder) bool {
+// replay applies an event that was sent and appends its text to text. It returns false if the stream cannot be continued after it.
+func (a *responseWriter) replay(v rawjson.Value, text *strings.Builder) bool {
 	block, delta := v.Get("content_block"), v.Get("delta")
 	switch v.Get("type").String() {
 	case "message_start":
@@ -32,10 +32,10 @@ func (a *responseWriter) replay(v rawjson.Value, said *strings.Builder) bool {
 	case "content_block_start":
 		a.current = len(a.blocks)
 		a.blocks = append(a.blocks, &content{kind: "text"})
-		said.WriteString(block.Get("text").String())
+		text.WriteString(block.Get("text").String())
 		return block.Get("type").String() == "text" && v.Get("index").Int() == int64(a.current)
 	case "content_block_delta":
-		said.WriteString(delta.Get("text").String())
+		text.WriteString(delta.Get("text").String())
 		return delta.Get("type").String() == "text_delta" && v.Get("index").Int() == int64(a.current)
 	case "content_block_stop":
 		a.current = -1

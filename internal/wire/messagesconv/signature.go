@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// WrappedSignature is the signature of a provider of another format, encoded as a signature of this format. It names
-// the provider, so that it is sent only to that provider.
+// WrappedSignature is a signature of a provider that uses another format, encoded as a signature in this format. It names the provider, so
+// that it is sent only to that provider.
 type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`
-	Call     bool   `json:"c,omitempty"` // signs the next tool call, not a thinking block
+	Call     bool   `json:"c,omitempty"` // whether the signature belongs to the next tool call instead of a thinking block
 }
 
 // SignaturePrefix is the prefix of signatures that the gateway wrapped.

@@ -147,7 +147,7 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 			w.Str("signature", t.Signature)
 		}
 		w.Close()
-		return nil // cannot have a cache mark
+		return nil // thinking blocks cannot have a cache mark
 	case llm.CallPart:
 		w.Open()
 		w.Str("type", "tool_use")

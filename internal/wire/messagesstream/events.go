@@ -14,7 +14,7 @@ import (
 // EventOptions holds the settings for forwarding a response to a client of the same format.
 type EventOptions struct {
 	Reading
-	Model string // name that the client sees; empty keeps the provider's
+	Model string // model name that the client sees; empty to keep the provider's name
 }
 
 // Read decodes a provider's 2xx response for a client of the same format. Events are unchanged except for the model
@@ -37,7 +37,7 @@ type responseStream struct {
 	pieces []llm.Event // remaining events of a non-streamed response that is split
 	split  bool        // whether a non-streamed response is split
 
-	ascii, other int    // bytes of text
+	ascii, other int    // number of ASCII and other text bytes
 	reported     string // model name that the provider reports
 	began, over  bool
 	err          error // error to return at the end of an incomplete response

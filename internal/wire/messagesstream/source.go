@@ -23,10 +23,10 @@ const DefaultMaxResponse = 64 << 20
 
 // Reading holds the settings for reading a provider's response.
 type Reading struct {
-	Stream      bool   // the request asked for a stream
+	Stream      bool   // whether the request asked for a stream
 	ContentType string // content type of the response
-	MaxLine     int    // maximum bytes of one line of a stream; 0 means sse.DefaultMaxLine
-	MaxResponse int64  // maximum bytes of the response; 0 means DefaultMaxResponse
+	MaxLine     int    // maximum length of a stream line in bytes; 0 for sse.DefaultMaxLine
+	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 
 	// Warn receives corrections and dropped content. It may be nil.

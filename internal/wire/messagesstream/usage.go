@@ -14,7 +14,7 @@ type Counts struct {
 
 	tier   string
 	told   bool
-	Final  bool // whether the output count is final and not the count at the start of a stream
+	Final  bool // whether the output count is final, unlike the count at the start of a stream
 	absurd bool
 }
 
@@ -25,7 +25,7 @@ func (c *Counts) End(v rawjson.Value) {
 	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number
 }
 
-// Add adds one usage object. Totals never decrease, so the larger number of two is the newer one.
+// Add adds one usage object. Totals never decrease, so the larger of two numbers is the newer one.
 func (c *Counts) Add(v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -62,7 +62,7 @@ func (c *Counts) Add(v rawjson.Value) {
 	}
 }
 
-// fast is a value of the member speed. It has its own price, but the response does not report it as a service tier.
+// fast is a value of the speed member. It has its own price, but the response does not report it as a service tier.
 const fast = "fast"
 
 // compacted returns the usage of conversation summaries made by the provider. They are billed, but not included in the
@@ -142,7 +142,7 @@ func ReadTier(tier string) string {
 	return tier
 }
 
-// CountText returns the number of ASCII and other bytes of a text.
+// CountText returns the number of ASCII and other bytes in a string.
 func CountText(s string) (ascii, other int) {
 	for i := range len(s) {
 		if s[i] < utf8.RuneSelf {

@@ -16,15 +16,15 @@ import (
 type requestReader struct {
 	validate.Reader
 	req    *llm.Request
-	conv   *llm.Conversation // contains only the settings if build is false
-	source string            // the body
-	build  bool              // build the conversation; otherwise only record the properties of the request
+	conv   *llm.Conversation // conversation; contains only the settings if build is false
+	source string            // request body as a string
+	build  bool              // whether to build the conversation; otherwise, only the properties of the request are recorded
 
-	toolNames      map[string]string           // by call id
-	callSignatures map[string]wrappedSignature // by call id
+	toolNames      map[string]string           // tool names by call ID
+	callSignatures map[string]wrappedSignature // signatures by call ID
 
 	inputState
-	turn   *turncache.Turn // nil to read the whole body
+	turn   *turncache.Turn // cached states of earlier turns; nil to read the whole body
 	recent turncache.Recent[checkpoint]
 }
 
@@ -32,11 +32,11 @@ type requestReader struct {
 type inputState struct {
 	last             llm.Role       // role of the last message
 	hasText, hasCall bool           // whether the last message has text, and whether it has a tool call
-	asked            rawjson.String // first text of the last user message that has one
-	instructed       rawjson.String // the instructions, or the first text of the first system message
-	stored           bool           // the provider adds stored text to the input
-	results          bool           // the input has results that only the provider can read
-	wrapped          bool           // the input has signatures that the gateway wrapped
+	asked            rawjson.String // first text in the last user message that has text
+	instructed       rawjson.String // the instructions, or the first text in the first system message
+	stored           bool           // whether the provider adds stored text to the input
+	results          bool           // whether the input has results that only the provider can read
+	wrapped          bool           // whether the input has signatures that the gateway wrapped
 	before           settings       // settings from the members before the input
 }
 
@@ -91,7 +91,7 @@ func (r *requestReader) flag(param string, v rawjson.Value) *bool {
 	return &value
 }
 
-// number returns a number as it is written.
+// number returns a number as written in the request.
 func (r *requestReader) number(param string, v rawjson.Value) json.Number {
 	if !r.is(param, v, "a number", rawjson.Number) {
 		return ""

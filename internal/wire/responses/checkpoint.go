@@ -10,7 +10,7 @@ import (
 type checkpoint struct {
 	scanner rawjson.Checkpoint
 	request llm.Request
-	list    llm.Field // the input; its end is not known
+	list    llm.Field // input list, without the position of its end
 	next    int       // index of the next item
 	input   inputState
 }

@@ -14,13 +14,13 @@ import (
 // content is the content of a message or of a result.
 type content struct {
 	parts  []llm.Part     // set only if requestReader.build is true
-	speaks bool           // has a text or a refusal
-	calls  bool           // has a tool call
+	speaks bool           // whether the content has text or a refusal
+	calls  bool           // whether the content has a tool call
 	first  rawjson.String // first text
 	found  bool           // whether a text was found; the text may be empty
 }
 
-// addText adds a text.
+// addText adds text or a refusal.
 func (r *requestReader) addText(c *content, kind llm.PartKind, v value, cache *llm.CacheMark) {
 	c.speaks = true
 	if kind == llm.TextPart && !c.found {
@@ -32,15 +32,15 @@ func (r *requestReader) addText(c *content, kind llm.PartKind, v value, cache *l
 	r.count(v)
 }
 
-// contentOf decodes a member that item has not decoded as a list of parts: a string, or a list that came before the
-// type of its item. An empty text produces no part.
+// contentOf decodes an item's member that was not decoded while the item was read: a string, or a list of parts that precedes the type of
+// its item. An empty string produces no part.
 func (r *requestReader) contentOf(o *object, name string) (c content) {
 	v := o.get(name)
 	switch {
 	case v.Kind == rawjson.Text && !v.text.Empty():
 		r.addText(&c, llm.TextPart, v, nil)
 	case v.Kind == rawjson.Text:
-	case r.is(o.at.member(name), v.Value, "a text or a list of parts", rawjson.List):
+	case r.is(o.at.member(name), v.Value, "a string or a list of parts", rawjson.List):
 		r.reread(v.Value, func() { c = r.parts(place{list: o.at.list, n: o.at.n, inner: name}) })
 	}
 	return c

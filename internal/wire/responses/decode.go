@@ -126,7 +126,7 @@ func (r *requestReader) describe() {
 	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
 	if !r.asked.Empty() {
 		raw := r.Data[r.asked.Start:r.asked.End]
-		const lookahead = 2 * llm.PreviewBytes // bytes that are read before white space is removed
+		const lookahead = 2 * llm.PreviewBytes // number of bytes read before white space is removed
 		var room [lookahead + 4]byte
 		req.Preview = show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
 		req.Asked = llm.RawText(raw)
@@ -146,12 +146,12 @@ func (r *requestReader) describe() {
 	req.Plain = !r.wrapped
 }
 
-// settings are the properties of a request that follow from members other than the input. They do not refer to the body.
+// settings holds the properties of a request that depend on members other than the input. They do not refer to the body.
 type settings struct {
 	needs           llm.Abilities
 	hosted          bool
 	searches        int64 // maximum number of searches of the last search tool; 0 when not given
-	ascii, nonASCII int   // text of the output format
+	ascii, nonASCII int   // number of text bytes in the output format
 	effort          string
 }
 
@@ -191,7 +191,7 @@ func (r *requestReader) settings() (s settings) {
 	return s
 }
 
-// maxToolCalls returns the maximum number of calls of provider-run tools; 0 when not given.
+// maxToolCalls returns the maximum number of calls of provider-run tools, or 0 if the request does not set it.
 func (r *requestReader) maxToolCalls() int64 {
 	for _, f := range r.req.Fields {
 		if f.Name == "max_tool_calls" {
@@ -221,11 +221,11 @@ func (r *requestReader) describeMedia(p llm.Part) {
 	default:
 		r.req.Needs |= llm.Files
 	}
-	r.req.Unsized++ // only the provider can count its tokens
+	r.req.Unsized++ // only the provider can count the tokens of a referenced item
 	r.req.AttachedBytes += len(p.Media.Data)
 }
 
-// count adds the length of a string of the body to the prompt size.
+// count adds the length of a string in the body to the prompt size.
 func (r *requestReader) count(v value) {
 	if v.Kind == rawjson.Text && !r.build {
 		r.ASCII += v.text.ASCII
@@ -234,8 +234,8 @@ func (r *requestReader) count(v value) {
 	}
 }
 
-// countText adds the length of text that is not a string of the body to the prompt size. The text is not part of the
-// prompt sample, because its characters are assumed to be similar to the other text.
+// countText adds the lengths of texts to the prompt size. Unlike count, it accepts text that is not a string in the body, such as the
+// definition of a hosted tool. It does not add the text to the prompt sample, because the sample refers to strings in the body.
 func (r *requestReader) countText(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)
@@ -244,7 +244,7 @@ func (r *requestReader) countText(texts ...string) {
 	}
 }
 
-// bytesOf counts the bytes of ASCII characters and of other characters in a text.
+// bytesOf counts the bytes of ASCII characters and of other characters in text.
 func bytesOf(text string) (ascii, other int) {
 	for i := range len(text) {
 		if text[i] < utf8.RuneSelf {

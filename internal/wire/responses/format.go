@@ -1,5 +1,5 @@
 // Package responses is the client side of OpenAI's Responses format: it validates requests and encodes responses. It stores nothing.
-// Responses and conversations that a request names are stored by the provider, and their ids name the provider's account.
+// Responses and conversations that a request names are stored by the provider, and their IDs name the provider's account.
 package responses
 
 import (
@@ -61,7 +61,7 @@ func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
 		param = value.String()
 	}
 	event := body
-	// The order matters: several clients recognize an error by the first bytes of the data.
+	// The order matters: several clients recognise an error by the first bytes of the data.
 	for _, m := range []struct {
 		name  string
 		value any

@@ -10,16 +10,16 @@ import (
 type item struct {
 	kind   string
 	id     string
-	index  int // position in the output
+	index  int // index in the output
 	status string
 
 	parts     []*part         // parts of a message
-	text      strings.Builder // the summary of reasoning, or the arguments of a call
+	text      strings.Builder // summary of reasoning, or arguments of a call
 	spoken    bool            // whether the summary of a reasoning item has begun
 	encrypted string
 	call      llm.ToolCall // call without its arguments
 	namespace string       // namespace of the tool
-	place     int          // index among the calls
+	place     int          // index among the tool calls
 }
 
 // part is one element of a message's content.

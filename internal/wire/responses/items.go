@@ -45,7 +45,7 @@ func (r *requestReader) readInput() {
 			r.mark(n, list)
 		}
 	default:
-		r.SkipWrongType("input", "a text or a list of items")
+		r.SkipWrongType("input", "a string or a list of items")
 	}
 }
 
@@ -127,7 +127,7 @@ func (r *requestReader) partList(o *object, key []byte) string {
 	return ""
 }
 
-// add adds the parts of an item to the conversation. A turn of the model consists of several items and becomes one message.
+// add adds the parts of an item to the conversation. A model turn consists of several items and becomes one message.
 func (r *requestReader) add(role llm.Role, c content) {
 	// If the current message has text and no tool call, further text begins a new message.
 	again := c.speaks && r.hasText && !r.hasCall
@@ -169,7 +169,7 @@ func (r *requestReader) message(o *object, c content) {
 	}
 }
 
-// call decodes a tool call. arguments is the name of the member with its arguments, input for a custom tool.
+// call decodes a tool call. arguments is the name of the member that contains its arguments; for a custom tool, that is input.
 func (r *requestReader) call(o *object, arguments string) {
 	id, name, sent := r.textOf(o, "call_id"), r.requireName(o), r.textOf(o, arguments)
 	if id.text.Empty() {
@@ -199,7 +199,7 @@ func (r *requestReader) result(o *object, c content) {
 		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Send the ID of the call that the result belongs to.", o.at)
 	}
 	r.count(id)
-	var result content // do not use the text of a result as the text of its message
+	var result content // has no text, so that the text of a tool result is not used as the text of the message
 	if r.build {
 		name, called := r.toolNames[id.String()]
 		if !called {
@@ -247,7 +247,7 @@ func (r *requestReader) reasoning(o *object) {
 	r.add(llm.Assistant, c)
 }
 
-// thoughts returns the texts of a list of reasoning parts and counts them.
+// thoughts returns the text of each reasoning part in a list and counts it.
 func (r *requestReader) thoughts(param string) (texts []string) {
 	for range r.Elements {
 		if r.Kind() != '{' {

@@ -7,10 +7,10 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// value is a value of the request. It refers to the body.
+// value is a JSON value in the request. It refers to the body.
 type value struct {
 	rawjson.Value
-	text rawjson.String // position and length of a string
+	text rawjson.String // position and length of a string value
 }
 
 // value reads the next value.
@@ -32,7 +32,7 @@ func (r *requestReader) value() value {
 type object struct {
 	at     place
 	names  []string
-	values [maxNames]value // by position in names
+	values [maxNames]value // values of the members, in the order of names
 }
 
 // maxNames is the number of names of the largest object.
@@ -87,8 +87,7 @@ func (r *requestReader) reread(v rawjson.Value, read func()) {
 	r.Pos, r.Strict = pos, isStrict
 }
 
-// place is the path of an element of a list, or of an element of a list inside such an element. The path is formatted
-// only for problems.
+// place is the path of a list element, or of an element in a list inside such an element. The path is formatted only for problems.
 type place struct {
 	list  string
 	n     int

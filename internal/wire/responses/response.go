@@ -23,7 +23,7 @@ type response struct {
 	PreviousResponseID json.RawMessage `json:"previous_response_id"`
 	Reasoning          json.RawMessage `json:"reasoning"`
 	ServiceTier        json.RawMessage `json:"service_tier,omitempty"`
-	Store              bool            `json:"store"` // always false: nothing is stored
+	Store              bool            `json:"store"` // whether the response is stored; always false
 	Temperature        json.RawMessage `json:"temperature"`
 	Text               json.RawMessage `json:"text"`
 	ToolChoice         json.RawMessage `json:"tool_choice"`
@@ -83,7 +83,7 @@ const (
 	customItem    = "custom_tool_call"
 )
 
-// prefixes are the prefixes of item ids, by type.
+// prefixes maps the types of output items to the prefixes of their IDs.
 var prefixes = map[string]string{messageItem: "msg_", reasoningItem: "rs_", functionItem: "fc_", customItem: "ctc_"}
 
 type messageJSON struct {

@@ -14,25 +14,25 @@ import (
 var _ wire.Resumer = Format{}
 
 // Prefill implements wire.Resumer.
-func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
-	said := encode(map[string]any{
+func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, maxOutput int64) (*llm.Request, error) {
+	message := encode(map[string]any{
 		"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": text}},
 	})
 	return f.DecodeRequest(ctx, req.Op, req.Replace(func(name string, value []byte) []byte {
 		switch {
 		case name == "input" && value[0] == '"':
-			return slices.Concat([]byte(`[{"role":"user","content":`), value, []byte(`},`), said, []byte(`]`))
+			return slices.Concat([]byte(`[{"role":"user","content":`), value, []byte(`},`), message, []byte(`]`))
 		case name == "input":
 			end := bytes.LastIndexByte(value, ']')
-			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, said, value[end:])
-		case name == "max_output_tokens" && most > 0 && string(value) != "null":
-			return strconv.AppendInt(nil, most, 10)
+			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message, value[end:])
+		case name == "max_output_tokens" && maxOutput > 0 && string(value) != "null":
+			return strconv.AppendInt(nil, maxOutput, 10)
 		}
 		return nil
 	}))
 }
 
-// Resume implements wire.Resumer. A stream can be continued if its only content is one text.
+// Resume implements wire.Resumer. A stream can be continued if its only content is one text part.
 func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	w := newResponseWriter(f, req, "")
 	w.begun, w.started = true, true

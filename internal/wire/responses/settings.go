@@ -184,7 +184,7 @@ func (r *requestReader) requireName(o *object) string {
 	return name
 }
 
-// raw returns the JSON of a value, or nil for null. A request that is only described does not need it.
+// raw returns the JSON of a value, or nil for null. It also returns nil if no conversation is built.
 func (r *requestReader) raw(v value) json.RawMessage {
 	if !r.build {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// wrappedSignature is the signature of a provider of another format, sent as encrypted reasoning. It names the provider, so that it
-// is sent only to that provider.
+// wrappedSignature is a signature of a provider that uses another format, sent as encrypted reasoning. It names the provider, so that it is
+// sent only to that provider.
 type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`
 	Redacted  string `json:"d,omitempty"`
 	Provider  string `json:"p,omitempty"`
-	Call      string `json:"c,omitempty"` // id of the signed tool call; empty for thinking
+	Call      string `json:"c,omitempty"` // ID of the signed tool call; empty for thinking
 }
 
 const signaturePrefix = "fairlead."

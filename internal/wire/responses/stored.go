@@ -12,18 +12,18 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// storedPrefix begins the ids of responses that a provider stores, as clients see them.
+// storedPrefix is the prefix of IDs that clients use for responses stored by a provider.
 const storedPrefix = "resp_fl_"
 
-// macSize is the number of bytes of the keyed hash in an id.
+// macSize is the number of bytes of the keyed hash in an ID.
 const macSize = 16
 
-// StoredIDs converts between the provider's ids of stored responses and the ids that clients see. A client's id names the provider
-// and the credential, so that every replica finds the account that holds the response without storing anything. It also names the
-// session, so that a request that continues the response belongs to the same session. A keyed hash binds the id to a workspace.
+// StoredIDs converts between the provider's IDs of stored responses and the IDs that clients see. A client's ID names the provider and the
+// credential, so that every replica finds the account that holds the response without storing anything. It also names the session, so that
+// a request that continues the response belongs to the same session. A keyed hash binds the ID to a workspace.
 type StoredIDs struct{ hash secret.KeyedHash }
 
-// NewStoredIDs derives the key of the ids from the master key.
+// NewStoredIDs derives the key of the IDs from the master key.
 func NewStoredIDs(masterKey []byte) (StoredIDs, error) {
 	hash, err := secret.NewKeyedHash(masterKey, "responses")
 	if err != nil {
@@ -32,7 +32,7 @@ func NewStoredIDs(masterKey []byte) (StoredIDs, error) {
 	return StoredIDs{hash}, nil
 }
 
-// Seal returns the id that clients see. The same response always has the same id.
+// Seal returns the ID that clients see. The same response always has the same ID.
 func (s StoredIDs) Seal(r llm.StoredResponse) string {
 	named := r.Workspace + "\x00" + r.Provider + "\x00" + r.Credential + "\x00" + r.ID
 	if r.Session != "" {
@@ -44,7 +44,7 @@ func (s StoredIDs) Seal(r llm.StoredResponse) string {
 	return string(base64.RawURLEncoding.AppendEncode([]byte(storedPrefix), raw))
 }
 
-// Open is the inverse of Seal. It reports false for an id that was not sealed for the workspace.
+// Open is the inverse of Seal. It reports false for an ID that was not sealed for the workspace.
 func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 	encoded, ok := strings.CutPrefix(id, storedPrefix)
 	if !ok {
@@ -77,7 +77,7 @@ func Stores(p *llm.Payload) bool {
 	return true
 }
 
-// storedConversation reads the conversation that the provider stores: its id, or an object with its id.
+// storedConversation reads the conversation that the provider stores: its ID, or an object with its ID.
 func (r *requestReader) storedConversation(v rawjson.Value) {
 	id := v
 	if v.IsObject() {
@@ -105,7 +105,7 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 	r.markStoredInput()
 }
 
-// storedFiles records the ids of files in a member that only the provider interprets.
+// storedFiles records the IDs of files in a member that only the provider interprets.
 func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
 	if !r.build {
 		for id := range validate.FileIDs(name, v) {
@@ -128,5 +128,5 @@ func (r *requestReader) reference(param string, v rawjson.Value) {
 func (r *requestReader) markStoredInput() {
 	r.stored = true
 	r.req.Needs |= llm.ResponsesAPI
-	r.req.Hosted = true // the length of the prompt is unknown
+	r.req.Hosted = true // the length of the prompt is unknown, because it includes stored text
 }

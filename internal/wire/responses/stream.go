@@ -31,7 +31,7 @@ func (w *responseWriter) emitAt(it *item, ev llm.Event, kind string, members ...
 	w.emit(ev, kind, append([]any{"item_id", it.id, "output_index", it.index}, members...)...)
 }
 
-// contentEvent counts a text and returns its event. Text that is sent again in an end event is not counted again.
+// contentEvent counts text and returns its event. Text that is sent again in an end event is not counted again.
 func (w *responseWriter) contentEvent(text string) llm.Event {
 	ascii, other := bytesOf(text)
 	w.ascii += ascii

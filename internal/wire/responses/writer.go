@@ -52,7 +52,7 @@ type responseWriter struct {
 	namespaced map[string]namespacedTool // tools of the request by joined name
 
 	begun    bool
-	started  bool // the first events were sent
+	started  bool // whether the first events were sent
 	sequence int
 	outputItems
 	reported string
@@ -72,7 +72,7 @@ type outputItems struct {
 
 // textSize counts the text of a response.
 type textSize struct {
-	ascii, other int // bytes in ASCII and non-ASCII characters
+	ascii, other int // number of bytes in ASCII and non-ASCII characters
 	characters   int
 }
 
@@ -92,8 +92,8 @@ func (w *responseWriter) add(p *llm.Delta) error {
 		return nil
 	case p.Kind == llm.UsageDelta:
 		if p.Usage != nil {
-			told := *p.Usage
-			w.usage = &told
+			reported := *p.Usage
+			w.usage = &reported
 		}
 		return nil
 	case p.Choice != 0 || w.finish != "":
@@ -129,7 +129,7 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	return nil
 }
 
-// begin sets the id of the response to the id of the first delta, or to a generated id if the delta has none.
+// begin sets the ID of the response to the ID of the first delta, or to a generated ID if the delta has none.
 func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
@@ -145,10 +145,10 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 }
 
-// newID derives an id from the time and the provider's id. If the provider sends no id, newID uses the request instead.
-// parts make the id unique within the response.
+// newID derives an ID from the time and the provider's ID. If the provider sends no ID, newID uses the request instead. parts make the ID
+// unique within the response.
 func (w *responseWriter) newID(parts ...any) string {
-	h := sha256.New() // never fails
+	h := sha256.New() // writes to h never fail
 	if w.response.ID == "" {
 		_, _ = h.Write(w.body)
 	}
@@ -196,11 +196,11 @@ func (w *responseWriter) complete() {
 		w.response.Output = append(w.response.Output, it.json())
 	}
 	if u := w.usage; u != nil {
-		told := &usage{InputTokens: u.Prompt(), OutputTokens: u.Output, TotalTokens: u.Total()}
-		told.InputTokensDetails.CachedTokens = u.CacheRead
-		told.InputTokensDetails.CacheWriteTokens = u.CacheWrite
-		told.OutputTokensDetails.ReasoningTokens = u.Reasoning
-		w.response.Usage = told
+		counts := &usage{InputTokens: u.Prompt(), OutputTokens: u.Output, TotalTokens: u.Total()}
+		counts.InputTokensDetails.CachedTokens = u.CacheRead
+		counts.InputTokensDetails.CacheWriteTokens = u.CacheWrite
+		counts.OutputTokensDetails.ReasoningTokens = u.Reasoning
+		w.response.Usage = counts
 		if u.ServiceTier != "" {
 			w.response.ServiceTier = encode(u.ServiceTier)
 		}
@@ -215,7 +215,7 @@ func (w *responseWriter) complete() {
 	w.ready = append(w.ready, ev)
 }
 
-// fail ends the events with an error, after the usage so far, which is not sent to the client.
+// fail ends the events with an error. Before the error, it yields the usage so far, which is not sent to the client.
 func (w *responseWriter) fail(yield func(llm.Event, error) bool, err error) {
 	if w.stream && w.usage != nil {
 		if !yield(llm.Event{Data: []byte("{}"), Bare: true, Usage: w.usage, Model: w.reported}, nil) {

@@ -40,22 +40,22 @@ type deltaReader struct {
 	*messagesstream.Source
 	o       DeltaOptions
 	emit    func(llm.Delta)
-	stopped bool // the consumer has stopped
+	stopped bool // whether the consumer has stopped
 
 	began    bool
-	calls    map[int64]*openCall // by output index
+	calls    map[int64]*openCall // calls by output index
 	thinking int64               // output index + 1 of the reasoning item whose text was sent last
 
 	characters int      // number of characters of the text
 	part       [2]int64 // output and content index + 1 of the text that was sent last
 	partStart  int      // offset of the first character of the text part
-	searches   int64    // web searches so far
+	searches   int64    // number of web searches so far
 }
 
 // openCall is a tool call whose arguments are arriving.
 type openCall struct {
 	index     int  // position among the tool calls
-	arguments bool // a part of the arguments was sent
+	arguments bool // whether part of the arguments was sent
 }
 
 func (d *deltaReader) read(r io.Reader) error {
@@ -70,7 +70,7 @@ func (d *deltaReader) read(r io.Reader) error {
 	case err != nil:
 		return upstream.Failure(err)
 	case first == '{':
-		d.Warn("the provider answered a streaming request in one piece")
+		d.Warn("the provider sent a whole response to a streaming request")
 		return d.whole(events.Rest())
 	}
 	if err := d.Frames(events, d.event); err != nil {
@@ -80,7 +80,7 @@ func (d *deltaReader) read(r io.Reader) error {
 	case d.stopped || d.Finished:
 		return nil
 	case !d.began:
-		return messagesstream.Malformed("The provider's stream holds no response.")
+		return messagesstream.Malformed("The provider's stream contains no response.")
 	}
 	return messagesstream.Interrupted()
 }
@@ -155,7 +155,7 @@ func (d *deltaReader) whole(r io.Reader) error {
 	return d.end(response)
 }
 
-// begin reports the id and the model of the response.
+// begin reports the ID and the model of the response.
 func (d *deltaReader) begin(response rawjson.Value) {
 	if d.began {
 		return
@@ -252,7 +252,7 @@ func (d *deltaReader) end(response rawjson.Value) error {
 	return nil
 }
 
-// reasoningText returns the reasoning that is shown: the text itself, or else its summary.
+// reasoningText returns the visible reasoning: the text itself, or else its summary.
 func reasoningText(item rawjson.Value) string {
 	for _, name := range []string{"content", "summary"} {
 		text := ""

@@ -19,10 +19,10 @@ type RenderOptions struct {
 	Model     string
 	Stream    bool
 	MaxOutput int64 // output limit for a request without one; 0 for none
-	Reasoning bool  // the model supports reasoning: request encrypted reasoning, so that it can be sent back
-	// SamplingRejected is set for models that accept no sampling parameters.
+	Reasoning bool  // whether the model supports reasoning; then encrypted reasoning is requested, so that it can be sent back
+	// SamplingRejected is whether the model rejects all sampling parameters.
 	SamplingRejected bool
-	// Breakpoints is set for models that accept explicit prompt cache breakpoints.
+	// Breakpoints is whether the model accepts explicit prompt cache breakpoints.
 	Breakpoints bool
 	// Signer is the provider whose encrypted reasoning the target accepts.
 	Signer string
@@ -81,7 +81,7 @@ type renderer struct {
 	o       RenderOptions
 	w       rawjson.Writer
 	dropped []string
-	custom  map[string]bool // ids of the calls of tools that accept free text
+	custom  map[string]bool // IDs of the calls to tools that accept free text
 }
 
 // drop records a member that the format does not support.
@@ -101,7 +101,7 @@ func (r *renderer) input() {
 			r.assistant(m.Parts)
 		case llm.System:
 			r.message("developer", m.Parts)
-		default: // the results of tools are items of their own, in order with the other content
+		default: // a tool result is a separate item, in order with the other content
 			start := 0
 			for i := range m.Parts {
 				if m.Parts[i].Kind == llm.ResultPart {
@@ -157,7 +157,7 @@ func (r *renderer) part(p *llm.Part) {
 		if p.Media.Data != "" {
 			name := p.Media.Name
 			if name == "" {
-				name = "file" // required with file_data
+				name = "file" // the API requires a name with file_data
 			}
 			w.Str("filename", name)
 			w.Str("file_data", address(p.Media))
@@ -333,7 +333,7 @@ func (r *renderer) tools() bool {
 	return listed > 0
 }
 
-// isDated reports whether a hosted tool is one of the Messages format, whose types end in a date of eight digits.
+// isDated reports whether kind is a hosted tool type of the Messages format. These types end in a date of eight digits.
 func isDated(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
@@ -426,7 +426,7 @@ func (r *renderer) text() {
 		if out.Kind == llm.OutputSchema {
 			name := out.Name
 			if name == "" {
-				name = "answer" // required
+				name = "answer" // the API requires a name
 			}
 			w.Str("name", name)
 			w.OptionalStr("description", out.Description)
@@ -444,7 +444,7 @@ func (r *renderer) reasoning() {
 		return
 	}
 	w, e := &r.w, r.conv.Effort
-	// OpenAI returns summaries only to verified organizations, so they are requested only for clients that show reasoning.
+	// OpenAI returns summaries only to verified organisations, so they are requested only for clients that show reasoning.
 	summary := !e.Hide && (e.Adaptive || e.Budget > 0)
 	if level := e.PortableLevel(); level != "" || summary {
 		w.Key("reasoning")

@@ -11,8 +11,8 @@ type frame struct {
 	data         []byte
 	response     span // the "response" member
 	item         span // the "item" member
-	fault        bool // reports an error
-	ascii, other int  // bytes of text in the "delta" member
+	fault        bool // whether the frame reports an error
+	ascii, other int  // number of text bytes in the "delta" member
 }
 
 // span is the position of a JSON value in a document. The zero span means that the value is missing.

@@ -9,13 +9,13 @@ import (
 type object struct {
 	status, tier               string
 	failure, incomplete, usage []byte // JSON; nil when absent or null
-	searches                   int64  // web searches
-	fault                      bool   // the document is an error instead of a response
+	searches                   int64  // number of web searches
+	fault                      bool   // whether the document is an error instead of a response
 	hasOutput                  bool
-	calls                      bool // the output has a tool call that the client must run
-	ascii, other               int  // bytes of the text that the model wrote
+	calls                      bool // whether the output has a tool call that the client must run
+	ascii, other               int  // number of text bytes that the model wrote
 
-	edits [3]edit // members that the client sees with another value, in order
+	edits [3]edit // members whose values differ for the client, in order
 	count int     // number of edits
 }
 
@@ -23,7 +23,7 @@ type object struct {
 type edit struct {
 	kind  editKind
 	at    span
-	value []byte // decoded
+	value []byte // decoded value
 }
 
 type editKind int
@@ -118,7 +118,7 @@ func (o *object) output(s *rawjson.Scanner) {
 	o.searches = max(o.searches, searches)
 }
 
-// countParts counts the text of the parts of an item.
+// countParts counts the text in the parts of an item.
 func countParts(s *rawjson.Scanner) {
 	for range s.Elements {
 		if s.Kind() != '{' {

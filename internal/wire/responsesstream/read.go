@@ -17,20 +17,20 @@ import (
 // Options configures how a response is forwarded to a client of the same format.
 type Options struct {
 	messagesstream.Reading
-	Model string // name that the client sees; empty for ModelName
-	// ModelName returns the name that the client sees for a model name of the provider. nil keeps the provider's.
+	Model string // model name that the client sees; empty to use ModelName
+	// ModelName converts the provider's model name to the name that the client sees. If it is nil, the provider's name is kept.
 	ModelName func(reported string) string
-	// ResponseID returns the id that the client sees for a response that the provider stores. nil keeps the provider's.
+	// ResponseID converts the provider's ID of a stored response to the ID that the client sees. If it is nil, the provider's ID is kept.
 	ResponseID func(id string) string
-	// Split converts a whole response into a stream. It is set if the client requested a stream, but the provider was
-	// asked for a whole response.
+	// Split sets whether to convert a whole response into a stream. It is set if the client requested a stream, but the provider was asked for
+	// a whole response.
 	Split bool
-	// Background means that the provider continues to generate the response when the connection ends.
+	// Background is whether the provider continues to generate the response when the connection ends.
 	Background bool
 }
 
-// Read reads a provider's 2xx response for a client of the same format. It forwards the provider's events as they
-// arrive and replaces the model name and the response id. A whole response to a streaming request becomes a stream.
+// Read reads a provider's 2xx response for a client of the same format. It forwards the provider's events as they arrive and replaces the
+// model name and the response ID. A whole response to a streaming request becomes a stream.
 func Read(r io.Reader, o Options) llm.Stream {
 	return &responseStream{Source: messagesstream.NewSource(o.Reading), o: o, from: r}
 }
@@ -40,15 +40,15 @@ type responseStream struct {
 	*messagesstream.Source
 	o      Options
 	from   io.Reader
-	stored bool // the response was created by an earlier request; see ReadStored
+	stored bool // whether the response was created by an earlier request; see ReadStored
 
 	events   *sse.Reader // reader of a streamed response
 	pending  []llm.Event // events of a whole response to a streaming request
 	reported string      // model name that the provider reports
-	id       string      // id that the provider reports
-	sealed   string      // id that the client sees
+	id       string      // response ID that the provider reports
+	sealed   string      // response ID that the client sees
 	name     string      // name of the last event
-	searches int64       // web searches so far
+	searches int64       // number of web searches so far
 	began    bool
 	over     bool
 	err      error // error to return at the end of an incomplete response
@@ -93,7 +93,7 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 		case first == '{' && s.stored:
 			return llm.Event{}, false, messagesstream.Malformed("The provider did not send a stream.")
 		case first == '{':
-			s.Warn("the provider answered a streaming request in one piece")
+			s.Warn("the provider sent a whole response to a streaming request")
 			return s.split(events.Rest())
 		}
 		s.events = events
@@ -106,7 +106,7 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 		ev, err := s.event(f)
 		return ev, err == nil, err
 	case !s.began && !s.stored:
-		return llm.Event{}, false, messagesstream.Malformed("The provider's stream holds no response.")
+		return llm.Event{}, false, messagesstream.Malformed("The provider's stream contains no response.")
 	case !s.Finished:
 		return llm.Event{}, false, messagesstream.Interrupted()
 	}
@@ -215,7 +215,7 @@ func (s *responseStream) document(data []byte) (llm.Event, error) {
 	case (o.fault || o.failure != nil && rawjson.Parse(o.failure).IsObject()) && !s.stored:
 		return llm.Event{}, fault.Inside(data)
 	case !o.hasOutput && !s.stored:
-		return llm.Event{}, messagesstream.Malformed("The provider's response holds no output.")
+		return llm.Event{}, messagesstream.Malformed("The provider's response has no output.")
 	}
 	ev := llm.Event{Data: s.rewrite(data, &o), Own: true, Content: true, Finish: o.finishReason(), Usage: o.usageCounts(), ASCIIBytes: o.ascii, NonASCIIBytes: o.other}
 	if s.stored {
@@ -238,12 +238,12 @@ func ReadWhole(s *messagesstream.Source, r io.Reader) (rawjson.Value, []byte, er
 		return rawjson.Value{}, nil, failure
 	}
 	if !response.Get("output").IsList() {
-		return rawjson.Value{}, nil, messagesstream.Malformed("The provider's response holds no output.")
+		return rawjson.Value{}, nil, messagesstream.Malformed("The provider's response has no output.")
 	}
 	return response, data, nil
 }
 
-// rewrite returns data with the model name and the ids of the response object replaced. It stores the provider's values in s.
+// rewrite returns data with the model name and the IDs in the response object replaced. It stores the provider's values in s.
 func (s *responseStream) rewrite(data []byte, o *object) []byte {
 	out, from := make([]byte, 0, len(data)+idSpace), 0
 	for _, e := range o.edits[:o.count] {
@@ -255,7 +255,7 @@ func (s *responseStream) rewrite(data []byte, o *object) []byte {
 	return append(out, data[from:]...)
 }
 
-// idSpace is the number of bytes that are reserved for client ids, which are longer than the provider's ids.
+// idSpace is the number of bytes reserved for client IDs, which are longer than the provider's IDs.
 const idSpace = 192
 
 // replace returns the value that the client sees for a member of the response.

@@ -1,5 +1,5 @@
-// Package responsesstream reads the responses of providers that use the Responses format: streams, whole responses and
-// usage. It forwards the bytes unchanged, except for the model name and the ids of stored responses.
+// Package responsesstream reads the responses of providers that use the Responses format: streams, whole responses and usage. It forwards
+// the bytes unchanged, except for the model name and the IDs of stored responses.
 package responsesstream
 
 import (
@@ -74,7 +74,7 @@ func usageOf(data []byte, tier string, searches int64) *llm.Usage {
 type counter struct {
 	*rawjson.Scanner
 	output      bool // whether the response reports output tokens
-	implausible bool // a value is not a valid token count
+	implausible bool // whether a value is not a valid token count
 }
 
 // count reads the next value as a token count. It returns 0 for a value that is not a number.

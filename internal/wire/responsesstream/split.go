@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// split converts a whole response into the events of a stream. It sends every text in one delta.
+// split converts a whole response into the events of a stream. It sends the text of each part in one delta.
 func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	whole, _, err := s.whole(r)
 	if err == nil {
@@ -93,7 +93,7 @@ func (w *splitter) item(index int64, item rawjson.Value) {
 		empty["arguments"] = `""`
 	case "custom_tool_call":
 		empty["input"] = `""`
-	default: // work of the provider, which has no deltas of its own
+	default: // work done by the provider, which has no deltas
 		empty = nil
 	}
 	added := llm.Event{Content: kind != "message" && kind != "reasoning"}

@@ -12,7 +12,7 @@ import (
 // contains at most provider.MaxWarnings of them.
 const MaxWarnings = 32
 
-// OneLine replaces every Harmful character by a space.
+// OneLine replaces every Harmful character with a space.
 func OneLine(s string) string {
 	if printable(s) {
 		return s
@@ -42,7 +42,7 @@ func Harmful(r rune) bool {
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// Cut shortens s to at most limit bytes without splitting a rune.
+// Cut truncates s to at most limit bytes without splitting a rune.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -53,7 +53,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Quote quotes a client's value for a message: shortened and on one line.
+// Quote quotes a client's value for a message: truncated and on one line.
 func Quote(s string) string {
 	const most = 60
 	clean := OneLine(s)
@@ -63,7 +63,7 @@ func Quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// Preview returns the beginning of a text for lists: one line of at most limit bytes.
+// Preview returns the beginning of s for lists: one line of at most limit bytes.
 func Preview(s string, limit int) string {
 	s = strings.TrimLeft(s, " \n\r\t")
 	return Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit)

@@ -13,8 +13,8 @@ const DefaultMaxLine = 16 << 20
 
 const (
 	firstBuffer = 1 << 10  // initial size of the buffer; most events are shorter
-	keepBuffer  = 64 << 10 // a larger buffer is released after its event
-	resetBuffer = 4 << 10  // a larger buffer is not kept by Reset
+	keepBuffer  = 64 << 10 // maximum size of a buffer that is kept after its event
+	resetBuffer = 4 << 10  // maximum size of a buffer that is kept by Reset
 )
 
 // ErrTooLong is returned when a line, or the data of one event, is longer than allowed.
@@ -26,8 +26,8 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 type Event struct {
 	Name []byte // value of the event field; empty for unnamed events
 	Data []byte // data lines joined by LF
-	// Unterminated marks data that was ended by the end of the stream instead of an empty line. Some providers omit the
-	// last empty line, so the data is returned, but it may also be truncated by a broken connection.
+	// Unterminated is whether the data was ended by the end of the stream instead of an empty line. Some providers omit the last empty line,
+	// so the data is returned, but it may also be truncated by a broken connection.
 	Unterminated bool
 }
 
@@ -38,15 +38,15 @@ type Reader struct {
 
 	buf  []byte
 	pos  int // start of the line being read
-	scan int // buf[pos:scan] contains no line end
+	scan int // end of the searched bytes: buf[pos:scan] contains no line end
 	err  error
 
-	started bool // the byte order mark was checked
-	skipLF  bool // the last line ended in CR, so a following LF belongs to it
+	started bool // whether the byte order mark was checked
+	skipLF  bool // whether the last line ended in CR, so that a following LF belongs to it
 
 	name    []byte
-	joined  []byte // data of several lines
-	lines   int    // data lines of the current event
+	joined  []byte // joined data of several lines
+	lines   int    // number of data lines in the current event
 	dataPos int    // position of a single data line in buf
 	dataEnd int
 }

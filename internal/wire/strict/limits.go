@@ -11,9 +11,9 @@ import (
 
 // Limits of a request, the same for every format. Package rawjson has the limits of a JSON document.
 const (
-	MaxElements = rawjson.MaxElements // total number of elements of all lists
-	MaxMessages = 50_000              // messages or input items
-	PollBytes   = rawjson.PollBytes   // bytes read between two checks of the context
+	MaxElements = rawjson.MaxElements // maximum number of elements in all lists together
+	MaxMessages = 50_000              // maximum number of messages or input items
+	PollBytes   = rawjson.PollBytes   // number of bytes read between two checks of the context
 )
 
 // MaxResponseParts limits a decoded provider response: its keys, its list elements, and its lists and objects, each counted separately.
@@ -42,7 +42,7 @@ func CheckMessages(n int) *rawjson.LimitError {
 	return nil
 }
 
-// LimitMessage returns the message to the client for an exceeded limit.
+// LimitMessage returns the client's error message for an exceeded limit.
 func LimitMessage(e *rawjson.LimitError) string {
 	return fmt.Sprintf("The request has more than %d %s. Send fewer.", e.Max, e.What)
 }

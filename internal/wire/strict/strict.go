@@ -19,8 +19,8 @@ import (
 // maxKey is the maximum length of a key in an error message.
 const maxKey = 512
 
-// Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
-// InvalidRequest, or of kind ClientCancelled when ctx ends first.
+// Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or InvalidRequest, or
+// of kind ClientCancelled when ctx is cancelled first.
 func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 	return ObjectAfter(ctx, body, nil, "", nil)
 }
@@ -29,7 +29,7 @@ func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 type Prefix struct {
 	scanner rawjson.Checkpoint
 	Fields  []llm.Field // members before the list
-	List    llm.Field   // the end of the list is not known
+	List    llm.Field   // list, without the position of its end
 	Next    int         // index of the next element
 }
 
@@ -39,9 +39,9 @@ func (p *Prefix) End() int { return p.scanner.Pos }
 // Bytes returns the approximate memory size of p.
 func (p *Prefix) Bytes() int { return 128 + p.scanner.Bytes() + 48*len(p.Fields) }
 
-// ObjectAfter is like Object, but continues after the prefix from; nil reads the body from its beginning. It calls mark
-// after every element of the named list that ends at least turncache.MinPrefix bytes after the beginning of the body,
-// and stores the state in the prefix that mark returns.
+// ObjectAfter is like Object, but continues after the prefix from. If from is nil, it reads the body from its beginning. It calls mark
+// after every element of the named list that ends at least turncache.MinPrefix bytes after the beginning of the body, and stores the state
+// in the prefix that mark returns.
 func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, mark func() *Prefix) ([]llm.Field, error) {
 	s := rawjson.NewStrict(ctx, body)
 	defer s.Release()
@@ -65,7 +65,7 @@ func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, ma
 type objectReader struct {
 	*rawjson.Scanner
 	fields []llm.Field
-	top    string // member being read
+	top    string // name of the member being read
 	list   string
 	mark   func() *Prefix
 }

@@ -95,7 +95,7 @@ func Text[T any](name string, set func(*T, string)) Field[T] {
 	}}
 }
 
-// Label declares a string that is only stored in the log, shortened if necessary.
+// Label declares a string that is only stored in the log, truncated if necessary.
 func Label[T any](name string, set func(*T, string)) Field[T] {
 	return Text(name, func(into *T, s string) { set(into, show.Cut(s, MaxName)) })
 }

@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// FileIDs yields the ids of files in a member of a request, in the order of the request: file_id and file_ids at any depth.
+// FileIDs yields the file IDs in a member of a request, in document order: the values of file_id and file_ids at any depth.
 func FileIDs(name string, v rawjson.Value) iter.Seq[rawjson.Value] {
 	return func(yield func(rawjson.Value) bool) { fileIDs(name, v, yield) }
 }

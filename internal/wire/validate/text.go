@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes
-// that it added. It stops when the context of the reader ends.
+// CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes that it added. It
+// stops when the context of the reader is cancelled.
 func (r *Reader) CountText(size *llm.PromptSize, v rawjson.Value) int {
 	before := size.ASCIIBytes + size.NonASCIIBytes
 	counter := textCounter{ctx: r.Context, size: size}

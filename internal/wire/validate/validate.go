@@ -17,12 +17,12 @@ import (
 
 // Limits of single values.
 const (
-	MaxName   = 256 // bytes of a model name, a session id or an end user's name
+	MaxName   = 256 // maximum length of a model name, a session ID or an end user's name, in bytes
 	MaxTokens = 1 << 53
 
 	maxProblems = 20
-	maxNames    = 64 // entries of models, and of each list in provider
-	maxLabels   = 64 // entries of metadata
+	maxNames    = 64 // maximum number of entries in models, and in each list in provider
+	maxLabels   = 64 // maximum number of entries in metadata
 	maxLabel    = 512
 )
 
