@@ -9,31 +9,31 @@ import (
 
 const (
 	keepBuffer = 1 << 20 // maximum capacity of a buffer that returns to the pool
-	keepBatch  = 4 << 20 // like keepBuffer, for the two batches; a batch has the entries of many requests
-	mostSpare  = 256     // number of begin records whose memory is reused; each is about a kilobyte
+	keepBatch  = 4 << 20 // maximum capacity of a batch buffer that is reused; a batch has the entries of many requests
+	mostSpare  = 256     // maximum number of begin records kept for reuse, each about a kilobyte
 )
 
-// begun is a request that has begun and not ended.
+// begun is a request that has begun but not ended.
 type begun struct {
 	segment *segment // segment of the latest begin record; nil until the record is written
 	record  []byte
 	ending  bool // whether the end record is in a batch
 }
 
-// inFlight holds the requests that have begun and not ended. The lock of the spool guards inFlight.
+// inFlight holds the requests that have begun but not ended. The lock of the spool guards inFlight.
 type inFlight struct {
-	requests map[string]*begun // by id
+	requests map[string]*begun // requests by id
 	spare    []*begun          // memory of ended requests, for reuse
 }
 
-// add keeps the begin record of a request.
+// add stores the begin record of a request.
 func (r *inFlight) add(id string, record []byte) {
-	kept := &begun{}
+	b := &begun{}
 	if last := len(r.spare) - 1; last >= 0 {
-		kept, r.spare = r.spare[last], r.spare[:last]
+		b, r.spare = r.spare[last], r.spare[:last]
 	}
-	*kept = begun{record: append(kept.record[:0], record...)}
-	r.requests[id] = kept
+	*b = begun{record: append(b.record[:0], record...)}
+	r.requests[id] = b
 }
 
 // forget removes a request and keeps the memory of its begin record for the next request.
@@ -64,9 +64,9 @@ type batch struct {
 type op struct {
 	kind      kind
 	id        string
-	carry     bool   // whether it is a begin record that is written again, so that an old segment can be removed
-	workspace string // of an end record
-	size      int64  // of an end record
+	carry     bool   // whether a begin record is written again, so that an old segment can be removed
+	workspace string // workspace of the entry; set for end records
+	size      int64  // length of the record in bytes; set for end records
 }
 
 // batches holds the batch that is being filled, and the memory of a written batch for reuse. The lock of the spool guards batches.
@@ -112,7 +112,7 @@ func giveBack(b *buffer) {
 	}
 }
 
-// Begin records that a request is about to be dispatched. When it returns nil, the record survives the end of the process, and
+// Begin records that a request is about to be dispatched. If it returns nil, the record survives the end of the process, and
 // space for the end record is reserved. Otherwise the error is an *llm.Error of kind LedgerUnavailable.
 func (s *Spool) Begin(e *requestlog.Entry) error {
 	b := buffers.Get().(*buffer)
@@ -243,14 +243,14 @@ func (s *Spool) wait(b *batch) error {
 	return b.err
 }
 
-// write writes the open batch. The caller has the turn.
+// write writes the open batch. The caller holds the turn.
 func (s *Spool) write() {
 	s.mu.Lock()
 	b := s.batches.take()
 	seg := s.disk.active
 	s.mu.Unlock()
 
-	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of the turn changes size
+	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of the turn changes the size
 		seg, b.err = s.create()
 	}
 	if b.err == nil {

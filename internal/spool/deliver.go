@@ -12,10 +12,10 @@ import (
 // RunOptions configures delivery. Zero values select the defaults given below.
 type RunOptions struct {
 	Batch       int                              // maximum number of entries in one write; default 1,000
-	Linger      time.Duration                    // how long a short batch waits for more entries; default 400 ms
+	Linger      time.Duration                    // time for which a short batch waits for more entries; default 400 ms
 	Timeout     time.Duration                    // timeout of one write; default 30 s
 	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; default 100 ms
-	MaxBackoff  time.Duration                    // default 2 s
+	MaxBackoff  time.Duration                    // maximum wait after a failed write; default 2 s
 	Busy        func() bool                      // reports whether requests need the CPU; nil for never
 	Away        func(error) bool                 // reports whether a failure means that the writer is unreachable, so that the entries are not the cause; nil for never
 	Prepare     func(entries []requestlog.Entry) // called with the entries of a batch before they are written; may change them
@@ -47,12 +47,11 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-// longestRest is the maximum pause of delivery between two batches while requests need the CPU.
-const longestRest = 500 * time.Millisecond
+// longestPause is the maximum pause of delivery between two batches while requests need the CPU.
+const longestPause = 500 * time.Millisecond
 
-// Run delivers entries to the writer until the context ends. Only one call may run at a time. If the writer fails, Run retries
-// until it succeeds. An entry that the writer rejects repeatedly while it accepts others is written to the file of rejected
-// entries.
+// Run delivers entries to the writer until the context is done. Only one call may run at a time. If the writer fails, Run retries until it
+// succeeds. An entry that the writer rejects repeatedly while it accepts others is written to the file of rejected entries.
 func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) error {
 	d := &delivery{spool: s, writer: w, o: o.withDefaults(), strikes: map[string]int{}}
 	if err := d.deliverOrphans(ctx); err != nil {
@@ -85,17 +84,17 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 // wake and file.
 type backlog struct {
 	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
-	pos      position           // entries before this position are delivered
-	entries  int64              // ended entries from pos on
+	pos      position           // delivery position; all entries before it are delivered
+	entries  int64              // number of ended entries from pos on
 	oldest   time.Time          // end time of the oldest of these entries
 	wanted   int64              // number of entries that delivery waits for
-	failing  bool               // the writer rejected the latest batch
-	rejected int64              // number of entries that the writer finally rejected
-	flushing int                // number of callers that wait for an empty queue
-	reading  int                // readers that wait for queued entries
-	progress chan struct{}      // closed and replaced after a delivery
-	wake     chan struct{}      // signals a full batch or a waiting caller
-	file     File               // stores pos; used by Run and Close
+	failing  bool               // whether the writer rejected the latest batch
+	rejected int64              // number of entries that were written to the file of rejected entries
+	flushing int                // number of callers of Flush that wait for an empty queue
+	reading  int                // number of callers of Settle that wait for queued entries
+	progress chan struct{}      // channel that is closed and replaced after each delivery
+	wake     chan struct{}      // channel that signals a full batch or a waiting caller
+	file     File               // position file, which stores pos; used by Run and Close
 }
 
 // announce wakes the goroutines that wait for progress.
@@ -116,10 +115,10 @@ type delivery struct {
 	spool   *Spool
 	writer  requestlog.Writer
 	o       RunOptions
-	good    *requestlog.Entry // an entry that the writer accepted
+	good    *requestlog.Entry // latest entry that the writer accepted; nil before the first one
 	strikes map[string]int    // number of times the writer rejected an entry while accepting others
-	rounds  int               // rounds of isolating rejected entries
-	piece   piece             // the piece being delivered
+	rounds  int               // number of calls of isolate
+	piece   piece             // piece being delivered
 	full    bool              // whether entries remained after the latest piece
 }
 
@@ -144,8 +143,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay pauses delivery while requests need the CPU. The pause is shorter when the queue is fuller. Callers that wait for an
-// empty queue are not delayed.
+// makeWay pauses delivery while requests need the CPU. The pause is shorter when the queue is fuller. Callers that wait for an empty queue
+// are not delayed.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.fullness() < 0.5 {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {
@@ -153,7 +152,7 @@ func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 		}
 	}
 	if full := d.spool.fullness(); worked > 0 && full > 0 && d.o.Busy() {
-		return d.sleep(ctx, min(time.Duration(float64(worked)*(1-full)/full), longestRest))
+		return d.sleep(ctx, min(time.Duration(float64(worked)*(1-full)/full), longestPause))
 	}
 	return nil
 }
@@ -192,7 +191,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// deliver returns when every entry is stored or rejected, or when the context ends.
+// deliver writes entries until every entry is stored or rejected, or until the context is done.
 func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) error {
 	if d.o.Prepare != nil {
 		d.o.Prepare(entries)
@@ -201,7 +200,7 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 	for tries := 1; ; tries++ {
 		err := d.write(ctx, entries)
 		if err == nil {
-			d.took(entries)
+			d.delivered(entries)
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -237,7 +236,7 @@ func (d *delivery) write(ctx context.Context, entries []requestlog.Entry) error 
 	return err
 }
 
-func (d *delivery) took(entries []requestlog.Entry) {
+func (d *delivery) delivered(entries []requestlog.Entry) {
 	if len(entries) == 0 {
 		return
 	}

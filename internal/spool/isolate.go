@@ -30,7 +30,7 @@ func (d *delivery) isolate(ctx context.Context, entries []requestlog.Entry) []re
 		err := d.write(ctx, one)
 		if err == nil {
 			delete(d.strikes, e.ID)
-			d.took(one)
+			d.delivered(one)
 			continue
 		}
 		if d.good == nil {
@@ -57,8 +57,9 @@ func (d *delivery) remaining(entries []requestlog.Entry, begin, done int) []requ
 	return left
 }
 
-// strike counts a rejection of an entry. After the last allowed rejection, it writes the entry to the file of rejected entries.
-func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
+// strike counts a rejection of an entry. After the last allowed rejection, it writes the entry to the file of rejected entries and returns
+// true.
+func (d *delivery) strike(e requestlog.Entry, cause error) (rejected bool) {
 	d.strikes[e.ID]++
 	if d.strikes[e.ID] < maxStrikes {
 		return false
@@ -76,7 +77,7 @@ func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
 	return true
 }
 
-// rejection is a line of the file of rejected entries, which the writer never accepted.
+// rejection is a line in the file of rejected entries, which the writer never accepted.
 type rejection struct {
 	Time     time.Time         `json:"time"`
 	ID       string            `json:"id"`
@@ -84,7 +85,7 @@ type rejection struct {
 	Entry    *requestlog.Entry `json:"entry,omitempty"`
 	Request  []byte            `json:"request,omitempty"`
 	Response []byte            `json:"response,omitempty"`
-	Raw      []byte            `json:"raw,omitempty"` // a record that could not be decoded
+	Raw      []byte            `json:"raw,omitempty"` // record that could not be decoded
 }
 
 // reject appends an entry to the file of rejected entries and syncs the file, because the entry leaves the queue afterwards.
@@ -98,7 +99,7 @@ func (s *Spool) reject(r rejection) (err error) {
 	if err != nil {
 		return fmt.Errorf("open rejected entries: %w", err)
 	}
-	defer func() { _ = f.Close() }() // synced before
+	defer func() { _ = f.Close() }() // the error is ignored: the file is already synced
 	size, err := f.Size()
 	if err != nil {
 		return err

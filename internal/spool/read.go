@@ -15,7 +15,7 @@ const (
 	batchBytes = 8 << 20 // maximum size of a batch, regardless of its number of entries
 )
 
-// chunks pools the memory of reads.
+// chunks is a pool of read buffers.
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // unreadable is a complete record whose entry cannot be decoded.
@@ -32,11 +32,11 @@ type piece struct {
 	broken  []unreadable
 	sizes   map[string]int64 // sizes of the records, by workspace
 	next    position
-	full    bool // there may be more entries
+	full    bool // whether there may be more entries
 	reading *[chunkSize]byte
 	rest    []byte // unused part of the last chunk
 	chunks  []*[chunkSize]byte
-	shared  bool // the chunk is kept by an entry
+	shared  bool // whether entries may share the memory of the current chunk, which is not reused
 }
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }
@@ -52,8 +52,8 @@ func (p *piece) room(size int64) []byte {
 	return p.reading[:size]
 }
 
-// keep returns text that stays valid after the next read. Short texts are copied, so that the chunk can be reused; for a long text
-// the whole chunk is kept.
+// keep returns text that stays valid when the next chunk is read. It copies short text, so that the chunk can be reused. For long text,
+// it keeps the whole chunk.
 func (p *piece) keep(text []byte) []byte {
 	switch {
 	case p.shared || text == nil:
@@ -83,7 +83,7 @@ func (p *piece) empty() {
 	p.entries, p.broken, p.reading, p.rest, p.chunks = p.entries[:0], nil, nil, nil, p.chunks[:0]
 }
 
-// read replaces the content of the piece by up to limit ended entries from a position on. If no entries remain, the piece is empty
+// read replaces the content of the piece with up to limit ended entries from a position on. If no entries remain, the piece is empty
 // and its next position is from.
 func (s *Spool) read(p *piece, from position, limit int) error {
 	p.empty()
@@ -170,8 +170,8 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 	})
 }
 
-// Pending calls f with each ended entry that may not be delivered yet, oldest first. It is used to rebuild the amounts spent. After
-// a crash, up to one batch of these entries may already be in the database.
+// Pending calls f with each ended entry that might not be delivered yet, oldest first. It is used to rebuild the amounts spent. After a
+// crash, up to one batch of these entries may already be in the database.
 func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
 	s.disk.files.RLock()
 	defer s.disk.files.RUnlock()

@@ -18,17 +18,18 @@ type recent struct {
 	spare   []*ended // cleared memory of delivered entries, for reuse; at most mostSpare
 }
 
-// ended is an entry with the position of the decision in the JSON of its record.
+// ended is an entry with the position of the decision in its record's JSON.
 type ended struct {
 	requestlog.Entry
 	decision span
 	short    bool // whether the candidates are omitted
 }
 
-// span is a range of offsets in a text.
+// span is a range of byte offsets.
 type span struct{ from, to int }
 
-// add keeps an entry if there is space. An entry that ends a second time is removed and read from disk, which has both records.
+// add stores an entry if there is space. If a request ends a second time, add removes its entry instead: both records are on disk, and
+// delivery decodes them from there.
 func (r *recent) add(e *requestlog.Entry, decision span) {
 	if r.entries[e.ID] != nil {
 		r.forget(e.ID)

@@ -52,7 +52,7 @@ type kind byte
 const (
 	beginKind kind = 1
 	endKind   kind = 2
-	noteKind  kind = 3 // has no content; it shows that the disk accepts writes
+	noteKind  kind = 3 // record without content, which shows that the disk accepts writes
 )
 
 // Flags of a body.

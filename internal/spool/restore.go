@@ -149,8 +149,8 @@ func (s *Spool) adoptOrphans(open map[string][]byte) {
 	})
 }
 
-// CountUndelivered counts the ended entries in a directory that are not delivered. It is for a process other than the owner of the
-// directory. It changes nothing.
+// CountUndelivered counts the ended entries in a directory that are not delivered. A process that does not own
+// the directory can call it, because it changes nothing.
 func CountUndelivered(dir string) (int64, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

@@ -24,7 +24,7 @@ type segment struct {
 
 // disk holds the segments. The lock of the spool guards the fields after the two locks.
 type disk struct {
-	syncing sync.Mutex   // serializes syncs: a second sync must not return before the first has ended
+	syncing sync.Mutex   // serialises syncs: a second sync must not return before the first has ended
 	files   sync.RWMutex // held for writing while segment files are closed and removed
 
 	segments []*segment // oldest first

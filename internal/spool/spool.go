@@ -21,14 +21,14 @@ import (
 
 // Options configures a Spool. Zero values select the defaults given below.
 type Options struct {
-	Limit       int64         // maximum bytes on disk; default 256 MiB
-	Strict      bool          // sync before Begin and End return, so that a power cut loses no acknowledged record
-	SegmentSize int64         // size at which a new segment begins; default 8 MiB, at most an eighth of Limit
+	Limit       int64         // maximum number of bytes on disk; default 256 MiB
+	Strict      bool          // whether to sync before Begin and End return, so that a power cut loses no acknowledged record
+	SegmentSize int64         // minimum size at which a new segment begins; default 8 MiB, at most an eighth of Limit
 	SyncEvery   time.Duration // maximum time that written data stays unsynced; default 1 s
-	IdleAfter   time.Duration // age at which a delivered segment is ended and removed, so that its text does not stay on disk; default 1 min
+	IdleAfter   time.Duration // minimum age at which a delivered segment is ended and removed, so that its text does not stay on disk; default 1 min
 	Now         func() time.Time
 	Log         *slog.Logger
-	FS          FS // file system; nil for the operating system's
+	FS          FS // file system; nil for the spool directory on disk
 	// Split returns the entry with a split request body, or the entry itself. It appends the parts of the body to memory, which is
 	// reused after the entry was written. If Split is nil, no body is split.
 	Split func(e *requestlog.Entry, memory []byte) *requestlog.Entry
@@ -66,7 +66,7 @@ func (o Options) withDefaults(dir string) Options {
 // Spool is the queue. Its methods may be called from any goroutine.
 type Spool struct {
 	o    Options
-	salt uint32        // makes checksums unpredictable, so that bytes in a body are never read as a record when damage is skipped
+	salt uint32        // random start value for checksums, so that bytes in a body are not mistaken for a record after damage
 	turn chan struct{} // semaphore; its holder may write the open batch and change the active segment
 	disk disk
 
@@ -124,7 +124,7 @@ func (s *Spool) Close() error {
 	s.closing.Do(func() {
 		close(s.stop)
 		s.stopped.Wait()
-		s.turn <- struct{}{} // never released, so that no further writes happen
+		s.turn <- struct{}{} // the turn is never released, so that no further writes happen
 		err = s.sync()
 		s.mu.Lock()
 		s.closed = true
@@ -170,15 +170,15 @@ func (s *Spool) Ready() error {
 	return nil
 }
 
-// Stats are figures about the queue.
+// Stats describes the state of the queue.
 type Stats struct {
-	Entries  int64         // ended and not yet delivered
-	Bytes    int64         // written and not yet delivered
+	Entries  int64         // number of ended entries that are not yet delivered
+	Bytes    int64         // number of bytes written but not yet delivered
 	Oldest   time.Duration // age of the oldest waiting entry
-	Disk     int64         // bytes of all segments
-	Open     int           // requests that have begun and not ended
-	Rejected int64         // entries that the writer never accepted, kept in the file of rejected entries
-	Corrupt  int64         // bytes that could not be read
+	Disk     int64         // total size of all segments in bytes
+	Open     int           // number of requests that have begun but not ended
+	Rejected int64         // number of entries that the writer rejected, which are kept in a separate file
+	Corrupt  int64         // number of bytes that could not be read
 }
 
 // Stats returns the current figures.

@@ -104,7 +104,7 @@ const unwrittenLimit = 16 << 20
 
 // outage is the state of a disk failure. The lock of the spool guards outage.
 type outage struct {
-	cause     error             // why entries cannot be written to disk now; nil if they can
+	cause     error             // error that prevents writing to disk; nil while the disk works
 	unwritten map[string][]byte // end records that could not be written, by request id
 	size      int64             // bytes in unwritten
 }
@@ -115,7 +115,7 @@ func (o *outage) drop(id string) {
 	delete(o.unwritten, id)
 }
 
-// keepUnwritten keeps an entry that could not be written, for when the disk recovers.
+// keepUnwritten keeps an entry that could not be written in memory until the disk recovers.
 func (s *Spool) keepUnwritten(e *requestlog.Entry) {
 	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Enrol creates an account with its membership and session.
 func (s *Store) Enrol(ctx context.Context, e account.Enrolment) (member account.Member, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		revision, err := sqldb.NextRevision(ctx, tx, "workspaces") // serializes registrations
+		revision, err := sqldb.NextRevision(ctx, tx, "workspaces") // serialises registrations
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func scanIdentity(row sqldb.Scanner) (sso.Identity, error) {
 func (s *Store) SignInIdentity(ctx context.Context, in sso.SignIn) (out sso.Outcome, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		out = sso.Outcome{}
-		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes sign-ins and registrations
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serialises sign-ins and registrations
 			return err
 		}
 		if out.Account, err = identityAccount(ctx, tx, in); err != nil {
@@ -120,7 +120,7 @@ func syncMembers(ctx context.Context, tx *sql.Tx, accountID string, grants []sso
 	if err != nil || unchangedBy(members, grants) {
 		return err
 	}
-	if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes the changes of members
+	if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serialises the changes of members
 		return err
 	}
 	if members, err = membershipsOf(ctx, tx, accountID); err != nil {

@@ -92,11 +92,11 @@ type alike struct {
 }
 
 func (a *alike) text(text string) string {
-	same, _ := once(a.texts, text, func(text string) (string, error) { return text, nil }) // never fails
+	same, _ := once(a.texts, text, func(text string) (string, error) { return text, nil }) // the error is ignored: the function never fails
 	return same
 }
 
-// once parses a text, or returns the cached value of the same text.
+// once parses text, or returns the cached value if the same text was parsed before.
 func once[T any](known map[string]T, text string, read func(string) (T, error)) (T, error) {
 	if value, ok := known[text]; ok {
 		return value, nil
@@ -141,7 +141,7 @@ func visitKeys(rows *sql.Rows, visit func(*account.Key) error) (err error) {
 	return visit(current)
 }
 
-// keyArguments returns the settings of a key in the order of the statements below.
+// keyArguments returns the settings of a key in the argument order of the statements below.
 func keyArguments(k account.Key, revision int64) ([]any, error) {
 	scopes := make([]string, len(k.Scopes))
 	for i, scope := range k.Scopes {
@@ -185,7 +185,7 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 // without an account are counted per workspace.
 func (s *Store) CreateKey(ctx context.Context, k account.Key, limit int, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
-		revision, err := sqldb.NextRevision(ctx, tx, "keys") // serializes the creation of keys, so that the count is exact
+		revision, err := sqldb.NextRevision(ctx, tx, "keys") // serialises the creation of keys, so that the count is exact
 		if err != nil {
 			return err
 		}

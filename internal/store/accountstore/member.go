@@ -38,7 +38,7 @@ func (s *Store) MemberOf(ctx context.Context, workspaceID, accountID string) (ac
 // open invitations. With revokeKeys, it revokes the keys of a removed member and returns them.
 func (s *Store) ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(*account.Member, int) (account.AuditEvent, error)) (revoked []account.Key, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes the changes, so that two owners cannot leave concurrently
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serialises the changes, so that two owners cannot leave concurrently
 			return err
 		}
 		m, err := scanMember(tx.QueryRowContext(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
@@ -157,7 +157,7 @@ func (s *Store) DeleteInvitation(ctx context.Context, workspaceID, invitationID 
 // AcceptInvitation makes the account a member and deletes the invitation.
 func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, accountID string, event account.AuditEvent) (m account.Member, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serializes the changes, so that the inviter's role and the account stay valid
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serialises the changes, so that the inviter's role and the account stay valid
 			return err
 		}
 		a, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))

@@ -38,7 +38,7 @@ func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	return w, err
 }
 
-// fromBudget decodes the output of textOf. An empty text means no budget.
+// fromBudget decodes the output of textOf. An empty string means no budget.
 func fromBudget(text string) (*account.Budget, error) {
 	b, err := fromText[*account.Budget](text)
 	if err != nil {
@@ -47,7 +47,7 @@ func fromBudget(text string) (*account.Budget, error) {
 	return b, nil
 }
 
-// fromText decodes a value from JSON. An empty text gives the zero value.
+// fromText decodes a value from JSON. An empty string gives the zero value.
 func fromText[T any](text string) (value T, err error) {
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &value)

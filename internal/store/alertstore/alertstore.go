@@ -78,7 +78,7 @@ func (s *Store) AddRule(ctx context.Context, r alert.Rule, maximum int) error {
 		r.CreatedBy, sqldb.Millis(r.CreatedAt))
 }
 
-// add inserts a row unless the workspace has the maximum number of rows. The revision serializes concurrent calls.
+// add inserts a row unless the workspace has the maximum number of rows. The revision serialises concurrent calls.
 func (s *Store) add(ctx context.Context, table, workspaceID string, maximum int, q string, args ...any) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := sqldb.NextRevision(ctx, tx, "alerts"); err != nil {

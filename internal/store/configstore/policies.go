@@ -80,7 +80,7 @@ func (s *Store) AddPolicies(ctx context.Context, workspaceID string, basedOn int
 	if err != nil {
 		return policystore.Version{}, fmt.Errorf("save policies: %w", err)
 	}
-	draft.CreatedAt = sqldb.FromMillis(sqldb.Millis(draft.CreatedAt)) // has the precision of the stored time
+	draft.CreatedAt = sqldb.FromMillis(sqldb.Millis(draft.CreatedAt)) // the returned time has the precision of the stored time
 	return draft, nil
 }
 

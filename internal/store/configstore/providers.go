@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// providersTopic is the topic of the revisions of stored providers.
+// providersTopic is the revision topic for stored providers.
 const providersTopic = "providers"
 
 // AddProvider stores a provider. It returns provider.ErrConnected if the name is in use.

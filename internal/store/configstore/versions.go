@@ -13,7 +13,7 @@ import (
 // ErrNoVersion is returned for a version that was never archived or has expired.
 var ErrNoVersion = errors.New("this version is not archived")
 
-// usedMargin is how much longer a version is kept than the requests that refer to it. Callers archive an active version
+// usedMargin is the additional time for which a version is kept after the requests that refer to it. Callers archive an active version
 // again at least once a day, so a version's last request is never later than its last recorded use plus this margin.
 const usedMargin = 48 * time.Hour
 

@@ -18,7 +18,7 @@ const (
 	MaxBytes = 64 << 10
 )
 
-// Block is a run of entries of one workspace, encoded for writing.
+// Block is a sequence of entries from one workspace, encoded for writing.
 type Block struct {
 	Workspace string
 	Size      int // number of entries
@@ -30,7 +30,7 @@ type Block struct {
 // Bodies are the encoded bodies of a block. An entry with only a preview counts as having a body.
 type Bodies struct {
 	Content []byte
-	Held    int    // entries with a body
+	Held    int    // number of entries with a body
 	Oldest  string // smallest id among the entries with a body
 }
 
@@ -155,7 +155,7 @@ func (b *Bodies) Hold(id string) {
 
 // DecodeSlotBody decodes the bodies in a slot.
 func (c *Codec) DecodeSlotBody(slot []byte) (requestlog.Body, error) {
-	_, rest, err := CutSized(slot) // the id
+	_, rest, err := CutSized(slot) // the first part is the ID
 	if err != nil || len(rest) == 0 {
 		return requestlog.Body{}, errCorrupt
 	}
@@ -178,7 +178,7 @@ func IsOutline(request []byte) bool { return len(request) > 0 && request[0] == p
 // compressed.
 func PlainOutline() []byte { return []byte{packedOutline, Plain} }
 
-// DecodeBody decompresses the two texts of a body.
+// DecodeBody decompresses the request and the response of a body.
 func (c *Codec) DecodeBody(request, response []byte, streamed bool) (requestlog.Body, error) {
 	body := requestlog.Body{Streamed: streamed}
 	if IsOutline(request) {

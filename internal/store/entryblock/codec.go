@@ -12,19 +12,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// minCompressed is the length from which compression is worth its fixed cost.
+// minCompressed is the minimum length in bytes for which compression is worth its fixed cost.
 const minCompressed = 2048
 
-// The first byte of a packed text identifies its encoding.
+// The encodings of packed text. The first byte of packed text identifies its encoding.
 const (
 	Plain         = 0
-	packedDeflate = 1 // written by earlier versions
+	packedDeflate = 1 // deflate, written by earlier versions
 	packedS2      = 2
-	packedZstd    = 3 // short texts in their own rows
-	packedOutline = 4 // an outline: see package outline; a packed text follows
+	packedZstd    = 3 // zstd, for short text in its own row
+	packedOutline = 4 // an outline (see package outline), followed by its packed text
 )
 
-// minPart is the minimum length of compressed parts. Texts longer than MaxZstd are compressed with S2, which is faster than zstd.
+// minPart is the minimum length of compressed parts. Text longer than MaxZstd is compressed with S2, which is faster than zstd.
 const (
 	minPart = 160
 	MaxZstd = 16 << 10
@@ -51,7 +51,7 @@ func NewCodec() *Codec {
 	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}, encoder: encoder, decoder: decoder}
 }
 
-// AppendPart compresses and appends a short text that is stored in its own row, such as a part of a request. Zstd compresses short texts
+// AppendPart compresses and appends short text that is stored in its own row, such as a part of a request. Zstd compresses short text
 // better than S2 and takes three times as long.
 func (c *Codec) AppendPart(to, b []byte) []byte {
 	if len(b) < minPart || len(b) > MaxZstd {
@@ -98,7 +98,7 @@ func appendS2(to, b []byte) []byte {
 	return to[:len(to)+len(s2.Encode(to[len(to):cap(to)], b))]
 }
 
-// MaxPacked returns the maximum length of a packed text of n bytes.
+// MaxPacked returns the maximum packed length of n bytes of text.
 func MaxPacked(n int) int { return 1 + max(n, s2.MaxEncodedLen(n)) }
 
 // Unpack reverses Pack. The result shares memory with an uncompressed b.
@@ -109,7 +109,7 @@ func (c *Codec) Unpack(b []byte) ([]byte, error) {
 	return c.AppendUnpacked(nil, b)
 }
 
-// AppendUnpacked appends the unpacked text to a buffer, so that a caller can read many texts with one buffer.
+// AppendUnpacked appends the unpacked text to a buffer, so that a caller can read many values with one buffer.
 func (c *Codec) AppendUnpacked(to, b []byte) ([]byte, error) {
 	if len(b) == 0 {
 		return to, nil

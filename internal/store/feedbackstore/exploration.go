@@ -11,7 +11,7 @@ import (
 )
 
 // SyncExploration adds the replica's trials to the totals of the workspace and replaces the replica's claim. The first statement
-// locks the exploration row of the workspace, which serializes the replicas.
+// locks the exploration row of the workspace, which serialises the replicas.
 func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total feedback.Exploration, granted money.Amount, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		// The statement inserts no row if the workspace was deleted.

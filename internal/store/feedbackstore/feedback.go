@@ -1,4 +1,4 @@
-// Package feedbackstore stores outcomes: ratings, verdicts and signals. It also stores their resets and the settings of learning.
+// Package feedbackstore stores outcomes: ratings, verdicts and signals. It also stores their resets and the learning settings.
 package feedbackstore
 
 import (
@@ -106,7 +106,7 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	return nil
 }
 
-// SaveLearning stores how a workspace learns from outcomes. It deletes the counted trials, so that the share of exploration is
+// SaveLearning stores the learning settings of a workspace. It deletes the counted trials, so that the share of exploration is
 // counted from zero.
 func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback.Settings) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {

@@ -101,7 +101,7 @@ func (s *Store) Outcomes(ctx context.Context, workspaceID string, p feedback.Out
 // afterAllRequests is greater than any ID of a request.
 const afterAllRequests = "req_~"
 
-// Learning returns how a workspace learns from outcomes.
+// Learning returns the learning settings of a workspace.
 func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Settings, error) {
 	var v feedback.Settings
 	var disabled int64
@@ -113,7 +113,7 @@ func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Sett
 	return v, nil
 }
 
-// resets returns the time since which ratings count, by model. The empty name stands for all models.
+// resets returns the time from which ratings count, by model. The empty name stands for all models.
 func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int64, error) {
 	rows, err := s.db.Query(ctx, `select model, at from rating_resets where workspace_id = $1`, workspaceID)
 	if err != nil {

@@ -109,7 +109,7 @@ func (s *Store) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, 
 	if s.db.Dialect() == sqldb.Postgres { // include the rows that are queued for the roll-up
 		q += fmt.Sprintf(" union all select %s from rollup_waiting where unit = '%s' and %s", columns, span.unit.table(), w)
 	}
-	rows, err := s.db.Query(ctx, q, w.Args...) //nolint:rowserrcheck // Each checks it
+	rows, err := s.db.Query(ctx, q, w.Args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var r figureRow
 		var start int64

@@ -101,8 +101,8 @@ type rollupKey struct {
 	dimensions                   rollupDimensions
 	key, model, provider, policy string
 	simulated                    bool
-	playground                   bool  // sent from the playground, without a key; separate in all rows
-	start                        int64 // Unix milliseconds
+	playground                   bool  // whether the requests were sent from the playground, without a key; separate in all rows
+	start                        int64 // start of the bucket in Unix milliseconds
 }
 
 // only returns the key reduced to the given dimensions.
@@ -145,7 +145,7 @@ type Batch map[batchKey]*requestlog.Sums
 
 type batchKey struct {
 	rollupKey
-	units unit // number of units, coarsest first, that still store this time
+	units unit // number of units, coarsest first, whose tables still store this time
 }
 
 // Add counts an entry. An attempt counts for the model and provider that were tried, even if another one served the request.
@@ -175,7 +175,7 @@ func (b Batch) sums(key batchKey) *requestlog.Sums {
 	return sums
 }
 
-// rollups distributes the sums to tables and dimensions.
+// rollups returns the sums distributed to tables and dimensions.
 func (b Batch) rollups() rollups {
 	r := rollups{}
 	for key, sums := range b {
@@ -285,7 +285,7 @@ func (s *Store) mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []strin
 		for i := range args { // the number of arguments is fixed, so repeat the last ID
 			args[i] = some[min(i, len(some)-1)]
 		}
-		rows, err := s.db.QueryPrepared(ctx, tx, u.selectHistograms(), args) //nolint:rowserrcheck // Each checks it
+		rows, err := s.db.QueryPrepared(ctx, tx, u.selectHistograms(), args) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var id, latency, ttft string
 			if err := row.Scan(&id, &latency, &ttft); err != nil {

@@ -117,7 +117,7 @@ func (s *Store) charges(ctx context.Context, rows string, since time.Time, step 
 	}
 	start := max(since.UnixMilli(), 0)
 	q := `select key_id, cast($2 + ((start - $2) / $3) * $3 as bigint) as at, cast(sum(cost) as bigint) from (` + from + `) charges group by 1, 2 order by 1, 2`
-	found, err := s.db.Query(ctx, q, append([]any{workspaceID, start, step.Milliseconds()}, sqldb.Args(more)...)...) //nolint:rowserrcheck // Each checks it
+	found, err := s.db.Query(ctx, q, append([]any{workspaceID, start, step.Milliseconds()}, sqldb.Args(more)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	list := map[string][]budget.Charge{}
 	err = sqldb.Each(found, err, func(row sqldb.Scanner) error {
 		var key string

@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// scan is one index scan in order of ids. A listing by several values of a column merges one scan per value, because no
+// scan is one index scan in order of ids. A listing for several values of a column merges one scan per value, because no
 // index is in order of ids across values.
 type scan struct {
-	from  string // tables, with requests as r
+	from  string // from clause, in which the requests table has the alias r
 	id    string // column that the index is ordered by
 	cond  string
-	class bool // scans one class of a range column
+	class bool // whether the scan reads one class of a range column
 }
 
 const (

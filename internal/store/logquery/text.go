@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxTextDays is the number of days that one search covers in SQLite: each has its own index.
+	// maxTextDays is the maximum number of days that one search covers in SQLite, because each day has its own index.
 	maxTextDays = 400
 	// maxTextMatches is the maximum number of documents per day that a text search considers in SQLite, newest first.
 	maxTextMatches = 20_000

@@ -16,7 +16,7 @@ type Builder struct {
 	Dialect     sqldb.Dialect
 	EntriesFrom string  // smallest id of an unexpired entry; empty when none have expired
 	BodiesFrom  string  // smallest id of an entry whose bodies have not expired; empty when none have expired
-	TextDays    []int64 // SQLite: the days whose texts are indexed, newest first
+	TextDays    []int64 // SQLite: days with a text index, newest first
 }
 
 // Bounds are the ids between which a statement selects entries.
@@ -141,7 +141,7 @@ func matchColumn(w *sqldb.Where, c *requestlog.Column, f *requestlog.Filter) {
 	}
 }
 
-// matchText adds a text search. It reads every row, so ids are compared only when they can contain the text.
+// matchText adds a text search, which reads every row. IDs are compared only if they can contain the text.
 func (b Builder) matchText(w *sqldb.Where, text string) {
 	columns := []string{"r.preview", "r.failure"}
 	if strings.Trim(text, idLetters) == "" {

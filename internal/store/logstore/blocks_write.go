@@ -83,7 +83,7 @@ func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	return true
 }
 
-// appendPlain appends a text of a slot without compression. head identifies the encoding. A nil text stays nil.
+// appendPlain appends text to a slot without compression. head identifies the encoding. Nil text stays nil.
 func appendPlain(to, head, text []byte) []byte {
 	if text == nil {
 		return entryblock.AppendSized(to, nil)

@@ -10,20 +10,20 @@ import (
 
 // batchBuffers is the memory in which a batch is encoded. The next batch reuses it.
 type batchBuffers struct {
-	summary   requestlog.Entry // reused by each record, like text and slot
+	summary   requestlog.Entry // summary of the current record; reused for each record, like text and slot
 	text      []byte
 	slot      []byte
-	summaries []byte // reused by each block, like traces and bodies
+	summaries []byte // summaries of the current block; reused for each block, like traces and bodies
 	traces    []byte
 	bodies    []byte
-	chunks    [][]byte // compressed texts of all records
+	chunks    [][]byte // compressed text of all records
 	filling   int      // index of the chunk being filled
 }
 
 const (
 	// maxBufferBytes is the maximum memory kept from one batch to the next.
 	maxBufferBytes = 8 << 20
-	// minChunk and maxChunk limit the size of a chunk, unless a single text is longer. A full chunk is not extended, because that would
+	// minChunk and maxChunk limit the size of a chunk, unless a single value is longer. A full chunk is not extended, because that would
 	// copy its content.
 	minChunk = 64 << 10
 	maxChunk = 1 << 20
@@ -47,7 +47,7 @@ func (s *Store) release(r *batchBuffers) {
 	s.buffers.Put(r)
 }
 
-// compress compresses a text with pack, a method of entryblock.Codec, into a chunk. It returns nil for nil.
+// compress compresses b with pack, a method of entryblock.Codec, into a chunk. It returns nil for nil.
 func (r *batchBuffers) compress(pack func(to, b []byte) []byte, b []byte) []byte {
 	if b == nil {
 		return nil

@@ -16,12 +16,12 @@ import (
 type detail struct {
 	id, preview, state string
 	summary            []byte
-	trace              func(to []byte) ([]byte, error) // appends the JSON of the trace if it was read; may be called after the reader returns
+	trace              func(to []byte) ([]byte, error) // function that appends the JSON of the trace if it was read; can be called after the reader returns
 }
 
 // detailParts selects the parts of entries to read.
 type detailParts struct {
-	request bool // preview and state of the bodies; SQLite always reads them
+	request bool // whether to read the preview and the state of the bodies; SQLite always reads them
 	trace   bool
 }
 

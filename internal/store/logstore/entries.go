@@ -168,7 +168,7 @@ func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.E
 }
 
 // EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored. It joins a split request from its parts;
-// parts that have expired are replaced by outline.Gone.
+// parts that have expired are replaced with outline.Gone.
 func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

@@ -252,7 +252,7 @@ func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids 
 		return nil
 	}
 	q := `select end_user, session from requests where workspace_id = $1 and id in (` + sqldb.Placeholders(2, len(ids)) + `)`
-	rows, err := tx.QueryContext(ctx, q, append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, q, append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var user, session string
 		err := row.Scan(&user, &session)
@@ -276,7 +276,7 @@ func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids 
 	})
 }
 
-// forget removes the values without a remaining entry from the report roll-ups.
+// forget removes values that occur in no remaining entry from the report roll-ups.
 func (s *Store) forget(ctx context.Context, workspace string, values reportstore.Values) error {
 	for d, some := range values {
 		q, prefix := `select 1 from tags where workspace_id = $1 and tag = $2 limit 1`, ""
@@ -316,7 +316,7 @@ func (s *Store) deleteTags(ctx context.Context, tx *sql.Tx, workspace string, id
 		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("read the tags of entries: %w", err)
+		return fmt.Errorf("read entry tags: %w", err)
 	}
 	for tag, some := range tagged {
 		q := fmt.Sprintf(`delete from tags where workspace_id = $1 and tag = $2 and request_id in (%s)`, sqldb.Placeholders(3, len(some)))

@@ -73,10 +73,10 @@ func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requ
 // and decoding only these fields takes a third of the time of decoding whole summaries.
 type figureReader struct {
 	rawjson.Scanner
-	texts map[string]string // short texts, which repeat often
+	texts map[string]string // short strings that repeat often, for reuse
 }
 
-// maxTexts is the maximum number of texts that a figureReader keeps for reuse.
+// maxTexts is the maximum number of strings that a figureReader keeps for reuse.
 const maxTexts = 4096
 
 // read decodes a summary. The fields are those of requestlog.Entry with the same JSON names.

@@ -14,7 +14,7 @@ func (s *Store) outlines(ctx context.Context, tx *sql.Tx, workspace, low, high s
 		return s.blocks.outlines(ctx, tx, workspace, low, high)
 	}
 	const q = `select request from bodies where workspace_id = $1 and request_id >= $2 and request_id < $3 and request is not null`
-	rows, err := tx.QueryContext(ctx, q, workspace, low, high) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, q, workspace, low, high) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	var outlines [][]byte
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var request sql.RawBytes

@@ -89,9 +89,9 @@ func (s *Store) mostTokens(ctx context.Context, f *requestlog.Filter, p requestl
 		}
 	}
 	slices.SortFunc(all, func(a, b counted) int { return cmp.Or(cmp.Compare(b.tokens, a.tokens), cmp.Compare(b.id, a.id)) })
-	most := make([]string, 0, limit)
+	top := make([]string, 0, limit)
 	for _, c := range all[:min(limit, len(all))] {
-		most = append(most, c.id)
+		top = append(top, c.id)
 	}
-	return most, unfinished
+	return top, unfinished
 }

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Retention is how long entries and their bodies are kept; 0 means forever.
+// Retention is the time for which entries and their bodies are kept; 0 means forever.
 type Retention struct {
 	Entries time.Duration
 	Bodies  time.Duration
@@ -100,23 +100,23 @@ func (s *Store) LongestRetention(ctx context.Context, defaults Retention) (Reten
 }
 
 func longest(own map[string]Retention, defaults Retention) Retention {
-	most := defaults
+	out := defaults
 	for _, r := range own {
 		if r = r.or(defaults); defaults.Entries > 0 {
-			most.Entries = max(most.Entries, r.Entries)
+			out.Entries = max(out.Entries, r.Entries)
 		}
 		if defaults.Bodies > 0 {
-			most.Bodies = max(most.Bodies, r.Bodies)
+			out.Bodies = max(out.Bodies, r.Bodies)
 		}
 	}
-	return most
+	return out
 }
 
 // retentions returns the workspaces with their own retention.
 func (s *Store) retentions(ctx context.Context) (map[string]Retention, error) {
 	const q = `select id, entry_retention_ms, body_retention_ms from workspaces where entry_retention_ms > 0 or body_retention_ms > 0`
 	own := map[string]Retention{}
-	rows, err := s.db.Query(ctx, q) //nolint:rowserrcheck // Each checks it
+	rows, err := s.db.Query(ctx, q) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var id string
 		var entries, bodies int64

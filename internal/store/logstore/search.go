@@ -13,11 +13,11 @@ import (
 
 const (
 	firstStretch = time.Minute
-	fastStep     = 50 * time.Millisecond  // a faster step makes the next stretch four times as long
-	slowStep     = 200 * time.Millisecond // a slower step does not extend the next stretch, up to steadySteps
+	fastStep     = 50 * time.Millisecond  // a faster step makes the next stretch four times as long instead of twice
+	slowStep     = 200 * time.Millisecond // a slower step does not lengthen the next stretch, during the first steps
 	steadySteps  = 4                      // number of steps after which stretches always grow, so that the search ends
 	minStep      = 50 * time.Millisecond  // minimum time for a step, however little time is left
-	shrinkFactor = 16                     // divides the first stretch after its step timed out
+	shrinkFactor = 16                     // divisor for the first stretch after its step timed out
 )
 
 // step searches one stretch of a time span and reports whether enough entries were found. It must have no effect if it is cancelled.
@@ -60,10 +60,10 @@ func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time
 			return &requestlog.UnfinishedError{Before: part.Low}
 		}
 		steps++
-		switch took := time.Since(start); {
-		case took < fastStep:
+		switch elapsed := time.Since(start); {
+		case elapsed < fastStep:
 			stretch *= 4
-		case took < slowStep, steps >= steadySteps:
+		case elapsed < slowStep, steps >= steadySteps:
 			stretch *= 2
 		}
 		b.High, edge = part.Low, low

@@ -36,8 +36,8 @@ type Store struct {
 	blocks     blockTables
 	inserters  inserters
 	statements []string                        // SQLite statements that write a batch
-	buffers    sync.Pool                       // holds *batchBuffers
-	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
+	buffers    sync.Pool                       // pool of *batchBuffers
+	retention  atomic.Pointer[retentionBounds] // retentions of all workspaces; nil until Retain is called
 }
 
 // related holds the stores of other data about requests.
@@ -82,7 +82,7 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 // SQLite has no partitions.
 func (s *Store) MaintainPartitions(ctx context.Context) error { return s.partitions.Maintain(ctx) }
 
-// SetTextIndex sets whether the texts of entries that are written from now on are indexed, and whether Filter.Text is supported.
+// SetTextIndex sets whether the text of new entries is indexed and Filter.Text is supported.
 func (s *Store) SetTextIndex(on bool) { s.texts.Enabled.Store(on) }
 
 // query returns a statement builder that hides expired entries and bodies.
@@ -96,7 +96,7 @@ func (s *Store) query() logquery.Builder {
 
 // inserters write the tables of the log.
 type inserters struct {
-	requests         *sqldb.Inserter // PostgreSQL
+	requests         *sqldb.Inserter // PostgreSQL: requests
 	requestsInBlocks *sqldb.Inserter // SQLite: requests with their slot number
 	details          *sqldb.Inserter
 	bodies           *sqldb.Inserter

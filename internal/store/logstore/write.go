@@ -30,11 +30,11 @@ type trace struct {
 type record struct {
 	entry      *requestlog.Entry
 	request    []any
-	detail     []any // nil for SQLite, like body: both are in the batch's blocks
-	body       []any // nil without bodies and preview
+	detail     []any // row of the details table; nil for SQLite, where blocks contain details and bodies
+	body       []any // row of the bodies table; nil for SQLite, and without bodies and preview
 	tags       [][]any
-	ledger     []any // nil when the cost is unknown or is not charged
-	slotNumber int64 // SQLite: column place, set by insertBlocks
+	ledger     []any // ledger row; nil if the cost is unknown or not charged
+	slotNumber int64 // SQLite: slot number (column place), set by insertBlocks
 }
 
 // batch holds everything that one transaction writes.

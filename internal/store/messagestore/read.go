@@ -39,7 +39,7 @@ func (s *Store) find(ctx context.Context, query queryFunc, scope int64, addresse
 				args = append(args, nil)
 			}
 		}
-		rows, err := query(ctx, s.search, args...) //nolint:rowserrcheck // Each checks it
+		rows, err := query(ctx, s.search, args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var address sql.RawBytes
 			var number int64
@@ -86,7 +86,7 @@ func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope
 		if s.db.Dialect() == sqldb.SQLite {
 			args, condition = append(args[:2], sqldb.Args(bytesOf(some))...), "address in ("+marks(len(some))+")"
 		}
-		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and `+condition, args...) //nolint:rowserrcheck // Each checks it
+		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and `+condition, args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var address, content sql.RawBytes
 			if err := row.Scan(&address, &content); err != nil {
@@ -103,7 +103,7 @@ func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope
 	return nil
 }
 
-// Join returns a split request in one piece. Parts that have expired are replaced by outline.Gone and counted.
+// Join returns a split request in one piece. Parts that have expired are replaced with outline.Gone and counted.
 func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) (request []byte, gone int, err error) {
 	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, withContent)
 	if err != nil {
@@ -130,7 +130,7 @@ type loadedPart struct {
 	segment int64
 }
 
-// load reads segments and adds them to the parameter to. It reads only their lists in the mode withoutContent.
+// load reads segments into to. In the mode withoutContent, it reads only their lists.
 func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, mode contentMode, to loaded) error {
 	columns := "number, refs, lists, null"
 	if mode == withContent {
@@ -142,7 +142,7 @@ func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers 
 		if s.db.Dialect() == sqldb.SQLite {
 			args, condition = append(args[:1], sqldb.Args(some)...), "scope = ? and number in ("+marks(len(some))+")"
 		}
-		rows, err := query(ctx, `select `+columns+` from message_segments where `+condition, args...) //nolint:rowserrcheck // Each checks it
+		rows, err := query(ctx, `select `+columns+` from message_segments where `+condition, args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var number int64
 			var refs, lists, packed sql.RawBytes

@@ -36,7 +36,7 @@ type Store struct {
 	segmentSize int // maximum length of the parts of a segment, unless one part is longer
 	parts       *sqldb.Inserter
 	segments    *sqldb.Inserter
-	search      string // the statement of find
+	search      string // SQL statement that find runs
 }
 
 // New returns the store of parts in db. Sweep calls outlines to find the parts that stored entries use.
@@ -79,10 +79,10 @@ type Batch map[partScope]*scopeParts
 type scopeParts struct {
 	segments []segment
 	position map[outline.Address]int                 // index of the segment of each part in the batch
-	wanted   map[outline.Address]struct{}            // parts that the batch refers to and does not contain
-	refers   map[*requestlog.Entry][]outline.Address // parts that an entry refers to and does not contain
+	wanted   map[outline.Address]struct{}            // parts that the batch refers to but does not contain
+	refers   map[*requestlog.Entry][]outline.Address // parts that each entry refers to but does not contain
 	exists   map[outline.Address]bool                // whether a part was stored before the batch; set by Write
-	stored   int64                                   // bytes that Write stored
+	stored   int64                                   // number of bytes that Write stored
 }
 
 // segment is a group of parts that is stored in one row.
@@ -93,7 +93,7 @@ type segment struct {
 	refers  []outline.Address // parts that the lists refer to
 }
 
-// Compress compresses a text with pack, a method of entryblock.Codec, into memory that the caller reuses.
+// Compress compresses text with pack, a method of entryblock.Codec, into memory that the caller reuses.
 type Compress func(pack func(to, text []byte) []byte, text []byte) []byte
 
 // Batch encodes the parts of the entries that have split requests. It shares memory with the entries.
@@ -260,7 +260,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 
 // scopeNumber returns the number of a scope, or 0 if the scope has no number.
 func scopeNumber(ctx context.Context, query queryFunc, scope partScope) (number int64, err error) {
-	rows, err := query(ctx, `select coalesce(scope, 0) from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace) //nolint:rowserrcheck // Each checks it
+	rows, err := query(ctx, `select coalesce(scope, 0) from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error { return row.Scan(&number) })
 	return number, err
 }
@@ -282,7 +282,7 @@ func (s *Store) addScope(ctx context.Context, tx *sql.Tx, scope partScope) (numb
 	return number, err
 }
 
-// numberBlock is how many segment numbers a replica reserves in PostgreSQL at a time.
+// numberBlock is the number of segment numbers that a replica reserves in PostgreSQL at a time.
 const numberBlock = 4096
 
 // newNumbers returns n increasing numbers for new segments.
@@ -395,26 +395,26 @@ func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p 
 	return nil
 }
 
-// appendRefs encodes the numbers of the segments that the segment from refers to, except from itself.
-func appendRefs(to []byte, from int64, numbers []int64) []byte {
+// appendRefs encodes the numbers of the segments that a segment refers to. It omits the number of the segment itself, own.
+func appendRefs(to []byte, own int64, numbers []int64) []byte {
 	slices.Sort(numbers)
 	for _, number := range slices.Compact(numbers) {
-		if number != from {
-			to = binary.AppendVarint(to, from-number)
+		if number != own {
+			to = binary.AppendVarint(to, own-number)
 		}
 	}
 	return to
 }
 
 // refsOf decodes the result of appendRefs.
-func refsOf(refs []byte, from int64) ([]int64, error) {
+func refsOf(refs []byte, own int64) ([]int64, error) {
 	var numbers []int64
 	for len(refs) > 0 {
 		distance, width := binary.Varint(refs)
 		if width <= 0 {
-			return nil, errors.New("corrupt references of a segment")
+			return nil, errors.New("corrupt segment references")
 		}
-		numbers, refs = append(numbers, from-distance), refs[width:]
+		numbers, refs = append(numbers, own-distance), refs[width:]
 	}
 	return numbers, nil
 }
@@ -446,7 +446,7 @@ func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*
 	return nil
 }
 
-// Usage is the amount of storage that requests with shared messages took in the last days.
+// Usage is the amount of storage that requests with shared messages used in the last days.
 type Usage struct {
 	Since        time.Time
 	Requests     int64

@@ -87,8 +87,8 @@ func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, u
 	if err != nil {
 		return 0, err
 	}
-	unused := map[int64]map[outline.Address]bool{}                                                            // by segment number
-	rows, err := tx.QueryContext(ctx, `select address, segment from message_parts where scope = $1`, scopeID) //nolint:rowserrcheck // Each checks it
+	unused := map[int64]map[outline.Address]bool{}                                                            // unused parts by segment number
+	rows, err := tx.QueryContext(ctx, `select address, segment from message_parts where scope = $1`, scopeID) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var address sql.RawBytes
 		var number int64

@@ -78,7 +78,7 @@ func scanRecord(row sqldb.Scanner) (proof.Record, error) {
 	return r, err
 }
 
-// Samples returns the comparisons with a verdict of requests served from from (inclusive) to to (exclusive), oldest first.
+// Samples returns the comparisons that have a verdict, for requests served at or after from and before to, oldest first.
 func (s *Store) Samples(ctx context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -111,7 +111,7 @@ func (s *Store) ComparisonCost(ctx context.Context, workspace string, from, to t
 	return cost, nil
 }
 
-// Records returns up to limit records of requests served from from (inclusive) to to (exclusive), newest first.
+// Records returns up to limit comparison records for requests served at or after from and before to, newest first.
 func (s *Store) Records(ctx context.Context, workspace string, from, to time.Time, limit int) ([]proof.Record, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -144,14 +144,14 @@ func (s *Store) Record(ctx context.Context, workspace, request string) (r proof.
 	return r, true, nil
 }
 
-// Tally counts the records of requests served since from.
+// Tally counts the comparison records for requests served at or after from.
 func (s *Store) Tally(ctx context.Context, workspace string, from time.Time) (proof.Tally, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	var t proof.Tally
 	const q = `select state, count(*), cast(coalesce(sum(cost), 0) as bigint) from comparisons
 		where workspace_id = $1 and at >= $2 group by state order by state`
-	rows, err := s.db.Query(ctx, q, workspace, sqldb.Millis(from)) //nolint:rowserrcheck // Each checks it
+	rows, err := s.db.Query(ctx, q, workspace, sqldb.Millis(from)) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var state proof.State
 		var n int64
@@ -216,8 +216,8 @@ func DeleteOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) e
 	return err
 }
 
-// Expire deletes comparisons of requests that are older than the workspace's retention of entries, and the texts of comparisons
-// that are older than its retention of bodies; 0 is unlimited.
+// Expire deletes comparisons whose requests are older than the workspace's retention of entries, and the text of comparisons that are older
+// than its retention of bodies. A retention of 0 is unlimited.
 func (s *Store) Expire(ctx context.Context, now time.Time, retention func(workspace string) (entries, bodies time.Duration)) error {
 	for workspace := ""; ; {
 		var next sql.NullString

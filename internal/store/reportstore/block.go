@@ -19,7 +19,7 @@ const blockVersion = 2
 // errBlock is returned for a malformed block or day.
 var errBlock = errors.New("parse report roll-up: the data is malformed")
 
-// The text columns of a block are the dimensions of report.Dimensions, in their order, and the tags of a request as one text.
+// The text columns of a block are the dimensions of report.Dimensions, in their order, and the tags of a request as one string.
 const (
 	tagColumn   = 8
 	textColumns = 9
@@ -53,14 +53,14 @@ type builder struct {
 	text                 [textColumns]dictionary
 	minutes              []uint64 // minutes of the day
 	flags, latency, ttft []byte
-	numbers              [numberColumns][]uint64 // zigzag encoded
+	numbers              [numberColumns][]uint64 // values of the number columns, zigzag encoded
 }
 
 // add adds the fact of an entry.
 func (b *builder) add(e *requestlog.Entry) {
 	member := e.AccountID
 	if member == "" {
-		member = e.KeyID // a reader replaces the key by the account that created the key
+		member = e.KeyID // a reader replaces the key with the account that created the key
 	}
 	for i, value := range [textColumns]string{e.Model, e.Provider, e.KeyID, e.Policy, member, e.EndUser, e.Session, e.Client, ""} {
 		value = requestlog.Term(value)
@@ -71,7 +71,7 @@ func (b *builder) add(e *requestlog.Entry) {
 	}
 	b.n++
 	at := e.Stamp().UTC()
-	b.minutes = append(b.minutes, uint64(at.Hour()*60+at.Minute())) //nolint:gosec // not negative
+	b.minutes = append(b.minutes, uint64(at.Hour()*60+at.Minute())) //nolint:gosec // the minute of the day is never negative
 	b.flags = append(b.flags, flagsOf(e))
 	latency, ttft := byte(0), byte(0)
 	if e.Served() {
@@ -120,7 +120,7 @@ func amount(a *money.Amount) int64 {
 	return int64(*a)
 }
 
-// tagText returns tags as one text, sorted by name. Zero bytes separate the names and values, which contain no zero bytes.
+// tagText returns tags as one string, sorted by name. Zero bytes separate the names and values, which contain no zero bytes.
 func tagText(tags map[string]string) string {
 	if len(tags) == 0 {
 		return ""
@@ -132,7 +132,7 @@ func tagText(tags map[string]string) string {
 	return text.String()
 }
 
-// eachTag calls fn for each tag of a text.
+// eachTag calls fn for each tag in the output of tagText.
 func eachTag(text string, fn func(name, value string)) {
 	for text != "" {
 		name, rest, _ := strings.Cut(text, "\x00")
@@ -178,7 +178,7 @@ func (b *builder) append(from *block, positions []int) error {
 
 // encode returns the block without compression.
 func (b *builder) encode() []byte {
-	out := binary.AppendUvarint([]byte{blockVersion}, uint64(b.n)) //nolint:gosec // not negative
+	out := binary.AppendUvarint([]byte{blockVersion}, uint64(b.n)) //nolint:gosec // the number of rows is never negative
 	for i := range b.text {
 		out = b.text[i].append(out)
 	}
@@ -215,7 +215,7 @@ func parseBlock(data []byte) (*block, error) {
 	if !ok || n > uint64(len(data)) {
 		return nil, errBlock
 	}
-	b := &block{n: int(n), to: dayMinutes, weight: 1} //nolint:gosec // at most the length of the data
+	b := &block{n: int(n), to: dayMinutes, weight: 1} //nolint:gosec // the count is at most the length of the data
 	for i := range b.text {
 		if b.text[i], ok = c.dictionary(b.n); !ok {
 			return nil, errBlock
@@ -249,7 +249,7 @@ func (b *block) texts(d report.Dimension) (texts, error) {
 	i := rank(d)
 	values, err := b.text[i].values()
 	found := texts{values, b.text[i].index}
-	if name, ok := d.Tag(); ok { // the column contains all tags of a request as one text
+	if name, ok := d.Tag(); ok { // the column contains all tags of a request as one string
 		found.values = make([]string, len(values))
 		for i, text := range values {
 			eachTag(text, func(tag, value string) {

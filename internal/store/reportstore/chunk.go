@@ -31,7 +31,7 @@ func (s *Store) sortStep(ctx context.Context, query query) (*step, error) {
 	st.at.start -= at.start % dayMillis
 	whole := &builder{}
 	const unsorted = `select start, number, data from report_facts where workspace_id = $1 and class = $2 and start >= $3 and start < $4 order by start, number`
-	rows, err := query(ctx, unsorted, at.workspace, at.class, st.at.start, st.at.start+dayMillis) //nolint:rowserrcheck // Each checks it
+	rows, err := query(ctx, unsorted, at.workspace, at.class, st.at.start, st.at.start+dayMillis) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		if whole.n >= sortFacts {
 			return nil
@@ -51,7 +51,7 @@ func (s *Store) sortStep(ctx context.Context, query query) (*step, error) {
 		return nil, err
 	}
 	number := int64(0)
-	rows, err = query(ctx, `select coalesce(max(number), 0) from report_chunks where workspace_id = $1 and start = $2`, at.workspace, st.at.start) //nolint:rowserrcheck // Each checks it
+	rows, err = query(ctx, `select coalesce(max(number), 0) from report_chunks where workspace_id = $1 and start = $2`, at.workspace, st.at.start) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error { return row.Scan(&number) }); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Store) addChunks(st *step, whole *builder, number int64) error {
 	stride := (facts.n + s.SampleSize - 1) / s.SampleSize
 	var sampled []int
 	for first := 0; first < facts.n; first += stride { // facts are in order of time
-		offset := int(uint32(first/stride)*0x9e3779b1>>8) % stride //nolint:gosec // a fixed hash, so that periodic traffic does not bias the sample
+		offset := int(uint32(first/stride)*0x9e3779b1>>8) % stride //nolint:gosec // the overflow is part of the hash, which keeps periodic traffic from biasing the sample
 		if i := first + offset; i < facts.n {
 			sampled = append(sampled, i)
 		}
@@ -131,9 +131,9 @@ func ranks(values []string) []int {
 
 func sessionHash(session string) uint16 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(session)) // never fails
+	_, _ = h.Write([]byte(session)) // Write never fails
 	sum := h.Sum32()
-	return uint16(sum>>16) ^ uint16(sum) //nolint:gosec // both halves
+	return uint16(sum>>16) ^ uint16(sum) //nolint:gosec // both halves of the hash are combined
 }
 
 // hasSession reports whether the hashes of a chunk include the hash of one of the sessions.

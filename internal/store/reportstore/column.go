@@ -57,12 +57,12 @@ func (c *column) at(i int) uint64 {
 // signed returns the number at index i, which was encoded with zigzag.
 func (c *column) signed(i int) int64 {
 	u := c.at(i)
-	return int64(u>>1) ^ -int64(u&1) //nolint:gosec // zigzag encoding
+	return int64(u>>1) ^ -int64(u&1) //nolint:gosec // zigzag encoding keeps all bits
 }
 
-func zigzag(n int64) uint64 { return uint64(n<<1) ^ uint64(n>>63) } //nolint:gosec // reversed by signed
+func zigzag(n int64) uint64 { return uint64(n<<1) ^ uint64(n>>63) } //nolint:gosec // the conversion keeps all bits, and signed reverses it
 
-// dictionary stores each distinct text once, and for each row the number of its text.
+// dictionary stores each distinct string once, and for each row the index of its string.
 type dictionary struct {
 	ids    map[string]uint64
 	values []string
@@ -116,7 +116,7 @@ func (t *textColumn) values() ([]string, error) {
 	return values, nil
 }
 
-// texts is a parsed column: the distinct values, and for each row the number of its value.
+// texts is a parsed text column: the distinct values, and for each row the index of its value.
 type texts struct {
 	values []string
 	index  column
@@ -162,13 +162,13 @@ func (c *cursor) column(n int) (column, bool) {
 	return found, true
 }
 
-// dictionary reads the texts of n rows.
+// dictionary reads a text column with n rows.
 func (c *cursor) dictionary(n int) (t textColumn, ok bool) {
 	count, ok := c.uvarint()
 	if !ok || count > uint64(len(c.data)) {
 		return t, false
 	}
-	t.count = int(count) //nolint:gosec // at most the length of the data
+	t.count = int(count) //nolint:gosec // the count is at most the length of the data
 	if t.encoded, ok = c.text(); !ok {
 		return t, false
 	}

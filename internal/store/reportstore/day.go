@@ -40,8 +40,8 @@ func (g grain) String() string {
 	return string(g[0]) + separator + string(g[1])
 }
 
-// limit returns how many groups a day keeps by cost, and how many it keeps by requests. End users, sessions and tags have many
-// values.
+// limit returns the number of groups that a day keeps by cost, which is also the number that it keeps by requests. End users, sessions and
+// tags have many values.
 func (g grain) limit() int {
 	switch {
 	case g[1] == "":
@@ -121,7 +121,7 @@ func parseDay(g grain, data []byte) (*storedDay, error) {
 	if !ok || n > uint64(len(data)) {
 		return nil, errBlock
 	}
-	d := &storedDay{grain: g, n: int(n)} //nolint:gosec // at most the length of the data
+	d := &storedDay{grain: g, n: int(n)} //nolint:gosec // the count is at most the length of the data
 	var err error
 	if c.data, err = d.rest.MergeBinary(c.data); err != nil {
 		return nil, err

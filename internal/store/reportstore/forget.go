@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Values are values of dimensions.
+// Values holds sets of values by dimension.
 type Values map[report.Dimension]map[string]bool
 
 // Add adds a value that is not empty.
@@ -26,7 +26,7 @@ func (v Values) Add(d report.Dimension, value string) {
 	v[d][value] = true
 }
 
-// Forget replaces values in all figures of a workspace by the empty value. It is used for values whose requests are all deleted.
+// Forget replaces values in all figures of a workspace with the empty value. It is used for values whose requests are all deleted.
 // Counts and amounts stay.
 func (s *Store) Forget(ctx context.Context, workspace string, values Values) error {
 	if len(values) == 0 {
@@ -64,7 +64,7 @@ func (s *Store) forgetFacts(ctx context.Context, tx *sql.Tx, table, workspace st
 	}
 	type key struct{ start, number, class int64 }
 	var all []key
-	rows, err := tx.QueryContext(ctx, `select start, number, class, `+columns+` from `+table+` where workspace_id = $1`, workspace) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, `select start, number, class, `+columns+` from `+table+` where workspace_id = $1`, workspace) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var k key
 		var low, high string
@@ -110,7 +110,7 @@ func (s *Store) forgetFacts(ctx context.Context, tx *sql.Tx, table, workspace st
 	return nil
 }
 
-// forget replaces the values in a block by empty values, and reports whether the block contained any of the values.
+// forget replaces the values in a block with empty values, and reports whether the block contained any of the values.
 func (b *block) forget(values Values) (found bool, err error) {
 	for i := range b.text {
 		all, err := b.text[i].values()
@@ -139,7 +139,7 @@ func (b *block) forget(values Values) (found bool, err error) {
 
 func (s *Store) forgetDays(ctx context.Context, tx *sql.Tx, workspace string, values Values) error {
 	var changed [][]any
-	rows, err := tx.QueryContext(ctx, `select grain, start, class, data from report_days where workspace_id = $1`, workspace) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, `select grain, start, class, data from report_days where workspace_id = $1`, workspace) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var name string
 		var start, class int64

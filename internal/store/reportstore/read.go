@@ -187,7 +187,7 @@ func (r *reading) candidates(ctx context.Context, tx *sql.Tx, from, to time.Time
 		column = "sessions"
 	}
 	chunks = map[int64][]string{}
-	rows, err := tx.QueryContext(ctx, `select start, number, facts, `+column+` from report_chunks where `+w.String(), w.Args...) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, `select start, number, facts, `+column+` from report_chunks where `+w.String(), w.Args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var start, number, facts int64
 		var hashes sql.RawBytes
@@ -224,7 +224,7 @@ func (r *reading) blocks(ctx context.Context, tx *sql.Tx, table, weight string, 
 
 // load reads blocks with a statement that returns start, weight and data.
 func (r *reading) load(ctx context.Context, tx *sql.Tx, q string, args []any, from, to time.Time) error {
-	rows, err := tx.QueryContext(ctx, q, args...) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, q, args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var millis, weight int64
 		var data sql.RawBytes
@@ -240,7 +240,7 @@ func (r *reading) load(ctx context.Context, tx *sql.Tx, q string, args []any, fr
 			return err
 		}
 		minute := func(t time.Time) uint64 {
-			return uint64(min(max((t.Sub(day)+time.Minute-1)/time.Minute, 0), dayMinutes)) //nolint:gosec // not negative
+			return uint64(min(max((t.Sub(day)+time.Minute-1)/time.Minute, 0), dayMinutes)) //nolint:gosec // the number of minutes is never negative
 		}
 		b.from, b.to, b.weight = minute(from.Truncate(time.Minute)), minute(to), weight
 		r.tables = append(r.tables, b)
@@ -309,7 +309,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 	w.And("start < %s", to.UnixMilli())
 	r.classes(w)
 	if !tagA && !tagB {
-		rows, err := tx.QueryContext(ctx, `select data from report_days where `+w.String(), w.Args...) //nolint:rowserrcheck // Each checks it
+		rows, err := tx.QueryContext(ctx, `select data from report_days where `+w.String(), w.Args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var data sql.RawBytes
 			if err := row.Scan(&data); err != nil {
@@ -323,7 +323,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 		})
 	}
 	stored := map[dayPlace]map[string][]byte{}
-	rows, err := tx.QueryContext(ctx, `select start, class, grain, data from report_days where `+w.String(), w.Args...) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, `select start, class, grain, data from report_days where `+w.String(), w.Args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var at dayPlace
 		var name string
@@ -347,7 +347,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 	return nil
 }
 
-// addTagged adds the sums of one day by a grain with a tag.
+// addTagged adds the sums of one day for a grain that contains a tag.
 func (r *reading) addTagged(g grain, stored map[string][]byte) error {
 	var unpackErr error
 	unpack := func(name string) ([]byte, bool) {

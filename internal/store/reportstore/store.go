@@ -22,8 +22,8 @@ import (
 
 // Limits bound the work of a query. Tests lower them.
 type Limits struct {
-	Facts      int64 // facts that a query reads; with more, it reads the sample
-	SampleSize int   // facts of a day that are kept as a sample
+	Facts      int64 // maximum number of facts that a query reads; if more match, it reads the sample
+	SampleSize int   // number of facts per day that are kept as a sample
 }
 
 // Store implements report.Reader.
@@ -66,7 +66,7 @@ type Batch struct {
 // place identifies the facts of one workspace, hour and class.
 type place struct {
 	workspace string
-	start     int64 // Unix milliseconds
+	start     int64 // start of the hour in Unix milliseconds
 	class     int64
 }
 
@@ -195,7 +195,7 @@ func (s *Store) nextStep(ctx context.Context, query query) (*step, error) {
 	}
 	const queued = `select number, start, data from report_waiting where workspace_id = $1 and class = $2 and start >= $3 and start < $4
 		order by start, number limit 3000`
-	rows, err := query(ctx, queued, at.workspace, at.class, st.at.start, min(st.at.start+dayMillis, closed)) //nolint:rowserrcheck // Each checks it
+	rows, err := query(ctx, queued, at.workspace, at.class, st.at.start, min(st.at.start+dayMillis, closed)) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		if whole.n >= foldFacts {
 			return nil
@@ -227,7 +227,7 @@ func (s *Store) nextStep(ctx context.Context, query query) (*step, error) {
 
 // due returns the workspace, start and class of the first row that a query finds.
 func due(ctx context.Context, query query, q string, arg any) (at place, found bool, err error) {
-	rows, err := query(ctx, q, arg) //nolint:rowserrcheck // Each checks it
+	rows, err := query(ctx, q, arg) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		found = true
 		return row.Scan(&at.workspace, &at.start, &at.class)
@@ -243,7 +243,7 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 	}
 	stored := map[string][]byte{}
 	var tags []string
-	rows, err := query(ctx, `select grain, data from report_days where workspace_id = $1 and start = $2 and class = $3`, st.at.workspace, st.at.start, st.at.class) //nolint:rowserrcheck // Each checks it
+	rows, err := query(ctx, `select grain, data from report_days where workspace_id = $1 and start = $2 and class = $3`, st.at.workspace, st.at.start, st.at.class) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var name string
 		var data []byte
@@ -285,7 +285,7 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 // otherTags is the grain that marks a day with more than maxTags tag names.
 const otherTags = "other tags"
 
-// start sets the stored sums of a grain. A tag that the day did not have until now is empty in all earlier requests.
+// start sets the stored sums of a grain. A tag that is new to the day has the empty value in all earlier requests.
 func (d *day) start(g grain, stored map[string][]byte) error {
 	if data, ok := stored[g.String()]; ok {
 		before, err := parseDay(g, data)

@@ -134,7 +134,7 @@ func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]re
 
 // pairs runs a query with two text columns for a list of ids, and calls each with every row.
 func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
-	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // Each checks it
+	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var a, b string
 		err := row.Scan(&a, &b)
@@ -193,7 +193,7 @@ func (s *Store) SubjectCharges(ctx context.Context, subjects []string, since tim
 	for some := range slices.Chunk(subjects, 500) {
 		q := `select subject, cast($1 + ((at - $1) / $2) * $2 as bigint) as begins, cast(sum(amount) as bigint) from subject_charges
 			where at >= $1 and subject in (` + sqldb.Placeholders(3, len(some)) + `) group by 1, 2 order by 1, 2`
-		rows, err := s.db.Query(ctx, q, append([]any{max(since.UnixMilli(), 0), step.Milliseconds()}, sqldb.Args(some)...)...) //nolint:rowserrcheck // Each checks it
+		rows, err := s.db.Query(ctx, q, append([]any{max(since.UnixMilli(), 0), step.Milliseconds()}, sqldb.Args(some)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		err = sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var subject string
 			var at int64

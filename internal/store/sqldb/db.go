@@ -34,8 +34,8 @@ type DB struct {
 	preparing sync.Mutex
 	prepared  sync.Map // prepared SQLite statements by text
 
-	walLimit int64        // size at which SQLite's write-ahead file is truncated
-	walNext  atomic.Int64 // size at which truncation is attempted next
+	walLimit int64        // minimum size at which SQLite's write-ahead file is truncated
+	walNext  atomic.Int64 // minimum size at which truncation is attempted next
 }
 
 // Options adjusts how a database is opened. The zero value is suitable for a server.
@@ -180,7 +180,7 @@ func (db *DB) tryTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // no-op after the commit
+	defer func() { _ = tx.Rollback() }() // Rollback has no effect after the commit
 	if err := fn(tx); err != nil {
 		return err
 	}

@@ -19,10 +19,9 @@ const (
 	leadIdleTimeout = "set idle_session_timeout = '10s'"
 )
 
-// Lead runs work on one replica at a time: the replica that holds an advisory lock in PostgreSQL. When that replica
-// stops, freezes or loses its connection, the context of its work ends and another replica takes over. Two replicas may
-// overlap briefly, so work must be safe to repeat. With SQLite, the process leads immediately. Lead returns when ctx
-// ends.
+// Lead runs work on one replica at a time: the replica that holds an advisory lock in PostgreSQL. When that replica stops, freezes or loses
+// its connection, the context of its work is cancelled and another replica takes over. Two replicas may overlap briefly, so work must be
+// safe to repeat. With SQLite, the process leads immediately. Lead returns when ctx is done.
 func (db *DB) Lead(ctx context.Context, work func(ctx context.Context)) {
 	if db.dialect != Postgres {
 		work(ctx)
@@ -82,7 +81,7 @@ func (db *DB) elect(ctx context.Context) (_ *pgx.Conn, err error) {
 	return conn, nil
 }
 
-// guard returns when the connection breaks, the work ends or ctx ends.
+// guard returns when the connection breaks, the work ends or ctx is done.
 func guard(ctx context.Context, conn *pgx.Conn, done <-chan struct{}) error {
 	tick := time.NewTicker(leadPing)
 	defer tick.Stop()

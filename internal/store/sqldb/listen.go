@@ -17,15 +17,14 @@ const (
 	listenTime  = 5 * time.Second        // timeout of connecting and checking
 )
 
-// Listen calls onChange whenever a committed transaction has changed a revision. It also calls onChange each time it starts
-// listening, because changes may have been missed. It returns when ctx ends. SQLite has no notifications, so there it returns
-// immediately.
+// Listen calls onChange whenever a committed transaction has changed a revision. It also calls onChange each time it starts listening,
+// because changes may have been missed. It returns when ctx is done. SQLite has no notifications, so there it returns immediately.
 func (db *DB) Listen(ctx context.Context, onChange func()) {
 	if db.dialect != Postgres {
 		return
 	}
 	for ctx.Err() == nil {
-		_ = db.follow(ctx, onChange) // callers also poll
+		_ = db.follow(ctx, onChange) // the error is ignored because callers also poll
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):

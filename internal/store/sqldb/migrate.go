@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNewerSchema is returned when a newer version of the program has migrated the database.
-var ErrNewerSchema = errors.New("the database belongs to a newer version of fairlead")
+var ErrNewerSchema = errors.New("the database was migrated by a newer version of fairlead")
 
 // migration is one numbered step of the schema.
 type migration struct {
@@ -137,7 +137,7 @@ func embedded() []migration {
 }
 
 func readMigrations(files fs.FS) ([]migration, error) {
-	names, err := fs.Glob(files, "*.sql") // sorted
+	names, err := fs.Glob(files, "*.sql") // Glob returns the names sorted
 	if err != nil {
 		return nil, err
 	}

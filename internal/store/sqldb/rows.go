@@ -148,7 +148,7 @@ func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any)
 	// The SQLite driver starts a goroutine for each cancellable statement. Cancelling between statements is sufficient.
 	ctx = context.WithoutCancel(ctx)
 	if stmt, ok := db.prepared.Load(q); ok {
-		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with the database
+		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).ExecContext(ctx, args...) //nolint:sqlclosecheck // the statement is closed with the database
 	}
 	return tx.ExecContext(ctx, q, args...)
 }
@@ -194,8 +194,8 @@ func (db *DB) InsertReturning(ctx context.Context, tx *sql.Tx, in *Inserter, row
 // QueryPrepared runs a query. It uses the prepared statement if there is one.
 func (db *DB) QueryPrepared(ctx context.Context, tx *sql.Tx, q string, args []any) (*sql.Rows, error) {
 	if stmt, ok := db.prepared.Load(q); ok {
-		ctx = context.WithoutCancel(ctx)                                        // as in insertGroup
-		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).QueryContext(ctx, args...) //nolint:sqlclosecheck // closed with the database
+		ctx = context.WithoutCancel(ctx)                                        // statements are not cancelled, for the reason given in insertGroup
+		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).QueryContext(ctx, args...) //nolint:sqlclosecheck // the statement is closed with the database
 	}
 	return tx.QueryContext(ctx, q, args...)
 }

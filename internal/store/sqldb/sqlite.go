@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// walLimit is the size of the write-ahead file at which a commit truncates it. It is far below the 256 MiB that the
-// file may reach, because another transaction may be written before the size is checked.
+// walLimit is the minimum size of the write-ahead file at which a commit truncates it. It is far below the 256 MiB that the file may reach,
+// because another transaction may be written before the size is checked.
 const walLimit = 64 << 20
 
 // busyTimeout is the time that a statement waits while another process writes.

@@ -1,4 +1,4 @@
-// Package textstore indexes the texts of stored requests and responses for full-text search. PostgreSQL has one row with the
+// Package textstore indexes the text of stored requests and responses for full-text search. PostgreSQL has one row with the
 // words of each entry; SQLite has one index per day. Package logquery builds the statements that search them.
 package textstore
 
@@ -21,15 +21,15 @@ import (
 
 // Store writes and deletes the words of entries.
 type Store struct {
-	Enabled atomic.Bool // whether texts of entries are indexed, so that Filter.Text is supported
+	Enabled atomic.Bool // whether the text of entries is indexed, so that Filter.Text is supported
 	db      *sqldb.DB
-	days    atomic.Pointer[[]int64] // SQLite: the days with an index, as last read
+	days    atomic.Pointer[[]int64] // SQLite: days with an index, from the latest call of loadDays
 }
 
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
-// Days returns the days with an index in SQLite, newest first, as last read.
+// Days returns the days with an index in SQLite, newest first. It does not read the database.
 func (s *Store) Days() []int64 {
 	if days := s.days.Load(); days != nil {
 		return *days
@@ -37,7 +37,7 @@ func (s *Store) Days() []int64 {
 	return nil
 }
 
-// Batch holds the texts of a batch of entries. It is nil when texts are not indexed.
+// Batch holds the words of a batch of entries. It is nil when text is not indexed.
 type Batch map[*requestlog.Entry][]passage
 
 // passage holds the words of one piece of an entry's text.
@@ -78,7 +78,7 @@ func passagesOf(b *requestlog.Body) []passage {
 			all = append(all, passage{part, words})
 		}
 	}
-	if !b.Streamed { // a streamed body consists of events, which are not texts
+	if !b.Streamed { // a streamed body consists of events, which are not text
 		add(&fulltext.Scanner{}, outline.Address{}, b.Response)
 	}
 	if !b.Split {
@@ -171,11 +171,11 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch, documents []
 		}
 	}
 	if err := insertVectors(ctx, tx, rows); err != nil {
-		return fmt.Errorf("index texts: %w", err)
+		return fmt.Errorf("index text: %w", err)
 	}
 	for day, documents := range days {
 		if err := insertDocuments(ctx, tx, day, documents); err != nil {
-			return fmt.Errorf("index texts: %w", err)
+			return fmt.Errorf("index text: %w", err)
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func insertVectors(ctx context.Context, tx *sql.Tx, rows [][3]string) error {
 // documentRows is the number of documents per statement.
 const documentRows = 20
 
-// insertDocuments adds documents to the index of a day. The index does not contain the texts, because they are already stored. The
+// insertDocuments adds documents to the index of a day. The index does not contain the text, because it is already stored. The
 // simple ascii tokenizer is sufficient, because the words are already separated.
 func insertDocuments(ctx context.Context, tx *sql.Tx, day int64, documents [][]any) error {
 	res, err := tx.ExecContext(ctx, `insert into text_days (day, merge) values ($1, 0) on conflict do nothing`, day)
@@ -230,7 +230,7 @@ func insertDocuments(ctx context.Context, tx *sql.Tx, day int64, documents [][]a
 	return nil
 }
 
-// Prepare reads which days have an index, for a filter that uses it. It returns an error when texts are not indexed.
+// Prepare reads which days have an index, for a filter that uses it. It returns an error when text is not indexed.
 func (s *Store) Prepare(ctx context.Context, f *requestlog.Filter) error {
 	if f.Text == "" {
 		return nil
@@ -253,7 +253,7 @@ func (s *Store) loadDays(ctx context.Context) ([]int64, error) {
 		return day, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the days of indexed texts: %w", err)
+		return nil, fmt.Errorf("list the days with a text index: %w", err)
 	}
 	s.days.Store(&days)
 	return days, nil
@@ -271,7 +271,7 @@ func (s *Store) Delete(ctx context.Context, tx *sql.Tx, workspace string, ids []
 		return err
 	}
 	q := `select id, place from requests where workspace_id = $1 and id in (` + marks + `) and place is not null`
-	rows, err := tx.QueryContext(ctx, q, args...) //nolint:rowserrcheck // Each checks it
+	rows, err := tx.QueryContext(ctx, q, args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	days := map[int64][]any{}
 	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var id string
@@ -298,7 +298,7 @@ func (s *Store) Delete(ctx context.Context, tx *sql.Tx, workspace string, ids []
 		}
 		q := fmt.Sprintf(`delete from %s where rowid in (%s)`, logquery.TextTable(day), sqldb.Placeholders(1, len(slotNumbers)))
 		if _, err := tx.ExecContext(ctx, q, slotNumbers...); err != nil {
-			return fmt.Errorf("delete indexed texts: %w", err)
+			return fmt.Errorf("delete from text index: %w", err)
 		}
 	}
 	return nil
@@ -324,7 +324,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, expired func(day int6
 			_, err := tx.ExecContext(ctx, `delete from text_days where day = $1`, day)
 			return err
 		}); err != nil {
-			return fmt.Errorf("drop expired texts: %w", err)
+			return fmt.Errorf("drop expired text indexes: %w", err)
 		}
 	}
 	// An index that is dropped tomorrow loses documents with every run. Merging it each time would only write the same data again.
@@ -356,7 +356,7 @@ func (s *Store) Merge(ctx context.Context, skip func(day int64) bool) error {
 				done, err = mergeSome(ctx, tx, day)
 				return err
 			}); err != nil {
-				return fmt.Errorf("merge indexed texts: %w", err)
+				return fmt.Errorf("merge text indexes: %w", err)
 			}
 		}
 	}
