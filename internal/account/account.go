@@ -19,7 +19,7 @@ var (
 // Account is a user of the dashboard.
 type Account struct {
 	ID           string
-	Email        string // lower case
+	Email        string // email address in lower case
 	Name         string
 	PasswordHash string // argon2id hash in the format $argon2id$…; NoPassword if the account has no password
 	TimeZone     string
@@ -39,11 +39,11 @@ type Workspace struct {
 	DefaultModel   string // baseline model; empty for the instance's default
 	PinnedEmbed    string // model that `auto` selects for embeddings; empty until first used
 	LogBodies      bool
-	EntryRetention time.Duration // 0 for the instance's default
-	BodyRetention  time.Duration // 0 for the instance's default
+	EntryRetention time.Duration // retention of log entries; 0 for the instance's default
+	BodyRetention  time.Duration // retention of bodies; 0 for the instance's default
 	Redaction      *redact.Rules // rules applied to stored text; nil for the instance's rules
 	Budget         *Budget
-	Comparison     *Comparison // nil when responses are not compared
+	Comparison     *Comparison // comparison settings; nil when responses are not compared
 	CreatedAt      time.Time
 }
 
@@ -65,11 +65,11 @@ type Member struct {
 	Email       string
 	Name        string
 	Role        Role
-	Source      string // ByGroup if a group of the identity provider grants the membership
+	Source      string // ByGroup if an identity-provider group grants the membership; otherwise empty
 	JoinedAt    time.Time
 }
 
-// ByGroup is the source of a membership that a group of the identity provider grants. The group mapping manages it.
+// ByGroup is the source of a membership granted by an identity-provider group. The group mapping manages the membership.
 const ByGroup = "group"
 
 // Invitation lets a person join a workspace, and register when registration is by invitation only.
@@ -103,9 +103,9 @@ type Scope string
 
 // The scopes of a key.
 const (
-	Inference Scope = "inference" // call the model API
-	Read      Scope = "read"      // read through the admin API
-	Manage    Scope = "manage"    // make changes through the admin API
+	Inference Scope = "inference" // permits calls of the model API
+	Read      Scope = "read"      // permits reads through the admin API
+	Manage    Scope = "manage"    // permits changes through the admin API
 )
 
 // Key is an API key of a workspace with its restrictions. Its secrets are stored as keyed hashes.
@@ -115,9 +115,9 @@ type Key struct {
 	KeySettings
 	CreatedBy  string // account ID; empty for a key created on the command line
 	CreatedAt  time.Time
-	RevokedAt  time.Time // zero if not revoked
+	RevokedAt  time.Time // time of the revocation; zero if not revoked
 	LastUsedAt time.Time
-	LastUsedBy string // client of the last use
+	LastUsedBy string // client that last used the key, from its User-Agent header
 	Secrets    []Secret
 }
 
@@ -125,17 +125,17 @@ type Key struct {
 type KeySettings struct {
 	Name          string
 	Scopes        []Scope
-	AllowedModels []string // empty allows all; entries may end in *
+	AllowedModels []string // models that the key may use; empty allows all; entries may end in *
 	Limits        Limits
 	Budget        *Budget
 	Sessions      *SessionLimits
-	Baseline      string         // model to measure savings against; empty for the workspace's
-	LogBodies     *bool          // nil inherits from the workspace
-	Cache         *ResponseCache // nil when responses are not cached
-	ErrorFormat   string         // "" or "openai"
+	Baseline      string         // model to measure savings against; empty for the workspace's baseline
+	LogBodies     *bool          // whether bodies are logged; nil inherits from the workspace
+	Cache         *ResponseCache // response cache settings; nil when responses are not cached
+	ErrorFormat   string         // "openai", or empty for the format of the endpoint
 	AllowUnpriced bool
 	Tags          map[string]string
-	ExpiresAt     time.Time // zero for never
+	ExpiresAt     time.Time // expiry time; zero for never
 }
 
 // Grant is a valid key with its workspace. Both are shared and must not be changed.
@@ -159,7 +159,7 @@ const (
 	Daily   Period = "day"
 	Weekly  Period = "week" // starts on Monday
 	Monthly Period = "month"
-	Total   Period = "total" // never resets
+	Total   Period = "total" // the budget never resets
 )
 
 // Budget limits spending per period.
@@ -168,14 +168,14 @@ type Budget struct {
 	Period      Period       `json:"period"`
 	Zone        string       `json:"zone,omitempty"` // IANA name; empty for UTC
 	WarnPercent int          `json:"warn_percent,omitempty"`
-	WarnOnly    bool         `json:"warn_only,omitempty"` // warn instead of rejecting requests
+	WarnOnly    bool         `json:"warn_only,omitempty"` // whether requests above the budget cause a warning instead of an error
 }
 
-// SessionLimits bound the spending of each session and of each end user of a key.
+// SessionLimits limits the spending per session and per end user of a key.
 type SessionLimits struct {
 	Budget     *Budget `json:"budget,omitempty"`      // budget of each session; its period is Total
 	UserBudget *Budget `json:"user_budget,omitempty"` // budget of each end user
-	// Downgrade serves requests by auto:cost once the warning threshold of a budget is reached.
+	// Downgrade sets whether requests are served with auto:cost once the warning threshold of a budget is reached.
 	Downgrade      bool         `json:"downgrade,omitempty"`
 	TurnsPerMinute int64        `json:"turns_per_minute,omitempty"`     // limit of each session; 0 means unlimited
 	SpendPerMinute money.Amount `json:"spend_per_minute_usd,omitempty"` // limit of each session; 0 means unlimited
@@ -194,7 +194,7 @@ const (
 type ResponseCache struct {
 	Mode   CacheMode     `json:"mode"`
 	TTL    time.Duration `json:"ttl_ns"`           // maximum age of a cached response
-	Shared bool          `json:"shared,omitempty"` // shares responses with the other sharing keys of the workspace
+	Shared bool          `json:"shared,omitempty"` // whether responses are shared with the other sharing keys of the workspace
 }
 
 // Limits on the age of a cached response.
@@ -209,7 +209,7 @@ type Secret struct {
 	Start     string // first characters, for display: "fl_Ab3d"
 	End       string // last four characters, for display
 	CreatedAt time.Time
-	ExpiresAt time.Time     // zero for never
-	AfterUse  time.Duration // validity after the first use of a newer secret; 0 for no such limit
-	UsedAt    time.Time     // first use
+	ExpiresAt time.Time     // expiry time; zero for never
+	AfterUse  time.Duration // time for which the secret stays valid after the first use of a newer secret; 0 means no limit
+	UsedAt    time.Time     // time of the first use; zero if unused
 }

@@ -13,10 +13,10 @@ import (
 // AuditEvent records a change. It never contains secrets.
 type AuditEvent struct {
 	ID          string
-	WorkspaceID string // empty for a change to an account
+	WorkspaceID string // ID of the workspace; empty for a change to an account
 	At          time.Time
 	Actor       string // ID of an account or a key, "command line", "operator" or "single sign-on"
-	Action      string // such as "key.create"
+	Action      string // name of the action, such as "key.create"
 	Object      string // ID of the changed object
 	Before      json.RawMessage
 	After       json.RawMessage

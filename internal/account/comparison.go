@@ -10,8 +10,8 @@ import (
 type Comparison struct {
 	Share    float64      `json:"share"`             // share of routed requests that are also sent to the baseline model
 	Holdout  float64      `json:"holdout,omitempty"` // share of routed requests that the baseline model serves
-	Baseline string       `json:"baseline"`          // model
-	Budget   money.Amount `json:"budget_usd"`        // per month, for all calls that the comparison makes
+	Baseline string       `json:"baseline"`          // name of the baseline model
+	Budget   money.Amount `json:"budget_usd"`        // monthly budget for all comparison calls
 	Judge    string       `json:"judge,omitempty"`   // model that judges responses; empty for checks only
 	Hook     string       `json:"hook,omitempty"`    // URL that scores responses; empty for none
 }

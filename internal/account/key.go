@@ -20,7 +20,7 @@ type KeyChange struct {
 	Budget        **Budget        // a pointer to nil removes the budget
 	Sessions      **SessionLimits // a pointer to nil removes the limits
 	Baseline      *string
-	LogBodies     **bool          // a pointer to nil inherits from the workspace
+	LogBodies     **bool          // new setting; a pointer to nil inherits from the workspace
 	Cache         **ResponseCache // a pointer to nil disables the cache
 	ErrorFormat   *string
 	AllowUnpriced *bool
@@ -28,18 +28,18 @@ type KeyChange struct {
 	ExpiresAt     *time.Time // a pointer to the zero time removes the expiry
 }
 
-// Grace is how long the previous secret of a rotated key stays valid. The zero value invalidates all older secrets
-// immediately.
+// Grace defines how long the previous secret of a rotated key stays valid. The zero value invalidates all older
+// secrets immediately.
 type Grace struct {
-	For      time.Duration // from the rotation
-	AfterUse time.Duration // from the first use of the new secret
+	For      time.Duration // validity after the rotation
+	AfterUse time.Duration // validity after the first use of the new secret
 }
 
 // Limits on the secrets of a key.
 const (
 	maxGrace   = 90 * 24 * time.Hour
-	maxLive    = 5  // valid at the same time
-	maxSecrets = 10 // stored, including expired secrets, so that the use of an expired secret gets a specific error
+	maxLive    = 5  // maximum number of secrets that are valid at the same time
+	maxSecrets = 10 // maximum number of stored secrets; expired ones are kept so that their use gets a specific error
 )
 
 // CreateKey creates a key in the actor's workspace. It also returns the key's text, which is shown once and not stored. It
@@ -75,7 +75,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeySettings) (Key, 
 	key.Secrets = []Secret{secret}
 	event := s.event(by, "key.create", key.ID, nil, keyFacts(key))
 	most := s.quota.Keys
-	if by.KeyID == "" && by.AccountID == "" { // the command line
+	if by.KeyID == "" && by.AccountID == "" { // the command line creates the key
 		most = 0
 	}
 	err = s.store.Keys.CreateKey(ctx, key, most, event)

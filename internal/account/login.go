@@ -22,16 +22,16 @@ const (
 type Credentials struct {
 	Email    string
 	Password string
-	Code     string // code of the authenticator app or recovery code; empty for none
-	// Passkey is the response of a passkey; nil for none. If Email is empty, the passkey alone is sufficient.
+	Code     string // authenticator app code or recovery code; empty for none
+	// Passkey is the passkey response; nil for none. If Email is empty, the passkey alone is sufficient.
 	Passkey *PasskeyResponse
 }
 
-// PasskeyResponse is the response of a browser to a passkey challenge.
+// PasskeyResponse is a browser's response to a passkey challenge.
 type PasskeyResponse struct {
 	Response   []byte // JSON form of the PublicKeyCredential
-	Cookie     string // cookie of the challenge
-	RequestURL string // address that the browser uses
+	Cookie     string // cookie that contains the challenge
+	RequestURL string // gateway address that the browser uses
 }
 
 // PasskeyVerifier verifies passkeys.
@@ -40,7 +40,7 @@ type PasskeyVerifier interface {
 	Verify(ctx context.Context, r PasskeyResponse) (accountID string, err error)
 }
 
-// Methods of the second factor.
+// Second-factor methods.
 const (
 	MethodPasskey  = "passkey"
 	MethodApp      = "authenticator_app"
@@ -171,7 +171,7 @@ func (s *Service) ConfirmPassword(ctx context.Context, accountID, password strin
 	return s.verify(ctx, account.Email, password, v.Device, wrong, nil)
 }
 
-// verify checks the password of an address. It records a sign-in attempt first and deletes it if the password is correct. It
+// verify checks the password for an email address. It records a sign-in attempt first and deletes it if the password is correct. It
 // acquires a hash slot before the database is used, so that a flood of attempts waits in memory. Attempts from a device that has
 // signed in to the account before are counted separately, so that other clients cannot lock the user out. If confirm is not nil, it
 // checks the second factor; an error other than SecondFactorRequired counts as a wrong password.
@@ -183,7 +183,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	defer release()
 	stated := email
 	if hasControl(email) {
-		email = "" // matches no account and is valid in a database query
+		email = "" // an empty address matches no account and is valid in a database query
 	}
 	account, err := s.store.Accounts.AccountByEmail(ctx, email)
 	known := err == nil
@@ -191,7 +191,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 		return Account{}, fmt.Errorf("look up an account: %w", err)
 	}
 	subject, at := s.guessHash.Bytes("login "+stated), s.now()
-	if s.devices.know(account, device) {
+	if s.devices.issued(account, device) {
 		subject = s.guessHash.Bytes("device " + device)
 	}
 	wait, err := s.store.Passwords.TakeGuess(ctx, subject, at, guessWindow, guessLimit)

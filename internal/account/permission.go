@@ -17,7 +17,7 @@ const (
 	ReadKeys        Permission = "read_keys"
 	ReadMembers     Permission = "read_members"
 	ReadAudit       Permission = "read_audit"
-	UseModels       Permission = "use_models" // the model API
+	UseModels       Permission = "use_models" // permission to call the model API
 	UsePlayground   Permission = "use_playground"
 	ManageOwnKeys   Permission = "manage_own_keys"
 	ManageViews     Permission = "manage_views" // saved views of the request list
@@ -27,7 +27,7 @@ const (
 	ManageAlerts    Permission = "manage_alerts"    // rules, channels and their tests
 	DeleteRequests  Permission = "delete_requests"
 	ManageMembers   Permission = "manage_members"
-	ManageProviders Permission = "manage_providers" // circuits, switches, tests
+	ManageProviders Permission = "manage_providers" // test, enable and disable providers, and close circuits
 	// ConnectProviders allows adding, changing and deleting providers and their credentials.
 	ConnectProviders Permission = "connect_providers"
 	ManageModels     Permission = "manage_models"   // prices and overrides
@@ -70,7 +70,7 @@ func Permissions() []Permission { return slices.Clone(roleRights[Owner]) }
 // Actor is the caller of an operation: a member of a workspace with a session, or a key.
 type Actor struct {
 	AccountID   string
-	KeyID       string // set for a key, which has scopes instead of a role
+	KeyID       string // key ID; empty for a member
 	WorkspaceID string
 	Role        Role
 	Scopes      []Scope

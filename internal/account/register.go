@@ -21,7 +21,7 @@ type Registration struct {
 	Password   string
 	Name       string
 	Workspace  string // name of the workspace to create; derived from the person's name when empty
-	SetupCode  string // required for the first account
+	SetupCode  string // setup code, required for the first account
 	Invitation string // token of an invitation
 	Visitor
 }
@@ -102,9 +102,9 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 
 // admission is the reason why a registration is allowed.
 type admission struct {
-	first      bool   // no account exists
-	invitation []byte // hash of the token
-	open       bool   // open registration: the workspace gets the quota's budget
+	first      bool   // whether no account exists yet
+	invitation []byte // hash of the invitation token; nil without an invitation
+	open       bool   // whether the registration is open, so that the workspace gets the quota's budget
 }
 
 func (s *Service) admit(ctx context.Context, r Registration) (admission, error) {
@@ -119,7 +119,7 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 		return admission{first: true}, nil
 	}
 	switch {
-	case r.Invitation != "": // looked up first, so that an invalid invitation does not reveal which addresses have accounts
+	case r.Invitation != "": // the invitation is looked up first, so that an invalid one does not reveal which addresses have accounts
 		if _, err := s.Invitation(ctx, r.Invitation); err != nil {
 			return admission{}, err
 		}
@@ -131,7 +131,7 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 }
 
 func (s *Service) draftAccount(r Registration) (Account, error) {
-	email := strings.ToLower(strings.TrimSpace(r.Email)) // as it is stored and compared
+	email := strings.ToLower(strings.TrimSpace(r.Email)) // addresses are stored and compared in this form
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email || parsed.Name != "" || len(email) > maxEmail || hasControl(email) {
 		return Account{}, invalid("email", "This is not a valid email address.")

@@ -27,30 +27,30 @@ var (
 
 // Registration modes that apply once the first account exists.
 const (
-	RegistrationInvitation = "invitation" // by invitation only
-	RegistrationOpen       = "open"       // without an invitation
+	RegistrationInvitation = "invitation" // registration requires an invitation
+	RegistrationOpen       = "open"       // registration needs no invitation
 )
 
 // Quota limits the number of objects per account. A zero maximum selects the default.
 type Quota struct {
-	WorkspaceBudget money.Amount // per month, for workspaces created by users who do not manage the instance
+	WorkspaceBudget money.Amount // monthly budget of workspaces created by users who do not manage the instance
 	Workspaces      int          // maximum number of workspaces that the account owns; 20 when 0
 	Keys            int          // maximum number of active keys that the account created; 200 when 0
 }
 
 // Options adjusts a Service.
 type Options struct {
-	MasterKey    []byte                        // 32 bytes or more; keyed hashes are derived from it
-	Now          func() time.Time              // time.Now when nil
-	Registration string                        // RegistrationInvitation when empty
-	Quota        Quota                         // limits per account
-	HashSlots    int                           // concurrent password hashes; half of the processors when 0
-	Busy         func() bool                   // reports that model requests are being shed, so that sign-ins are rejected; nil for never
-	Changed      func(context.Context)         // called after keys or workspaces changed, to refresh the keyring of this process
+	MasterKey    []byte                        // key of at least 32 bytes, from which keyed hashes are derived
+	Now          func() time.Time              // clock; time.Now when nil
+	Registration string                        // registration mode; RegistrationInvitation when empty
+	Quota        Quota                         // limits per account; zero fields select the defaults
+	HashSlots    int                           // maximum number of concurrent password hashes; half of the processors when 0
+	Busy         func() bool                   // reports whether model requests are being shed, in which case sign-ins are rejected; nil for never
+	Changed      func(context.Context)         // called after a change of keys or workspaces, to refresh the keyring of this process
 	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, to inform other replicas
 	Passwords    func(email string) bool       // reports whether the account may sign in with a password; nil for always
-	SecondFactor SecondFactor                  // nil for none
-	Passkeys     PasskeyVerifier               // nil for none
+	SecondFactor SecondFactor                  // check of the second factor; nil to require none
+	Passkeys     PasskeyVerifier               // verifier of passkeys; nil to disable passkeys
 	// Recheck asks the identity provider of a session whether the account still has access. It returns an error if the
 	// account has lost access.
 	// If Recheck is nil, sessions of identity providers are rejected.
@@ -157,7 +157,7 @@ func ClientName(s string) string {
 	return cut(printable, maxClient)
 }
 
-// cut shortens a text to at most n bytes, at a character boundary.
+// cut truncates s to at most n bytes, at a character boundary.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

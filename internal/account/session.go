@@ -13,8 +13,8 @@ import (
 
 // Session lifetime.
 const (
-	sessionLife  = 30 * 24 * time.Hour // maximum
-	sessionIdle  = 7 * 24 * time.Hour  // maximum without use
+	sessionLife  = 30 * 24 * time.Hour // maximum lifetime
+	sessionIdle  = 7 * 24 * time.Hour  // maximum time without use
 	sessionTouch = time.Minute         // precision of SeenAt
 )
 

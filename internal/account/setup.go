@@ -27,7 +27,7 @@ type setupCode struct {
 	hash secret.KeyedHash
 
 	mu      sync.Mutex
-	sum     []byte // nil without a valid code
+	sum     []byte // hash of the code; nil without a valid code
 	expires time.Time
 }
 

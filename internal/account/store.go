@@ -58,11 +58,11 @@ type PasswordStore interface {
 // the oldest workspace if this workspace has no members. Any other account becomes the owner of the given workspace, which is created.
 type Enrolment struct {
 	Account    Account
-	First      bool   // reject the enrolment if an account exists
+	First      bool   // whether the enrolment fails if an account exists
 	Invitation []byte // hash of the invitation's token; nil for none
 	Workspace  Workspace
 	Session    *Session
-	Event      AuditEvent // the store sets its workspace
+	Event      AuditEvent // audit event; the store sets its workspace
 }
 
 // SessionStore stores browser sessions.

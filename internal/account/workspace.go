@@ -26,7 +26,7 @@ type WorkspaceChange struct {
 	BodyRetention  *time.Duration
 	Redaction      **redact.Rules // a pointer to nil selects the instance's rules
 	Budget         **Budget       // a pointer to nil removes the budget
-	Comparison     **Comparison   // a pointer to nil ends the comparison
+	Comparison     **Comparison   // new comparison settings; a pointer to nil ends the comparison
 }
 
 const maxModelName = 200

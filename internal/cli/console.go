@@ -18,8 +18,8 @@ import (
 // Console is the input and output of a command.
 type Console struct {
 	In       io.Reader
-	Out      io.Writer // results
-	Err      io.Writer // progress information and warnings
+	Out      io.Writer // output for results
+	Err      io.Writer // output for progress information and warnings
 	Terminal bool      // whether Out is a terminal
 	CanAsk   bool      // whether In and Err are terminals, so that questions can be asked
 	progress bool      // whether Err is a terminal
@@ -42,7 +42,7 @@ func NewConsole(env []string, version, commit string) *Console {
 		Width: func() int {
 			width, _, err := term.GetSize(int(os.Stdout.Fd()))
 			if err != nil {
-				return 0 // not a terminal
+				return 0 // the output is not a terminal
 			}
 			return width
 		},

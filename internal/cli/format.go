@@ -39,7 +39,7 @@ func Cost(a *money.Amount) string {
 	return Amount(a)
 }
 
-// InSentence formats a cost or rate for use in a sentence. It replaces "free" by "nothing".
+// InSentence formats a cost or rate for use in a sentence. It replaces "free" with "nothing".
 func InSentence(text string) string {
 	if text == "free" {
 		return "nothing"
@@ -99,7 +99,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d m %d s", int64(whole/time.Minute), int64(whole%time.Minute/time.Second))
 }
 
-// DurationOrDash formats a duration. It returns a dash for zero.
+// DurationOrDash formats a duration, or returns a dash for zero.
 func DurationOrDash(d time.Duration) string {
 	if d <= 0 {
 		return Dash

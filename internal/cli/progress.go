@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	redrawEvery = 100 * time.Millisecond // interval on a terminal
-	tellEvery   = 10 * time.Second       // interval otherwise
+	redrawEvery = 100 * time.Millisecond // minimum interval between updates on a terminal
+	tellEvery   = 10 * time.Second       // minimum interval between lines without a terminal
 	countAtMost = 1_000_000
 	barWidth    = 24
 )
 
 // Progress reports the progress of a long task, with a bar on a terminal and otherwise with a line every few seconds.
 type Progress struct {
-	Out      io.Writer // nil for no output
+	Out      io.Writer // destination of the output; nil for no output
 	Terminal bool
 	Now      func() time.Time
 	Began    time.Time
 	Shown    time.Time
 	Done     int
-	Total    int // 0 when unknown
+	Total    int // total number of items; 0 when unknown
 	drawn    bool
 }
 

@@ -47,7 +47,7 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	flags.StringVar(&o.dataDir, "data-dir", "", "directory for the database, the spool and the master key")
 	flags.BoolVar(&o.JSON, "json", false, "print JSON: one object, or one object per line for lists")
 	flags.BoolVar(&o.Quiet, "quiet", false, "print results only")
-	flags.BoolVar(&o.noColor, "no-color", false, "do not use colors (also: NO_COLOR=1)")
+	flags.BoolVar(&o.noColor, "no-color", false, "do not use colours (also: NO_COLOR=1)")
 	flags.BoolVar(&o.yes, "yes", false, "answer yes to all questions")
 	flags.BoolVar(&o.utc, "utc", false, "show times in UTC instead of the local time zone")
 	root.AddCommand(newOpenAPI(c), newCompletion(c), newVersion(c, o))
@@ -61,7 +61,7 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 // Run executes a command line and returns its exit code.
 func Run(ctx context.Context, c *Console, args []string, commands ...Command) int {
 	root := NewRoot(c, commands...)
-	root.SetArgs(append([]string{}, args...)) // nil would select the arguments of the process
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra would use the arguments of the process
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return ExitOK

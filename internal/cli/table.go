@@ -9,7 +9,7 @@ import (
 // soft columns at their minimum width. Columns with a higher value of Hide are hidden first.
 type Column struct {
 	Title string
-	Right bool // right-aligned, for numbers
+	Right bool // whether the column is right-aligned, for numbers
 	Soft  bool
 	Hide  int // priority for hiding; 0 for a column that is never hidden
 }
@@ -22,7 +22,7 @@ type Table struct {
 	Columns   []Column
 	Rows      [][]Cell
 	indent    int
-	MinWidths []int // minimum widths, or hiddenColumn; nil for none
+	MinWidths []int // minimum widths of the columns; hiddenColumn hides a column; nil for no minimum
 }
 
 // Cell is the text of a table cell and its style.
@@ -46,14 +46,14 @@ const (
 
 // Column widths.
 const (
-	ColumnGap    = 2 // between columns
+	ColumnGap    = 2 // number of spaces between columns
 	MinSoftWidth = 6 // minimum width of a soft column, unless its title is wider
 	ellipsis     = "…"
 
 	hiddenColumn = -1 // width of a column that is not shown
 )
 
-// Row adds a row of plain texts.
+// Row adds a row of plain cells.
 func (t *Table) Row(texts ...string) {
 	cells := make([]Cell, len(texts))
 	for i, text := range texts {
@@ -70,7 +70,7 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Lines returns the lines of the table, at most width columns wide. A width of 0 means no limit.
+// Lines returns the lines of the table, each at most width columns wide. A width of 0 means no limit.
 func (t *Table) Lines(width int, coloured bool) []string {
 	widths := t.Widths(width)
 	titles := make([]Cell, len(t.Columns))

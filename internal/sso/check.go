@@ -12,12 +12,12 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Intervals of the checks.
+// Intervals and limits of the checks.
 const (
 	tick       = 5 * time.Second
-	activeTime = 10 * time.Minute // a person is active for this long after the last use of a session or key
-	claimTime  = 30 * time.Second // how long one replica reserves a check; longer than the calls of one check
-	claimWait  = 5 * time.Second  // how long a request waits for the check of another replica
+	activeTime = 10 * time.Minute // time for which a person counts as active after the last use of a session or key
+	claimTime  = 30 * time.Second // time for which a replica reserves a check; longer than the calls of one check
+	claimWait  = 5 * time.Second  // maximum time that a request waits for a check by another replica
 	claimPoll  = 100 * time.Millisecond
 	dueLimit   = 500
 	parallel   = 8
@@ -67,7 +67,7 @@ func (s *Service) CheckDue(ctx context.Context) {
 		running.Go(func() {
 			defer func() { <-slots }()
 			if _, err := s.check(ctx, c, i); err != nil && ctx.Err() == nil {
-				s.Log.WarnContext(ctx, "check of an identity failed", "account", i.AccountID, "error", err.Error())
+				s.Log.WarnContext(ctx, "identity check failed", "account", i.AccountID, "error", err.Error())
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func (s *Service) confirm(ctx context.Context, session account.Session) error {
 			return llm.Errorf(llm.SignInRequired, "The identity provider ended your access. Sign in again.")
 		}
 		if err != nil {
-			s.Log.WarnContext(ctx, "check of an identity failed", "account", i.AccountID, "error", err.Error())
+			s.Log.WarnContext(ctx, "identity check failed", "account", i.AccountID, "error", err.Error())
 			return unconfirmed()
 		}
 		if claimed {
@@ -139,7 +139,7 @@ func (s *Service) check(ctx context.Context, c *connection, i Identity) (bool, e
 		return false, err
 	}
 	result := Result{Identity: i, Old: i.Refresh, Event: s.event("", i.AccountID)}
-	who, refresh, err := s.refresh(ctx, c, i)
+	user, refresh, err := s.refresh(ctx, c, i)
 	if refresh != nil {
 		result.Identity.Refresh = refresh
 	}
@@ -156,7 +156,7 @@ func (s *Service) check(ctx context.Context, c *connection, i Identity) (bool, e
 		return true, err
 	default:
 		result.Identity.CheckedAt, result.Identity.CheckedUntil = now, now.Add(2*c.options.Recheck)
-		if result.Grants, err = s.resolve(ctx, c.options, who.groups); err != nil {
+		if result.Grants, err = s.resolve(ctx, c.options, user.groups); err != nil {
 			return true, err
 		}
 	}
@@ -194,7 +194,7 @@ func (s *Service) refresh(ctx context.Context, c *connection, i Identity) (perso
 	token, err := c.oauth(p, "").TokenSource(c.context(ctx), &oauth2.Token{RefreshToken: stored}).Token()
 	if err != nil {
 		r := exchangeRefusal(err)
-		if r.Reason == ProviderError { // such as invalid_client after a change of the configuration; the error does not concern the person
+		if r.Reason == ProviderError { // for example invalid_client after a configuration change; the error does not concern the person
 			r.Reason = Unavailable
 		}
 		return person{}, nil, r
@@ -203,11 +203,11 @@ func (s *Service) refresh(ctx context.Context, c *connection, i Identity) (perso
 	if token.RefreshToken != "" && token.RefreshToken != stored {
 		sealed = s.Sealer.Seal(kindRefresh, i.Subject, token.RefreshToken)
 	}
-	who, err := s.refreshed(ctx, c, token, i)
-	return who, sealed, err
+	user, err := s.refreshed(ctx, c, token, i)
+	return user, sealed, err
 }
 
-// refreshed returns the person of a refresh response, which may lack an ID token.
+// refreshed returns the person that a refresh response describes. The response may lack an ID token.
 func (s *Service) refreshed(ctx context.Context, c *connection, token *oauth2.Token, i Identity) (person, error) {
 	p, err := c.discover(ctx)
 	if err != nil {
@@ -223,9 +223,9 @@ func (s *Service) refreshed(ctx context.Context, c *connection, token *oauth2.To
 		}
 		return c.read(ctx, p, verified, token)
 	}
-	who, err := c.read(ctx, p, nil, token)
-	if who.subject != i.Subject && who.subject != "" {
+	user, err := c.read(ctx, p, nil, token)
+	if user.subject != i.Subject && user.subject != "" {
 		return person{}, refused(TokenInvalid, "the refresh response belongs to another subject", nil)
 	}
-	return who, err
+	return user, err
 }

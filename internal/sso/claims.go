@@ -15,10 +15,10 @@ import (
 // maxGroups limits the groups of a person.
 const maxGroups = 2000
 
-// person holds the claims of the provider about a person.
+// person holds the provider's claims about a person.
 type person struct {
 	subject string
-	email   string // lower case, verified
+	email   string // address in lower case; verified, unless TrustEmail accepts an unverified one
 	name    string
 	groups  []string
 }
@@ -34,8 +34,8 @@ func (o Options) matching(groups []string) []Mapping {
 	return found
 }
 
-// read returns the person of a response. token is the verified ID token, or nil for a refresh response without an ID token. If
-// required claims are missing, they are read from the userinfo endpoint.
+// read returns the person that a token response describes. token is the verified ID token, or nil for a refresh response without an ID
+// token. If required claims are missing, they are read from the userinfo endpoint.
 func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDToken, access *oauth2.Token) (person, error) {
 	claims := map[string]any{}
 	subject := ""
@@ -68,7 +68,7 @@ func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDT
 	return c.options.person(claims)
 }
 
-// userInfo reads the claims of the userinfo endpoint. It returns none if the provider has no such endpoint.
+// userInfo reads the claims from the userinfo endpoint. It returns no claims if the provider has no such endpoint.
 func (c *connection) userInfo(ctx context.Context, p *oidc.Provider, access *oauth2.Token, subject string) (map[string]any, error) {
 	claims := map[string]any{}
 	if p.UserInfoEndpoint() == "" {

@@ -19,8 +19,8 @@ const (
 	callTimeout     = 10 * time.Second
 	maxResponse     = 1 << 20
 	discoverAgain   = 2 * time.Second // minimum time between attempts to read the provider's metadata
-	discoverRefresh = time.Hour       // age at which the metadata is read again
-	downPause       = 5 * time.Second // pause of the checks after the provider could not be reached
+	discoverRefresh = time.Hour       // minimum age at which the metadata is read again
+	downPause       = 5 * time.Second // pause in the checks after the provider could not be reached
 )
 
 // connection is the configured provider with its metadata, which is read at first use.

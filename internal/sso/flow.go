@@ -38,10 +38,10 @@ type flow struct {
 // Redirect sends a browser to the provider.
 type Redirect struct {
 	URL    string
-	Cookie string // to be set for FlowLife
+	Cookie string // value of the sign-in cookie, which the caller sets for FlowLife
 }
 
-// Begin starts a sign-in. callback is the address that the provider redirects to, and returnTo the page of the dashboard to open at the
+// Begin starts a sign-in. callback is the address that the provider redirects to, and returnTo the dashboard page to open at the
 // end.
 func (s *Service) Begin(ctx context.Context, callback, returnTo string, v account.Visitor) (Redirect, error) {
 	c := s.active.Load()
@@ -78,7 +78,7 @@ func (s *Service) Begin(ctx context.Context, callback, returnTo string, v accoun
 // maxReturn is the maximum length of a path to return to.
 const maxReturn = 1024
 
-// Callback is the provider's response, with the cookie of the browser.
+// Callback is the provider's response, with the cookie that the browser sent.
 type Callback struct {
 	Code, State      string
 	Error, ErrorText string
@@ -90,7 +90,7 @@ type Callback struct {
 type Done struct {
 	Account account.Account
 	Token   string // token of the session
-	Return  string // path of the dashboard
+	Return  string // path of the dashboard page to open
 }
 
 // Finish checks the provider's response and starts a session. Every refusal is a *RefusalError and is recorded in the audit log.
@@ -99,15 +99,15 @@ func (s *Service) Finish(ctx context.Context, cb Callback, v account.Visitor) (D
 	if c == nil {
 		return Done{}, refused(Disabled, "single sign-on is not configured", nil)
 	}
-	var who person
-	done, err := s.finish(ctx, c, cb, v, &who)
+	var user person
+	done, err := s.finish(ctx, c, cb, v, &user)
 	if r, ok := errors.AsType[*RefusalError](err); ok {
-		s.record(ctx, r, who, c.options.Issuer, v)
+		s.record(ctx, r, user, c.options.Issuer, v)
 	}
 	return done, err
 }
 
-func (s *Service) finish(ctx context.Context, c *connection, cb Callback, v account.Visitor, who *person) (Done, error) {
+func (s *Service) finish(ctx context.Context, c *connection, cb Callback, v account.Visitor, user *person) (Done, error) {
 	f, err := s.open(cb)
 	if err != nil {
 		return Done{}, err
@@ -135,14 +135,14 @@ func (s *Service) finish(ctx context.Context, c *connection, cb Callback, v acco
 	if err != nil {
 		return Done{}, err
 	}
-	*who, err = c.read(ctx, p, idToken, token)
+	*user, err = c.read(ctx, p, idToken, token)
 	if err != nil {
 		return Done{}, err
 	}
 	if token.RefreshToken == "" {
 		return Done{}, refused(NoRefreshToken, "the provider returned no refresh token; request the scope offline_access", nil)
 	}
-	return s.signIn(ctx, c, *who, token.RefreshToken, began, f.Return, v)
+	return s.signIn(ctx, c, *user, token.RefreshToken, began, f.Return, v)
 }
 
 // open returns the flow of a response whose state belongs to this browser.
@@ -160,7 +160,7 @@ func (s *Service) open(cb Callback) (flow, error) {
 		return flow{}, refused(Expired, "the sign-in took longer than allowed", nil)
 	}
 	if subtle.ConstantTimeCompare([]byte(f.State), []byte(cb.State)) != 1 {
-		return flow{}, refused(StateMismatch, "the state of the response is not that of this browser", nil)
+		return flow{}, refused(StateMismatch, "the state in the response does not match the sign-in cookie", nil)
 	}
 	return f, nil
 }
@@ -201,29 +201,29 @@ func (s *Service) idToken(ctx context.Context, c *connection, p *oidc.Provider, 
 		return nil, refused(TokenInvalid, "the ID token is invalid", err)
 	}
 	if nonce != "" && subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(nonce)) != 1 {
-		return nil, refused(NonceMismatch, "the nonce of the ID token is not that of this sign-in", nil)
+		return nil, refused(NonceMismatch, "the nonce in the ID token does not match this sign-in", nil)
 	}
 	return verified, nil
 }
 
 // signIn writes the sign-in and returns its session.
-func (s *Service) signIn(ctx context.Context, c *connection, who person, refresh string, began time.Time, returnTo string, v account.Visitor) (Done, error) {
-	grants, err := s.resolve(ctx, c.options, who.groups)
+func (s *Service) signIn(ctx context.Context, c *connection, user person, refresh string, began time.Time, returnTo string, v account.Visitor) (Done, error) {
+	grants, err := s.resolve(ctx, c.options, user.groups)
 	if err != nil {
 		return Done{}, err
 	}
-	name := who.name
+	name := user.name
 	if name == "" || len(name) > 100 || account.ClientName(name) != name {
-		name, _, _ = strings.Cut(who.email, "@")
+		name, _, _ = strings.Cut(user.email, "@")
 	}
 	token, now := secret.Token(), s.now()
 	out, err := s.Store.SignInIdentity(ctx, SignIn{
 		Identity: Identity{
-			Issuer: c.options.Issuer, Subject: who.subject, Refresh: s.Sealer.Seal(kindRefresh, who.subject, refresh),
+			Issuer: c.options.Issuer, Subject: user.subject, Refresh: s.Sealer.Seal(kindRefresh, user.subject, refresh),
 			CheckedAt: began, CheckedUntil: began.Add(2 * c.options.Recheck),
 		},
 		Draft: account.Account{
-			ID: id.New("acc", now), Email: who.email, Name: strings.ToValidUTF8(name[:min(len(name), 100)], ""), PasswordHash: account.NoPassword, TimeZone: "UTC", CreatedAt: now,
+			ID: id.New("acc", now), Email: user.email, Name: strings.ToValidUTF8(name[:min(len(name), 100)], ""), PasswordHash: account.NoPassword, TimeZone: "UTC", CreatedAt: now,
 		},
 		Link: c.options.LinkByEmail,
 		Session: account.Session{
@@ -233,7 +233,7 @@ func (s *Service) signIn(ctx context.Context, c *connection, who person, refresh
 		Grants: grants, Event: s.event("", ""),
 	})
 	if errors.Is(err, account.ErrConflict) {
-		return Done{}, refused(AccountExists, "an account that is not linked to this identity has the address", nil)
+		return Done{}, refused(AccountExists, "the email address belongs to an account that is not linked to this identity", nil)
 	}
 	if err != nil {
 		return Done{}, err

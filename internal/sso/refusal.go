@@ -28,14 +28,14 @@ const (
 	EmailUnverified  Reason = "email_unverified"
 	DomainNotAllowed Reason = "domain_not_allowed"
 	NoGroup          Reason = "no_group"         // no group of the person is mapped to a workspace
-	NoRefreshToken   Reason = "no_refresh_token" // without one, access cannot be checked again
+	NoRefreshToken   Reason = "no_refresh_token" // without a refresh token, access cannot be checked again
 	AccountExists    Reason = "account_exists"   // an account that is not linked to this identity has the same address
 )
 
 // RefusalError is the error of a refused sign-in or check.
 type RefusalError struct {
 	Reason Reason
-	Detail string // for the audit log; contains no secrets
+	Detail string // detail for the audit log; contains no secrets
 	Err    error  // cause; may be nil
 }
 
@@ -55,7 +55,7 @@ func (r *RefusalError) Error() string {
 // Unwrap returns the cause.
 func (r *RefusalError) Unwrap() error { return r.Err }
 
-// cleaned returns a text of a third party for the audit log, without control characters and shortened.
+// cleaned truncates third-party text for the audit log and removes control characters.
 func cleaned(s string) string { return account.ClientName(s) }
 
 // refusalLimit bounds the audit events of refused sign-ins, because unauthenticated clients can cause them.
@@ -77,7 +77,7 @@ func (l *refusalLimit) take(now time.Time) bool {
 	return l.count <= refusalsPerMinute
 }
 
-// refusalFacts is the data of a refused sign-in in the audit log.
+// refusalFacts is the audit log data of a refused sign-in.
 type refusalFacts struct {
 	Reason  Reason `json:"reason"`
 	Detail  string `json:"detail"`
@@ -109,7 +109,7 @@ func (s *Service) record(ctx context.Context, r *RefusalError, p person, issuer 
 	}
 }
 
-// event returns an audit event that the identity provider causes.
+// event returns an audit event caused by the identity provider.
 func (s *Service) event(action, object string) account.AuditEvent {
 	now := s.now()
 	return account.AuditEvent{ID: id.New("aud", now), At: now, Actor: account.SingleSignOn, Action: action, Object: object}

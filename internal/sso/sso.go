@@ -20,24 +20,24 @@ import (
 
 // Options are the settings of an identity provider.
 type Options struct {
-	Issuer         string // empty to disable single sign-on
+	Issuer         string // issuer URL; empty to disable single sign-on
 	Name           string // name of the provider on the sign-in page
 	ClientID       string
-	ClientSecret   string // empty for a public client
+	ClientSecret   string // client secret; empty for a public client
 	Scopes         []string
 	GroupsClaim    string
 	AllowedDomains []string          // domains of email addresses, in lower case; empty for all
 	Groups         []Mapping         // workspaces and roles by group
 	Params         map[string]string // additional parameters of the authorization request
-	TrustEmail     bool              // accept an address without the claim email_verified
-	LinkByEmail    bool              // link an existing account with the same verified address
+	TrustEmail     bool              // whether to accept an address without the claim email_verified
+	LinkByEmail    bool              // whether to link an existing account with the same verified address
 	Recheck        time.Duration     // interval of the checks; a confirmation is valid for twice as long
 }
 
 // Mapping grants the members of a group a role in a workspace.
 type Mapping struct {
-	Group     string // Everyone for every person who can sign in
-	Workspace string // ID, or Operator
+	Group     string // name of the group, or Everyone for all people who can sign in
+	Workspace string // workspace ID, or Operator
 	Role      account.Role
 }
 
@@ -65,20 +65,20 @@ type Identity struct {
 
 // SignIn is a successful sign-in, written in one transaction.
 type SignIn struct {
-	Identity Identity        // without the account
-	Draft    account.Account // created if neither the identity nor a linked account exists
-	Link     bool            // link an existing account with the address of the draft
-	Session  account.Session // without the account
+	Identity Identity        // identity without its account ID, which the store sets
+	Draft    account.Account // account to create if neither the identity nor a linked account exists
+	Link     bool            // whether to link an existing account that has the draft's address
+	Session  account.Session // session without its account ID, which the store sets
 	Grants   []Grant
 	Event    account.AuditEvent // template of the audit events
 }
 
 // Result is the result of a check.
 type Result struct {
-	Identity Identity           // with the new refresh token and times
+	Identity Identity           // identity with the new refresh token and times
 	Old      []byte             // refresh token before the check, sealed
-	Grants   []Grant            // if empty, the sessions of the identity are deleted
-	Failed   bool               // the provider could not be reached; grants and sessions are unchanged
+	Grants   []Grant            // current grants; if empty, the sessions of the identity are deleted
+	Failed   bool               // whether the provider could not be reached; if so, grants and sessions stay unchanged
 	Event    account.AuditEvent // template of the audit events
 }
 
@@ -93,7 +93,7 @@ type Outcome struct {
 type Due struct {
 	Issuer        string
 	CheckedBefore time.Time
-	ActiveSince   time.Time // a person is active if a session or key was used after this time
+	ActiveSince   time.Time // time after which an active person has used a session or key
 	Now           time.Time
 	Limit         int
 }
@@ -144,12 +144,12 @@ type Parts struct {
 	Workspaces Workspaces
 	Audit      Recorder
 	Sealer     Sealer
-	MasterKey  []byte                                      // session tokens are hashed with a key derived from it
-	Do         func(*http.Request) (*http.Response, error) // calls the identity provider
+	MasterKey  []byte                                      // master key, from which the key for hashing session tokens is derived
+	Do         func(*http.Request) (*http.Response, error) // sends requests to the identity provider
 	Changed    func(context.Context)                       // called after memberships or keys changed
 	Ended      func(ctx context.Context, e account.Ending) // called for each revoked key
 	Log        *slog.Logger
-	Now        func() time.Time // time.Now when nil
+	Now        func() time.Time // clock; time.Now when nil
 }
 
 // Service signs accounts in through the configured identity provider.

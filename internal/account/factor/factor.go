@@ -1,5 +1,5 @@
-// Package factor manages the second factor of local accounts: time-based one-time passwords (RFC 6238) of an authenticator app, and
-// recovery codes.
+// Package factor manages the second factor of local accounts: time-based one-time passwords (RFC 6238) from an authenticator app,
+// and recovery codes.
 package factor
 
 import (
@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Parameters of the codes. Some authenticator apps support only these values.
+// Code parameters. Some authenticator apps support only these values.
 const (
 	period       = 30 * time.Second
 	digits       = otp.DigitsSix
@@ -43,8 +43,8 @@ const kindSecret = "factor:totp" // kind of the sealed secret
 // Factor is the second factor of an account.
 type Factor struct {
 	AccountID   string
-	Sealed      []byte    // secret of the authenticator app; empty if the account has none
-	ConfirmedAt time.Time // zero until the first code was entered
+	Sealed      []byte    // encrypted secret of the authenticator app; empty if the account has none
+	ConfirmedAt time.Time // time at which the first code was entered; zero before that
 	LastStep    int64     // time step of the newest accepted code
 	CreatedAt   time.Time
 	Recovery    int // unused recovery codes
@@ -112,9 +112,9 @@ func New(store Stores, sealer Sealer, masterKey []byte, now func() time.Time) (*
 
 // Setup is a new secret for an authenticator app. It is shown once.
 type Setup struct {
-	Secret string // base32
-	URI    string // otpauth://…
-	QR     string // SVG of the URI
+	Secret string // secret in base32
+	URI    string // otpauth:// URI with the secret
+	QR     string // QR code of the URI, as SVG
 }
 
 // State describes the second factor of an account.
@@ -234,7 +234,7 @@ func (s *Service) recoveryHash(accountID, text string) []byte {
 	return s.hash.Bytes(accountID + "\n" + text)
 }
 
-// Accept implements account.SecondFactor. Each code of the app and each recovery code is accepted once.
+// Accept implements account.SecondFactor. Each app code and each recovery code is accepted only once.
 func (s *Service) Accept(ctx context.Context, accountID, code string) (bool, error) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(code))
 	if len(code) == recoveryLength {

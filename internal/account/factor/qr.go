@@ -11,7 +11,7 @@ import (
 // quietZone is the width of the empty border in modules, which scanners need.
 const quietZone = 4
 
-// qrCode returns a QR code of the text as SVG: dark modules on a white ground, so that it can be scanned in dark mode too.
+// qrCode returns a QR code of text as SVG: dark modules on a white background, so that it can be scanned in dark mode too.
 func qrCode(text string) (string, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

@@ -27,7 +27,7 @@ func (x *endings) add(e account.Ending) bool {
 	return true
 }
 
-// mostEndings is the maximum number of endings held.
+// mostEndings is the maximum number of stored endings.
 const mostEndings = 100_000
 
 // of returns the ending that applies to the secret of k at position, if any.

@@ -45,9 +45,9 @@ type keyIndex struct {
 	unpriced   atomic.Bool // whether a key allows models without a price
 
 	// The fields below are used only by the writer.
-	byID   map[string]*slot // one slot per key
-	keys   int64            // revision of the keys
-	spaces int64            // revision of the workspaces
+	byID   map[string]*slot // slots by key ID, one per key
+	keys   int64            // revision of the loaded keys
+	spaces int64            // revision of the loaded workspaces
 }
 
 func newKeyIndex() *keyIndex {
@@ -108,7 +108,7 @@ func (x *keyIndex) put(e edits, key *account.Key) (ended bool) {
 			hash := keyHash(secret.Hash)
 			delete(e.shard(x, shardOf(hash)), hash)
 			j := slices.IndexFunc(key.Secrets, func(s account.Secret) bool { return keyHash(s.Hash) == hash })
-			if j >= 0 { // keeps a first use that is not stored yet
+			if j >= 0 { // keep a first use that is not stored yet
 				uses[j].Store((*old.firstUses)[i].Load())
 			}
 		}
@@ -133,8 +133,9 @@ func endsNow(old, key *account.Key) bool {
 		return false
 	}
 	ending, ended := key.Ending()
-	before, was := old.Ending()
-	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(newestHash(old), newestHash(key))) // the hash differs after two rotations within the clock resolution
+	previous, endedBefore := old.Ending()
+	// After two rotations within the clock resolution, only the hash differs.
+	return ended && (!endedBefore || !ending.Before.Equal(previous.Before) || !bytes.Equal(newestHash(old), newestHash(key)))
 }
 
 func newestHash(k *account.Key) []byte {

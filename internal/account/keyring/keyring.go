@@ -35,8 +35,8 @@ const (
 type Options struct {
 	Now      func() time.Time // clock for the expiry of keys; defaults to time.Now
 	Poll     time.Duration    // poll interval; defaults to 250 ms
-	MaxStale time.Duration    // how long keys stay valid without the store; defaults to 15 min
-	Flush    time.Duration    // how often uses are recorded; defaults to 10 s
+	MaxStale time.Duration    // time for which keys stay valid without the store; defaults to 15 min
+	Flush    time.Duration    // interval at which uses are recorded; defaults to 10 s
 	Report   func(error)      // called for the first store error after a success; may be nil
 }
 
@@ -53,7 +53,7 @@ type Ring struct {
 
 	index     atomic.Pointer[keyIndex]
 	refreshed atomic.Pointer[time.Time] // start of the last successful poll; nil before the first
-	refreshMu sync.Mutex                // one refresh at a time
+	refreshMu sync.Mutex                // allows one refresh at a time
 	polls     polls
 
 	mu       sync.Mutex
@@ -63,13 +63,13 @@ type Ring struct {
 	uses  useBook
 }
 
-// polls makes requests with unknown keys wait for the next poll of the store.
+// polls lets requests with unknown keys wait for the next poll of the store.
 type polls struct {
 	running atomic.Bool   // whether Run is running; requests wait only while it is
 	waiting atomic.Int64  // number of waiting requests
-	wake    chan struct{} // makes Run poll immediately
+	wake    chan struct{} // channel that makes Run poll immediately
 	mu      sync.Mutex
-	next    chan struct{} // closed when the next poll has ended
+	next    chan struct{} // channel that is closed when the next poll has ended
 }
 
 // begin starts a poll and returns the channel to close after this poll. Requests that arrive later wait for the next poll.
@@ -120,7 +120,7 @@ func (r *Ring) Stale() time.Duration {
 	if last == nil {
 		return 1<<63 - 1
 	}
-	return max(0, time.Since(*last)) // not r.now, which is only for key expiry
+	return max(0, time.Since(*last)) // r.now is only for key expiry
 }
 
 // AllowsUnpriced reports whether any key has allowed models without a price since the process started.
@@ -201,9 +201,8 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 	return &account.Grant{Key: key, Workspace: found.workspace.Load()}, nil // the workspace is never nil, see takeInto
 }
 
-// keyFrom returns the API key of a request: the bearer token, or the x-api-key header that clients of the messages format use,
-// or the x-goog-api-key header of Google's clients.
-// Two different keys in one request are rejected.
+// keyFrom returns the API key of a request: the bearer token, the x-api-key header that Anthropic clients use, or the
+// x-goog-api-key header that Google clients use. Two different keys in one request are rejected.
 func keyFrom(h http.Header) (string, error) {
 	text := ""
 	for _, value := range h.Values("Authorization") {
@@ -269,7 +268,7 @@ func (r *Ring) await() error {
 	case <-timer.C:
 	}
 	if last := r.refreshed.Load(); last == nil || last.Before(asked) {
-		return storeAway() // not an authentication error: the store may contain the key
+		return storeAway() // the key may be valid, so this is not an authentication error
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// FlowLife is how long a challenge is valid.
+// FlowLife is the validity period of a challenge.
 const FlowLife = 5 * time.Minute
 
 // Kinds of sealed flows. A registration flow is not accepted for a sign-in, and a sign-in flow is not accepted for a registration.
@@ -26,17 +26,17 @@ const (
 	kindSignIn = "passkey:sign-in"
 )
 
-// flow is a challenge in progress. It is stored only in a cookie of the browser, encrypted, so that every replica can check the
+// flow is a challenge in progress. It is stored only in an encrypted browser cookie, so that every replica can check the
 // response.
 type flow struct {
 	Session webauthn.SessionData `json:"session"`
 	Expires int64                `json:"expires"` // Unix milliseconds
 }
 
-// Prompt asks the browser for a passkey.
+// Prompt is a request to the browser for a passkey.
 type Prompt struct {
-	Options json.RawMessage // options of navigator.credentials in their JSON form
-	Cookie  string          // to be set for FlowLife
+	Options json.RawMessage // options for navigator.credentials, as JSON
+	Cookie  string          // encrypted challenge, to be set as a cookie that expires after FlowLife
 }
 
 // Owner is the signed-in browser that adds a passkey.
@@ -45,10 +45,10 @@ type Owner struct {
 	SessionID string
 }
 
-// id binds a flow to the account and the session.
+// id returns the string that binds a flow to the account and the session.
 func (o Owner) id() string { return o.Account.ID + "\n" + o.SessionID }
 
-// Answer is the response of a browser to a prompt.
+// Answer is a browser's response to a prompt.
 type Answer struct {
 	Name       string // name of the new passkey
 	Response   json.RawMessage
@@ -90,7 +90,7 @@ func (u user) WebAuthnCredentials() []webauthn.Credential {
 // BackedUp reports whether the passkey is stored by a service that copies it to other devices.
 func (p Passkey) BackedUp() bool { return protocol.AuthenticatorFlags(p.Flags).HasBackupState() }
 
-// party returns the verifier of a site. Attestation is not requested, so that the authenticator's model stays private.
+// party returns the verifier for a site. Attestation is not requested, so that the authenticator's model stays private.
 func (s *Service) party(requestURL string) (*webauthn.WebAuthn, error) {
 	site := s.Site(requestURL)
 	if site.Unavailable != "" {
@@ -113,7 +113,7 @@ func (s *Service) party(requestURL string) (*webauthn.WebAuthn, error) {
 	return w, nil
 }
 
-// prompt seals a challenge for the browser.
+// prompt returns the options for the browser with the sealed challenge as a cookie.
 func (s *Service) prompt(kind, owner string, options any, session *webauthn.SessionData) (Prompt, error) {
 	text, err := json.Marshal(options)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Service) prompt(kind, owner string, options any, session *webauthn.Sess
 	return Prompt{Options: text, Cookie: base64.RawURLEncoding.EncodeToString(s.Sealer.Seal(kind, owner, string(sealed)))}, nil
 }
 
-// open returns the challenge of a cookie. It reports false if the cookie is missing, expired or belongs to another kind, owner or
-// site.
+// open returns the challenge stored in a cookie. It reports false if the cookie is missing, expired or belongs to another kind,
+// owner or site.
 func (s *Service) open(kind, owner, cookie, siteID string) (flow, Challenge, bool) {
 	var f flow
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie)

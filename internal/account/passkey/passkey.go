@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	maxPasskeys = 20  // per account
-	maxName     = 100 // characters
+	maxPasskeys = 20  // maximum number of passkeys per account
+	maxName     = 100 // maximum length of a passkey name in characters
 )
 
 // ErrCounter means that the signature counter of a passkey did not increase, so that a copy of the passkey may exist.
@@ -32,15 +32,15 @@ type Passkey struct {
 	Name         string
 	SiteID       string // host that the passkey is bound to
 	CredentialID []byte
-	PublicKey    []byte // COSE key
+	PublicKey    []byte // public key in COSE format
 	Transports   []string
 	Flags        byte   // authenticator flags of the last response
-	SignCount    uint32 // 0 if the authenticator has no counter
+	SignCount    uint32 // signature counter; 0 if the authenticator has none
 	CreatedAt    time.Time
-	LastUsedAt   time.Time // zero if the passkey was not used
+	LastUsedAt   time.Time // time of the last use; zero if the passkey was not used
 }
 
-// Challenge identifies a challenge that was answered. It is stored until it expires, so that every challenge is accepted once.
+// Challenge identifies an answered challenge. It is stored until it expires, so that every challenge is accepted only once.
 type Challenge struct {
 	Hash    []byte
 	Expires time.Time
@@ -51,18 +51,18 @@ type Addition struct {
 	Passkey   Passkey
 	Challenge Challenge
 	Recovery  [][]byte // hashes of recovery codes, stored if the account had no second factor
-	Maximum   int      // passkeys per account
+	Maximum   int      // maximum number of passkeys per account
 	Event     account.AuditEvent
 }
 
-// Use is a verified response of a passkey.
+// Use is a verified passkey response.
 type Use struct {
 	PasskeyID string
 	Challenge Challenge
 	SignCount uint32
 	Flags     byte
 	At        time.Time
-	Refusal   account.AuditEvent // written if the counter did not increase
+	Refusal   account.AuditEvent // audit event to write if the counter did not increase
 }
 
 // Store stores passkeys. A method with an event writes it in the same transaction.
@@ -84,7 +84,7 @@ type Store interface {
 	DeletePasskey(ctx context.Context, accountID, passkeyID string, event account.AuditEvent) error
 }
 
-// Sealer encrypts texts and binds them to a kind and an ID.
+// Sealer encrypts data and binds it to a kind and an ID.
 type Sealer interface {
 	Seal(kind, id, text string) []byte
 	Unseal(kind, id string, sealed []byte) (string, error)
@@ -103,7 +103,7 @@ type Parts struct {
 	Recovery  RecoveryCodes
 	PublicURL string                  // configured address of the gateway; empty if not configured
 	Allowed   func(email string) bool // reports whether the account may sign in without the identity provider; nil for always
-	Now       func() time.Time        // time.Now when nil
+	Now       func() time.Time        // clock; time.Now when nil
 }
 
 // Service manages passkeys. Callers check the password before they add or remove one.
@@ -170,7 +170,7 @@ func checkName(name string) (string, error) {
 	return name, nil
 }
 
-// facts is the data of a passkey in the audit log.
+// facts is the passkey data in the audit log.
 type facts struct {
 	Name     string  `json:"name,omitempty"`
 	Stored   *uint32 `json:"stored_counter,omitempty"`

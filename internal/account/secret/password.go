@@ -19,13 +19,13 @@ import (
 
 // Password length limits. MaxPassword bounds the work of hashing.
 const (
-	minPassword = 10   // characters
-	MaxPassword = 1024 // bytes
+	minPassword = 10   // minimum length in characters
+	MaxPassword = 1024 // maximum length in bytes
 )
 
 // Cost of a password hash: argon2id with 19 MiB, two passes and one lane.
 const (
-	argonMemory = 19 * 1024 // KiB
+	argonMemory = 19 * 1024 // memory in KiB
 	argonPasses = 2
 	argonLanes  = 1
 	argonSalt   = 16

@@ -107,8 +107,8 @@ type SingleSignOn interface {
 // Facts describes the gateway to clients that are not signed in.
 type Facts struct {
 	Version      string
-	Registration string // invitation or open
-	PublicURL    string // empty if not configured
+	Registration string // registration mode: "invitation" or "open"
+	PublicURL    string // configured address of the gateway; empty if not configured
 	Simulated    bool   // whether the simulator is the only provider
 	Samples      bool   // whether sample traffic can be created
 	SSO          string // name of the identity provider; empty if single sign-on is disabled

@@ -126,7 +126,7 @@ func prompt(c *adminapi.Call, p passkey.Prompt, err error) (*cookieOutput[Passke
 	return &cookieOutput[PasskeyPrompt]{SetCookie: []string{set}, Body: PasskeyPrompt{Options: p.Options}}, nil
 }
 
-// challengeCookie returns the cookie of a challenge. An empty value removes it.
+// challengeCookie returns the cookie for a challenge. An empty value removes it.
 func challengeCookie(c *adminapi.Call, value string, life time.Duration) string {
 	made := http.Cookie{
 		Name: passkeyCookie, Value: value, Path: adminapi.Prefix, HttpOnly: true, Secure: c.Secure, SameSite: http.SameSiteStrictMode,

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/sso"
 )
 
-// Paths of the sign-in through the identity provider, below adminapi.Prefix.
+// Paths of single sign-on, relative to adminapi.Prefix.
 const (
 	ssoPath      = "/sso"
 	callbackPath = ssoPath + "/callback"
@@ -69,7 +69,7 @@ type finishSSOInput struct {
 	Flow      string `cookie:"fairlead_sso" doc:"Sign-in in progress, encrypted."`
 }
 
-// refusedSSO sends the browser to the sign-in page, which shows a sentence for the reason.
+// refusedSSO sends the browser to the sign-in page, which explains the reason.
 func refusedSSO(c *adminapi.Call, err error) (*redirectOutput, error) {
 	refusal, ok := errors.AsType[*sso.RefusalError](err)
 	if !ok {
@@ -80,7 +80,7 @@ func refusedSSO(c *adminapi.Call, err error) (*redirectOutput, error) {
 	}, nil
 }
 
-// flowCookie returns the cookie of a sign-in in progress. It is sent only to the operations of single sign-on. An empty value removes it.
+// flowCookie returns the cookie for a sign-in in progress. It is sent only to the single sign-on operations. An empty value removes it.
 func flowCookie(c *adminapi.Call, value string, life time.Duration) string {
 	made := http.Cookie{
 		Name: "fairlead_sso", Value: value, Path: adminapi.Prefix + ssoPath, HttpOnly: true, Secure: c.Secure, SameSite: http.SameSiteLaxMode,

@@ -26,7 +26,7 @@ const (
 
 const workspaceParam = "workspace"
 
-// AnyQuery is the metadata key of an operation that ignores unknown query parameters, because another system chooses them.
+// AnyQuery is the metadata key for an operation that ignores unknown query parameters, because another system chooses them.
 const AnyQuery = "any_query"
 
 type humaContext huma.Context // embedding huma.Context directly would hide its Context method
@@ -41,7 +41,7 @@ type Call struct {
 	Secure    bool // whether the client uses HTTPS, directly or through a trusted proxy
 	Visitor   account.Visitor
 
-	Account     account.Account // zero for a key and for a visitor without a session
+	Account     account.Account // signed-in account; zero for a key or a visitor without a session
 	Session     account.Session
 	Actor       account.Actor // permissions in the workspace; zero for operations without a workspace
 	WorkspaceID string
@@ -105,8 +105,8 @@ func (s *Server) admit(r *http.Request, c *Call, perm account.Permission) error 
 // Readmit authenticates the caller of c again. Long-running responses use it, because the session can end, the key can be revoked
 // and the role can change.
 func (s *Server) Readmit(c *Call, perm account.Permission) (*Call, error) {
-	again := &Call{humaContext: c.humaContext, Params: c.Params, Visitor: c.Visitor}
-	return again, s.admit(c.request, again, perm)
+	fresh := &Call{humaContext: c.humaContext, Params: c.Params, Visitor: c.Visitor}
+	return fresh, s.admit(c.request, fresh, perm)
 }
 
 // Unwrap returns the request and the response of the call.
@@ -185,7 +185,7 @@ func (s *Server) identifyKey(r *http.Request, c *Call, perm account.Permission) 
 	return nil
 }
 
-// noWorkspace returns the same error as package account for a workspace that the account is not a member of.
+// noWorkspace returns the error that package account returns for a workspace that the account is not a member of.
 func noWorkspace() error { return llm.Errorf(llm.NotFound, "Workspace not found.") }
 
 // Denied returns the error for a caller without a permission.

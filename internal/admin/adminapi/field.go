@@ -14,7 +14,7 @@ const mayBeNull = "x-may-be-null"
 // Field is an optional field of an update. An omitted field is unchanged, and null clears it.
 type Field[T any] struct {
 	Given bool
-	Value *T // nil for null
+	Value *T // new value; nil for null
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It is called only for a field that is present.

@@ -95,9 +95,9 @@ func listed(e *llm.Error, in string) *llm.Error {
 	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
 		return e
 	}
-	again := *e // copy, because the original may be shared
-	again.Details = maps.Clone(e.Details)
-	return again.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
+	copied := *e // the original may be shared
+	copied.Details = maps.Clone(e.Details)
+	return copied.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
 }
 
 // transform encodes errors returned by operations, and errors that huma returns while it decodes a request.

@@ -15,7 +15,7 @@ import (
 
 // Permissions that do not depend on a workspace.
 const (
-	Public   account.Permission = "public"    // no authentication
+	Public   account.Permission = "public"    // the operation needs no authentication
 	SignedIn account.Permission = "signed_in" // a session, in any workspace
 )
 

@@ -16,7 +16,7 @@ import (
 // OpenAPI returns the OpenAPI document of the operations.
 func (s *Server) OpenAPI() ([]byte, error) { return s.document() }
 
-// config disables the pages, schema links and documents that huma adds by default.
+// config returns the huma configuration. It disables the pages, schema links and documents that huma adds by default.
 func (s *Server) config() huma.Config {
 	c := huma.DefaultConfig("Fairlead admin API", "1")
 	c.CreateHooks = nil // the only default hook adds $schema to bodies
@@ -98,7 +98,7 @@ func (s *Server) DocumentAs(t, documented reflect.Type) {
 	s.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(t, documented)
 }
 
-// errorResponse documents the errors of an operation.
+// errorResponse returns the documented form of the errors of an operation.
 func (s *Server) errorResponse() *huma.Response {
 	return &huma.Response{
 		Description: "Error",

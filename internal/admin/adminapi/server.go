@@ -38,7 +38,7 @@ type Server struct {
 	huma       huma.API
 	operations []Operation
 	ready      func()                 // registers the operations on first use
-	document   func() ([]byte, error) // generated on first use
+	document   func() ([]byte, error) // returns the API document, which is generated on first use
 	origins    *http.CrossOriginProtection
 
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ type Options struct {
 
 	Unreachable func(error) bool // reports whether an error means that the store is unavailable; may be nil
 	PublicURL   string           // URL of the dashboard; requests from its origin can change data
-	TrustProxy  bool             // trust X-Forwarded-Proto and X-Forwarded-For
+	TrustProxy  bool             // whether to trust X-Forwarded-Proto and X-Forwarded-For
 	Log         *slog.Logger
 	Now         func() time.Time
 }
@@ -81,7 +81,7 @@ func New(o Options, mount func(*Server)) (*Server, error) {
 	}
 	origins := http.NewCrossOriginProtection()
 	public, err := url.Parse(o.PublicURL)
-	if err == nil && public.Host != "" { // trusted explicitly, because a proxy can change the Host header
+	if err == nil && public.Host != "" { // the public host is trusted explicitly, because a proxy can change the Host header
 		err = origins.AddTrustedOrigin(public.Scheme + "://" + public.Host)
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Server) misdirected(r *http.Request) *llm.Error {
 	return llm.Errorf(llm.NotFound, "Not found. The operations are listed in /api/openapi.json.")
 }
 
-// allowed lists the methods of the operations at the path.
+// allowed lists the methods that the operations at the path accept.
 func (s *Server) allowed(at string) []string {
 	methods := []string{}
 	if at == "/api/openapi.json" {
@@ -231,7 +231,7 @@ func Flush(w io.Writer, patience time.Duration) error {
 		return nil
 	}
 	control := http.NewResponseController(rw)
-	_ = control.SetWriteDeadline(time.Now().Add(patience)) // not supported by every connection
+	_ = control.SetWriteDeadline(time.Now().Add(patience)) // the error is ignored: not every connection supports deadlines
 	if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}

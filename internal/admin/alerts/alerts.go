@@ -59,7 +59,7 @@ type AlertValue struct {
 	SeenAt  time.Time `json:"seen_at" doc:"Time of the value."`
 }
 
-// AlertKind describes a kind of rule.
+// AlertKind describes a rule kind.
 type AlertKind struct {
 	Kind      string   `json:"kind"`
 	Name      string   `json:"name"`

@@ -19,7 +19,7 @@ type Deps struct{ Budgets Reader }
 
 // Reader reads budgets. It is implemented by budget.Service.
 type Reader interface {
-	// Owned returns the budgets of the workspace and of its active keys.
+	// Owned returns the budgets of the workspace and its active keys.
 	Owned(ctx context.Context, workspaceID string) ([]budget.Item, error)
 	// Shared returns the budgets of recent sessions and end users, and whether there are more.
 	Shared(ctx context.Context, workspaceID string) ([]budget.Item, bool, error)

@@ -67,7 +67,7 @@ type handlers struct {
 }
 
 // ComparisonSettings are the settings of a comparison.
-type ComparisonSettings struct { //nolint:revive // name of the schema in the API description
+type ComparisonSettings struct { //nolint:revive // the type name is the name of the schema in the API description
 	Share    float64      `json:"share" minimum:"0" maximum:"1" doc:"Share of routed requests that are also sent to the baseline model, above 0."`
 	Holdout  float64      `json:"holdout,omitempty" minimum:"0" maximum:"0.5" doc:"Share of routed requests that the baseline model serves while the routed model runs in the shadow."`
 	Baseline string       `json:"baseline" minLength:"1" maxLength:"200" doc:"Baseline model."`
@@ -77,7 +77,7 @@ type ComparisonSettings struct { //nolint:revive // name of the schema in the AP
 }
 
 // ComparisonState is the comparison of a workspace.
-type ComparisonState struct { //nolint:revive // name of the schema in the API description
+type ComparisonState struct { //nolint:revive // the type name is the name of the schema in the API description
 	Settings   *ComparisonSettings     `json:"settings,omitempty" doc:"Absent when responses are not compared."`
 	Use        *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Absent when responses are not compared."`
 	Forecast   *proof.Forecast         `json:"forecast,omitempty" doc:"Expected cost of a month. Absent when responses are not compared."`
@@ -99,7 +99,7 @@ type JudgeView struct {
 }
 
 // ComparisonRecord is a request that was chosen for comparison.
-type ComparisonRecord struct { //nolint:revive // name of the schema in the API description
+type ComparisonRecord struct { //nolint:revive // the type name is the name of the schema in the API description
 	Kind       string          `json:"kind" enum:"shadow" doc:"Always shadow: the entry is part of no list or figure of the request log."`
 	RequestID  string          `json:"request_id" doc:"Request that the client made."`
 	ShadowID   string          `json:"shadow_id" doc:"Shadow call."`
@@ -121,7 +121,7 @@ type ComparisonRecord struct { //nolint:revive // name of the schema in the API 
 }
 
 // ComparisonList holds records, newest first.
-type ComparisonList struct { //nolint:revive // name of the schema in the API description
+type ComparisonList struct { //nolint:revive // the type name is the name of the schema in the API description
 	Records []ComparisonRecord `json:"records"`
 }
 

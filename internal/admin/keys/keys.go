@@ -71,7 +71,7 @@ func (a *handlers) registerKeys() {
 	})
 }
 
-// spendings holds the costs and budget usage of all keys of a workspace.
+// spendings holds the costs and budget usage of all workspace keys.
 type spendings struct {
 	recent map[string]money.Amount
 	use    map[string]spending.BudgetUse

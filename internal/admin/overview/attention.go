@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/admin/spending"
 )
 
-// expiringWithin is how long before its expiry a key needs attention.
+// expiringWithin is the remaining lifetime below which a key needs attention.
 const expiringWithin = 7 * 24 * time.Hour
 
 // defaultWarn is the default warning threshold of a budget in percent.

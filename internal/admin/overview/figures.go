@@ -191,7 +191,7 @@ func (a *handlers) countedHistogram(ctx context.Context, f *requestlog.Filter, z
 	if partial {
 		from, ok := id.Time(unfinished.Before)
 		if !ok {
-			from = f.To // no bin is complete
+			from = f.To // the range contains no complete bin
 		}
 		result.Partial, result.CountedFrom = true, adminapi.Time(from)
 	}

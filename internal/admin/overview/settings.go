@@ -16,10 +16,10 @@ import (
 type Facts struct {
 	Version        string
 	Simulated      bool   // whether the simulator is the only provider
-	Registration   string // invitation or open
-	ConfigSource   string // path of the file, or "defaults and environment"
-	ConfigFile     string // path of the file; empty if there is none
-	Store          string // sqlite or postgres
+	Registration   string // registration mode: "invitation" or "open"
+	ConfigSource   string // path of the configuration file, or "defaults and environment"
+	ConfigFile     string // path of the configuration file; empty if there is none
+	Store          string // "sqlite" or "postgres"
 	DefaultModel   string
 	StartedAt      time.Time
 	LogBodies      bool
@@ -27,11 +27,11 @@ type Facts struct {
 	BodyRetention  time.Duration
 	Redact         []string // built-in rules for workspaces without their own rules
 	Limits         InstanceLimits
-	Catalog        string // version
-	Router         string // version
-	Predictor      string // version
+	Catalog        string // catalog version
+	Router         string // router version
+	Predictor      string // predictor version
 	Policies       int    // number of instance policies
-	PoliciesClosed string // why workspaces cannot change their policies; empty if they can
+	PoliciesClosed string // reason why workspaces cannot change their policies; empty if they can
 }
 
 // InstanceLimits are the limits of one process.
@@ -51,14 +51,13 @@ type StorageUse struct {
 	SpoolLimit    int64
 	FreeBytes     int64
 	OldestEntry   time.Time
-	Samples       []StorageSample // samples of the last days
-	Retention     time.Duration   // longest of all workspaces; 0 if kept forever
-	DiskElsewhere bool            // whether FreeBytes refers to a different disk than that of the database
+	Samples       []StorageSample // database sizes of the last days
+	Retention     time.Duration   // longest retention of any workspace; 0 if entries are kept forever
+	DiskElsewhere bool            // whether FreeBytes refers to a disk other than the one that holds the database
 	Messages      MessageUse
 }
 
-// MessageUse describes the space for the request bodies of the last days that are stored as messages. Requests share the messages that
-// they have in common.
+// MessageUse describes the storage used by recent request bodies that are stored as messages. Requests share identical messages.
 type MessageUse struct {
 	Since        time.Time
 	Requests     int64
@@ -108,7 +107,8 @@ type StorageView struct {
 	Messages      *MessageView     `json:"messages,omitempty" doc:"How the messages of the last seven days are stored. Absent without such requests, and for callers who are not operators."`
 }
 
-// MessageView describes the space for request bodies that are stored as messages. Each message is stored once per workspace and day.
+// MessageView describes the storage used by request bodies that are stored as messages. Each message is stored once per workspace and
+// day.
 type MessageView struct {
 	Since           time.Time `json:"since"`
 	Requests        int64     `json:"requests" doc:"Requests longer than 2 KB whose bodies are stored."`

@@ -98,9 +98,9 @@ type StorageForecast struct {
 	BalancedBytes *int64     `json:"balanced_bytes" doc:"Size of the database at that time."`
 }
 
-// forecast extrapolates the database growth of the last days. It assumes constant traffic.
+// forecast returns the database growth extrapolated from the last days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
-	var first StorageSample // oldest sample of the last week that is at least a day old
+	var first StorageSample // oldest sample from the last week that is at least a day old
 	for _, s := range u.Samples {
 		age := now.Sub(s.At)
 		if age >= forecastLeast && age <= forecastSpan && (first.At.IsZero() || s.At.Before(first.At)) {

@@ -18,7 +18,7 @@ import (
 const (
 	samplesTime  = 2 * time.Minute  // time limit of a run
 	samplesStall = 10 * time.Second // time limit for a client to read an event
-	samplesWait  = time.Second      // how long to wait for a cancelled run to end
+	samplesWait  = time.Second      // maximum wait for a cancelled run to end
 )
 
 // Samples sends sample requests to the simulator.

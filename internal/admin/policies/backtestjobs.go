@@ -17,7 +17,7 @@ import (
 const (
 	backtestsRunning = 2         // concurrent backtests of a workspace
 	backtestsKept    = 20        // results kept per workspace
-	backtestKept     = time.Hour // how long a result is kept
+	backtestKept     = time.Hour // time for which a result is kept
 )
 
 // backtests manages the backtests of this process. close waits for their goroutines.
@@ -26,7 +26,7 @@ type backtests struct {
 
 	mu     sync.Mutex
 	closed bool
-	jobs   map[string][]*backtest // by workspace, oldest first
+	jobs   map[string][]*backtest // jobs by workspace, oldest first
 }
 
 // backtest is a running or finished backtest.
@@ -39,7 +39,7 @@ type backtest struct {
 	connect     []BacktestVendor
 	started     time.Time
 	cancel      context.CancelFunc
-	ended       chan struct{} // closed when the job has ended
+	ended       chan struct{} // channel that is closed when the job has ended
 
 	mu       sync.Mutex
 	at       replay.Progress

@@ -28,7 +28,7 @@ type BacktestReport struct {
 	Policies []BacktestPolicy `json:"policies" doc:"Policies of the draft, in evaluation order."`
 }
 
-// BacktestRules defines the API schema of replay.Rulebook.
+// BacktestRules defines the API schema of replay.RuleSet.
 type BacktestRules struct {
 	Versions  route.Versions   `json:"versions"`
 	Objective *route.Objective `json:"objective,omitempty" doc:"Objective that replaces the objective of the requests."`

@@ -21,9 +21,9 @@ import (
 type BacktestQuery struct {
 	Filter    requestlog.Filter
 	Limit     int64            // maximum number of requests, newest first
-	Draft     *policy.Set      // replaces the active policies, including those of the instance; nil for the active policies
-	Objective *route.Objective // replaces the objective of auto requests; nil to keep it
-	Targets   *route.Snapshot  // replaces the targets; nil for the connected providers
+	Draft     *policy.Set      // policies to use instead of the active ones, including those of the instance; nil for the active policies
+	Objective *route.Objective // objective to use for auto requests; nil to keep their own
+	Targets   *route.Snapshot  // targets to use; nil for the connected providers
 	Total     int64            // expected number of requests; 0 if unknown
 }
 

@@ -57,7 +57,7 @@ func (a *handlers) registerExplain() {
 	})
 }
 
-// knownKey rejects an unknown key. An empty ID is allowed.
+// knownKey returns an error for an unknown key. An empty ID is allowed.
 func (a *handlers) knownKey(ctx context.Context, workspaceID, keyID string) error {
 	if keyID == "" {
 		return nil
@@ -91,9 +91,9 @@ type Explainer interface {
 type ExplainQuery struct {
 	WorkspaceID string
 	KeyID       string // key whose restrictions apply; empty for none
-	Endpoint    string // chat/completions or embeddings
+	Endpoint    string // "chat/completions" or "embeddings"
 	Body        []byte
 	Tradeoff    string      // value of x-fairlead-tradeoff; empty for none
-	Draft       *policy.Set // replaces the active policies, including those of the instance; nil for the active policies
+	Draft       *policy.Set // policies to use instead of the active ones, including those of the instance; nil for the active policies
 	RequestID   string      // ID of a logged request, used instead of a body
 }

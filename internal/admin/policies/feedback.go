@@ -21,7 +21,7 @@ type FeedbackSummary struct {
 	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
 }
 
-// ModelFeedback summarizes the ratings of a model.
+// ModelFeedback summarises the ratings of a model.
 type ModelFeedback struct {
 	Model     string         `json:"model"`
 	Corrected bool           `json:"corrected" doc:"Whether ratings affect the routing of this model. false without valid ratings and for removed models."`
@@ -30,7 +30,7 @@ type ModelFeedback struct {
 	Tasks     []TaskFeedback `json:"tasks" doc:"Ratings by task."`
 }
 
-// TaskFeedback summarizes the ratings of a model for a task.
+// TaskFeedback summarises the ratings of a model for a task.
 type TaskFeedback struct {
 	Task  string `json:"task"`
 	Words string `json:"words" doc:"Readable description of the correction." example:"+0.06 on code, 214 ratings"`
@@ -125,7 +125,7 @@ func (a *handlers) resetFeedback(ctx context.Context, c *adminapi.Call, in *rese
 
 // resetRatings describes a reset in the audit log.
 type resetRatings struct {
-	Ratings map[string]int `json:"ratings"` // by model
+	Ratings map[string]int `json:"ratings"` // number of reset ratings by model
 }
 
 // countedRatings returns the number of ratings by model, or nil if there are none.

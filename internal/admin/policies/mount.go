@@ -26,8 +26,8 @@ type Deps struct {
 	Figures    requestlog.FigureReader
 	Keys       Keys
 	Labels     Labels
-	ReadOnly   func() string // why policies cannot be saved; empty if they can
-	ConfigFile func() string // path of the configuration file; empty if there is none
+	ReadOnly   func() string // returns why policies cannot be saved; empty if they can
+	ConfigFile func() string // returns the path of the configuration file; empty if there is none
 }
 
 type handlers struct {
@@ -79,7 +79,7 @@ type Backtester interface {
 	Backtest(ctx context.Context, q BacktestQuery, onProgress func(replay.Progress)) (*replay.Report, error)
 }
 
-// Feedback summarizes and resets the ratings of a workspace.
+// Feedback summarises and resets the ratings of a workspace.
 type Feedback interface {
 	Summary(ctx context.Context, workspaceID string) (feedback.Summary, error)
 	// Reset excludes the existing ratings of a model from routing, or of all models if model is empty.

@@ -31,7 +31,7 @@ type PolicyBook struct {
 	Reason    *string           `json:"reason" doc:"Why the policies cannot be edited. null if editable."`
 }
 
-// InstancePolicies are the policies of the configuration file.
+// InstancePolicies are the policies in the configuration file.
 type InstancePolicies struct {
 	Source   string          `json:"source" doc:"Policies as YAML."`
 	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`

@@ -19,7 +19,7 @@ const (
 	repriceTime = 15 * time.Second
 )
 
-// against computes the savings compared with the model name and stores them in p.
+// against computes the savings compared with the named model and stores them in p.
 func (a *handlers) against(ctx context.Context, p *Proof, rollup requestlog.RollupFilter, name string) error {
 	if known, near := a.Models.Known(name); !known {
 		p := adminapi.Problem{In: "query", Param: "baseline", Message: fmt.Sprintf("unknown model %q", name)}

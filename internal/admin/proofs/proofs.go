@@ -58,7 +58,7 @@ type Workspaces interface {
 type handlers struct {
 	Deps
 	*adminapi.Server
-	turn chan struct{} // held while a statement or the savings against another model are computed
+	turn chan struct{} // holds one value while a statement or the savings against another model are computed
 }
 
 // Mount registers the operations.
@@ -68,7 +68,7 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "get-proof", Method: http.MethodGet, Path: "/proof", Tags: tags,
 		Summary: "Get the savings of a period and the measured quality difference to the baseline models",
-		Description: "Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices of the time of each request. " +
+		Description: "Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices that applied at the time of the request. " +
 			"Only one such report is computed at a time. The quality is measured on compared requests, with intervals that are valid at any time. " +
 			"Examples are included only with the permission read_requests.",
 	}, a.getProof)
@@ -268,6 +268,6 @@ func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *state
 		out.SetHeader("Content-Type", kind)
 		out.SetHeader("Content-Disposition", `attachment; filename="statement-`+made.Month+`.`+in.Format+`"`)
 		out.SetStatus(http.StatusOK)
-		_, _ = out.BodyWriter().Write(body.Bytes()) // the client has disconnected if this fails
+		_, _ = out.BodyWriter().Write(body.Bytes()) // the error is ignored: the client may have disconnected
 	}}, nil
 }

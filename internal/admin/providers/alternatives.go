@@ -13,29 +13,29 @@ import (
 )
 
 const (
-	similarQuality  = 0.02 // models with a smaller difference in predicted quality count as equally good
+	similarQuality  = 0.02 // maximum difference in predicted quality between models that count as equally good
 	similarPrice    = 1.2  // maximum ratio of two similar prices
 	cheaperPrice    = 0.8  // maximum ratio at which a price counts as lower
 	maxAlternatives = 5
 )
 
-// alternatives returns two lists: models that are as good and cheaper, and models that are better at a similar price. Simulated
-// models are compared only with each other.
-func alternatives(of *listing, all []listing) (cheaper, better []AlternativeView) {
+// alternatives returns models that are as good as the given model and cheaper, and models that are better at a similar price.
+// Simulated models are compared only with each other.
+func alternatives(model *listing, all []listing) (cheaper, better []AlternativeView) {
 	cheaper, better = []AlternativeView{}, []AlternativeView{}
-	if of.price == nil || of.rating == nil {
+	if model.price == nil || model.rating == nil {
 		return cheaper, better
 	}
-	price, mean := typical(of.price).Dollars(), of.rating.Overall.Mean
+	price, mean := typical(model.price).Dollars(), model.rating.Overall.Mean
 	for i := range all {
 		l := &all[i]
-		if l.model.Name == of.model.Name || l.model.Op != of.model.Op || l.model.Deprecated || l.price == nil || l.rating == nil || l.simulated != of.simulated {
+		if l.model.Name == model.model.Name || l.model.Op != model.model.Op || l.model.Deprecated || l.price == nil || l.rating == nil || l.simulated != model.simulated {
 			continue
 		}
 		other := typical(l.price).Dollars()
 		v := AlternativeView{
 			Name: l.model.Name, Vendor: l.model.Vendor, Connected: len(l.targets) > 0, Price: *marketPrice(l.price), Quality: *qualityView(l.rating),
-			Lacks: (of.model.Abilities &^ l.model.Abilities).Names(),
+			Lacks: (model.model.Abilities &^ l.model.Abilities).Names(),
 		}
 		if price > 0 {
 			v.Percent = math.Round(1000*(other/price-1)) / 10
@@ -80,7 +80,7 @@ func providersOf(targets []TargetState) []string {
 	return names
 }
 
-// offers lists the providers of the catalog that have the model. Connected targets have their effective price.
+// offers lists the catalog providers that offer the model. Connected targets have their effective price.
 func (a *handlers) offers(l *listing) []OfferView {
 	list, connect := []OfferView{}, a.connectable()
 	for _, t := range l.targets {

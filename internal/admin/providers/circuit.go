@@ -8,8 +8,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// circuitText describes in plain words a circuit that is not closed. It omits the time of the next attempt, because that time
-// changes.
+// circuitText describes a circuit that is not closed. It omits the time of the next attempt, because that time changes.
 func circuitText(h *TargetHealth) string {
 	switch {
 	case h.Circuit == CircuitHalfOpen && h.Share > 0:

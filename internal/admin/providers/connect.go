@@ -126,7 +126,7 @@ type connectionNote struct {
 	BaseURL string            `json:"base_url,omitempty"`
 	Options map[string]string `json:"options,omitempty"`
 	Free    bool              `json:"free,omitempty"`
-	Key     string            `json:"key,omitempty"` // masked
+	Key     string            `json:"key,omitempty"` // masked API key
 }
 
 func (a *handlers) connectProvider(ctx context.Context, c *adminapi.Call, in *connectProviderInput) (*adminapi.Output[ConnectionView], error) {

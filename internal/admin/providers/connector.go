@@ -33,12 +33,12 @@ type Vendor struct {
 	Name         string
 	Label        string
 	Format       string // wire format; empty if the operator chooses it
-	KeyHint      string // form of a key, such as "sk-…"; empty if unknown
+	KeyHint      string // example of a key, such as "sk-…"; empty if unknown
 	KeyURL       string // page on which keys are created; empty if unknown
 	BaseURL      string // default address; may be an example if NeedsBaseURL is set
 	NeedsBaseURL bool
 	NeedsKey     bool
-	Models       int // models with a price in the catalog
+	Models       int // number of models with a price in the catalog
 	Fields       []VendorField
 }
 
@@ -52,12 +52,12 @@ type VendorField struct {
 
 // Connection is the input of Connect.
 type Connection struct {
-	Name    string // empty for the vendor's name
+	Name    string // provider name; empty for the vendor's name
 	Vendor  string
-	Format  string // only for a custom endpoint; empty for chat
-	BaseURL string // empty for the vendor's address
+	Format  string // wire format of a custom endpoint; empty for chat
+	BaseURL string // provider address; empty for the vendor's address
 	Options map[string]string
-	Free    bool // the models of a custom endpoint cost nothing
+	Free    bool // whether the models of a custom endpoint are free
 	Key     string
 	Test    bool
 }
@@ -67,18 +67,18 @@ type ConnectionChange struct {
 	BaseURL *string
 	Options map[string]string
 	Free    *bool
-	Key     *string // replaces all stored keys
+	Key     *string // new key, which replaces all stored keys
 }
 
 // ConnectResult is the result of Connect.
 type ConnectResult struct {
 	Name  string
-	Probe *ProbeResult // nil without a test
-	Found []FoundModel // models that the provider lists; if it lists none, the models of the catalog
+	Probe *ProbeResult // result of the test call; nil without a test
+	Found []FoundModel // models that the provider lists, or its catalog models if it lists none
 }
 
 // FoundModel is a model of a connected provider.
 type FoundModel struct {
 	Name  string
-	Price *catalog.Price // nil if unknown
+	Price *catalog.Price // price of the model; nil if unknown
 }

@@ -22,13 +22,13 @@ type Fleet interface {
 	NewModels() []NewModel
 }
 
-// Market returns facts about all models of the catalog, whether or not a provider for them is connected.
+// Market returns facts about all catalog models, whether or not a provider for them is connected.
 type Market interface {
 	// Catalog returns the active catalog.
 	Catalog() *catalog.Catalog
-	// Rating returns the predicted quality of a model for a workspace, or nil if nothing is known about the model.
+	// Rating returns the predicted quality of a model for a workspace, or nil if it is unknown.
 	Rating(workspaceID string, m *catalog.Model) *quality.Rating
-	// Backoffs returns the active backoffs of a provider, sorted by their end.
+	// Backoffs returns the active backoffs of a provider, sorted by end time.
 	Backoffs(providerName string) []health.ActiveBackoff
 }
 
@@ -36,11 +36,11 @@ type Market interface {
 type NewModel struct {
 	Provider  string
 	Model     string
-	Op        llm.Op // assumed from the name
+	Op        llm.Op // operation, assumed from the name
 	FirstSeen time.Time
 	LastSeen  time.Time
-	Callable  bool   // whether keys that allow unpriced models can call it by name
-	Config    string // section of the configuration file that sets the price
+	Callable  bool   // whether keys that allow unpriced models can call the model by name
+	Config    string // configuration file section that sets the price
 	Command   string // command that sets the price
 }
 
@@ -54,7 +54,7 @@ type ModelState struct {
 type TargetState struct {
 	Target   *provider.Target
 	Health   TargetHealth
-	PriceSet bool // whether the price was set with Prices
+	PriceSet bool // whether the price was set through Prices
 	// ListedUntil is the time of the provider's last model list that contained the model. It is set only if the model is missing from
 	// the two latest lists.
 	ListedUntil time.Time
@@ -62,15 +62,15 @@ type TargetState struct {
 
 // TargetHealth is the health of a target according to recent calls. Zero values are unknown.
 type TargetHealth struct {
-	Circuit   string // closed, half_open, open
-	Reason    string // why the circuit is not closed
+	Circuit   string // "closed", "half_open" or "open"
+	Reason    string // reason why the circuit is not closed; empty if it is closed
 	Cause     health.Cause
-	Since     time.Time // when the circuit opened
+	Since     time.Time // time at which the circuit opened
 	Share     float64   // admitted share of normal traffic
 	NextProbe time.Time
 	Latency   time.Duration // typical time to the first token
 	TokensPS  float64
-	Calls     int64 // recent calls, and how many of them failed
+	Calls     int64 // number of recent calls, of which Failures have failed
 	Failures  int64
 }
 
@@ -79,7 +79,7 @@ type ProviderState struct {
 	Name        string
 	Title       string
 	BaseURL     string
-	Source      string // env, file, detected, dashboard, simulator
+	Source      string // "env", "file", "detected", "dashboard" or "simulator"
 	ManagedBy   string // ManagedByFile, ManagedByEnvironment or ManagedByDashboard
 	Simulated   bool
 	Enabled     bool
@@ -94,7 +94,7 @@ type CredentialState struct {
 	Hint            string // the last four characters
 	Source          string // "env OPENAI_API_KEY", "file" or "dashboard"
 	BackingOffUntil time.Time
-	Reason          string // why it is backing off
+	Reason          string // reason why it is backing off; empty if it is not
 }
 
 // Headroom is the remaining rate limit last reported by a provider. nil means unknown.
@@ -119,10 +119,10 @@ type ProbeResult struct {
 	Untested bool // whether the test was skipped because the provider has no free endpoint; Error has the reason
 	Latency  time.Duration
 	Status   int       // HTTP status of the provider; 0 without a response
-	Models   []string  // reported by the provider
+	Models   []string  // models reported by the provider
 	Partial  bool      // whether the provider has more models than it reported
 	Error    string    // error message without secrets
-	Cause    error     // why the provider returned no response; nil otherwise
+	Cause    error     // reason why the provider returned no response; nil if it responded
 	Clock    time.Time // Date header of the response; zero if absent
 }
 

@@ -19,10 +19,10 @@ import (
 	"fairlead.dev/internal/quality"
 )
 
-// marketSpan is the period of the figures on the pages of models.
+// marketSpan is the period of the figures on model pages.
 const marketSpan = 30 * 24 * time.Hour
 
-// CatalogModelView is a model of the catalog with its price, predicted quality and traffic, for comparison with other models.
+// CatalogModelView is a catalog model with its price, predicted quality and traffic, for comparison with other models.
 type CatalogModelView struct {
 	Name       string   `json:"name"`
 	Vendor     string   `json:"vendor"`
@@ -62,7 +62,7 @@ type QualityView struct {
 	Source string  `json:"source" enum:"trained,benchmarks,quality" doc:"What the prediction is based on: responses in the training data, published benchmark scores, or a quality set for the model."`
 }
 
-// CatalogList holds the models of the catalog and of the connected providers.
+// CatalogList holds the models of the catalog and the connected providers.
 type CatalogList struct {
 	Models []CatalogModelView `json:"models" doc:"By name."`
 	Tasks  []string           `json:"tasks" doc:"Kinds of task."`
@@ -84,7 +84,7 @@ type ModelDetail struct {
 	Better       []AlternativeView  `json:"better" doc:"Models of better predicted quality that cost at most 20 % more, best first."`
 }
 
-// OfferView is a model at a provider of the catalog.
+// OfferView is the offer of a model by a catalog provider.
 type OfferView struct {
 	Provider  string     `json:"provider"`
 	Connected bool       `json:"connected"`
@@ -150,7 +150,7 @@ type listing struct {
 	simulated bool
 }
 
-// listings returns the models of the connected providers and of the catalog, sorted by name.
+// listings returns the models of the connected providers and the catalog, sorted by name.
 func (a *handlers) listings(workspaceID string) []listing {
 	var list []listing
 	seen := map[string]bool{}

@@ -152,7 +152,7 @@ type NewModelList struct {
 	Models []NewModelView `json:"models"`
 }
 
-// traffic returns the figures of a period until now by model or provider, and the total number of requests.
+// traffic returns the figures of the last span by model or provider, and the total number of requests.
 func (a *handlers) traffic(ctx context.Context, workspaceID, by string, span time.Duration) (map[string]requests.FigureSet, int64, error) {
 	now := a.Now()
 	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{

@@ -123,7 +123,7 @@ func shownTo(c *adminapi.Call, s *ProviderState, traffic requests.FigureSet, tot
 		v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
 		hideCalls(v.Targets)
 		if v.Health == "ok" && traffic.Attempts == 0 {
-			v.Health = "unknown" // only other workspaces have called it
+			v.Health = "unknown" // the target was called only by other workspaces
 		}
 	}
 	v.Traffic = traffic
@@ -234,7 +234,7 @@ func providerView(s *ProviderState) ProviderView {
 	return v
 }
 
-// providerHealth summarizes the health of a provider's targets.
+// providerHealth returns a summary of the health of a provider's targets.
 func providerHealth(s *ProviderState) string {
 	open, recovering, calls := 0, 0, int64(0)
 	for _, t := range s.Targets {

@@ -12,8 +12,8 @@ import (
 
 const (
 	statusDays      = 30
-	failingPercent  = 25 // share of failed calls from which an hour or a day is failing
-	degradedPercent = 5  // share of failed calls from which a day is degraded
+	failingPercent  = 25 // minimum percentage of failed calls at which an hour or a day counts as failing
+	degradedPercent = 5  // minimum percentage of failed calls at which a day counts as degraded
 	minHourCalls    = 5  // minimum number of calls for an hour to count as failing
 )
 

@@ -27,8 +27,8 @@ type Members interface {
 
 // Deps are the dependencies of the operations.
 type Deps struct {
-	Figures report.Reader // the roll-ups of the overview
-	Facts   report.Reader // the roll-ups by every dimension
+	Figures report.Reader // roll-ups that the overview uses
+	Facts   report.Reader // roll-ups by every dimension
 	Keys    Keys
 	Members Members
 }

@@ -45,7 +45,7 @@ type ReportGroup struct {
 	Rest   *ReportFigures `json:"rest,omitempty" doc:"Requests of the group that are in none of groups. Absent if there are none."`
 }
 
-// ReportValue is the figures of one value of a dimension.
+// ReportValue holds the figures for one value of a dimension.
 type ReportValue struct {
 	Value  string            `json:"value" doc:"Value of the dimension. Empty for requests without one."`
 	Label  string            `json:"label" doc:"Display name."`
@@ -170,13 +170,13 @@ type ReportSeries struct {
 	Bins   []ReportBin         `json:"bins" doc:"Oldest first. Bins without requests are included."`
 }
 
-// ReportSeriesGroup is a value of the dimension of a series.
+// ReportSeriesGroup describes a group of a series: one value of the dimension.
 type ReportSeriesGroup struct {
 	Value string `json:"value" doc:"Value of the dimension. Empty for requests without one."`
 	Label string `json:"label" doc:"Display name."`
 }
 
-// ReportBin is the figures of a span of time.
+// ReportBin holds the figures of a time span.
 type ReportBin struct {
 	Start  time.Time          `json:"start"`
 	Total  ReportBinFigures   `json:"total"`
@@ -218,7 +218,8 @@ func newSeries(q *report.Query, s *report.Series, n *names) ReportSeries {
 	return out
 }
 
-// WriteCSV writes one row per group of the last level. The column row is group, estimate (a group of a sample), rest, uncovered or total.
+// WriteCSV writes one row per group of the last level. The column "row" contains group, estimate (a group from a sample), rest, uncovered
+// or total.
 func (r *Report) WriteCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
 	head := []string{"row", "by", "by_label", "then", "then_label"}

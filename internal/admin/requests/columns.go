@@ -18,8 +18,8 @@ type exportRow struct {
 	entry *requestlog.Entry
 }
 
-// column is a column of an export. value returns nil for an unknown value. It returns a string only for text that clients
-// control.
+// column is a column of an export. value returns nil for an unknown value. It must not return a number as a string,
+// because strings are protected against formulas.
 type column struct {
 	name  string
 	value func(*exportRow) any
@@ -91,7 +91,7 @@ func exportColumns() []column {
 	return list
 }
 
-// logged returns the request log column with the export name name.
+// logged returns the request log column with the given export name.
 func logged(name string) column {
 	all := requestlog.Columns()
 	c := &all[slices.IndexFunc(all, func(c requestlog.Column) bool { return c.Export == name })]

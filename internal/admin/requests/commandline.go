@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// The functions below return request data for the command line. They hide nothing, because users of the command line are operators.
+// The functions below return request data for the command line. They omit nothing, because command-line users are operators.
 
 // RowOf returns the row of an entry.
 func RowOf(e *requestlog.Entry) RequestRow { return requestRow(e, account.CommandLine(e.WorkspaceID)) }

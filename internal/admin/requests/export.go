@@ -94,7 +94,7 @@ func (a *handlers) exportPage(ctx context.Context, f requestlog.Filter, before s
 	return page, next, err
 }
 
-// export writes all pages. Each page is loaded after the previous one was sent.
+// export writes all pages. It loads each page after sending the previous one.
 func (a *handlers) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, next string, out sheet) error {
 	if err := out.begin(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *csvSheet) row(r *exportRow) error {
 		case nil:
 			cells = append(cells, "")
 		case string:
-			cells = append(cells, Neutral(v)) // only for text, so that negative numbers are not changed
+			cells = append(cells, Neutral(v)) // only strings are changed, so that negative numbers stay numbers
 		default:
 			cells = append(cells, fmt.Sprint(v))
 		}
@@ -183,11 +183,11 @@ func (s *csvSheet) flush() error {
 }
 
 // Neutral returns s in a form that a spreadsheet does not interpret as a formula. Spreadsheets in many locales split a
-// comma-separated file at semicolons, even within quotes, so formulas after a semicolon are neutralized as well. Control
+// comma-separated file at semicolons, even within quotes, so formulas after a semicolon are neutralised as well. Control
 // characters are escaped, because they could end a row or control a terminal.
 func Neutral(s string) string {
 	var b strings.Builder
-	starts := true // at the start of a cell
+	starts := true // whether the next character is at the start of a cell
 	for _, r := range s {
 		if starts && strings.ContainsRune("=+-@\t\r\n＝＋－＠", r) {
 			b.WriteByte('\'')

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// failureTexts describes failure classes. The texts are printed after a provider's name.
+// failureTexts describes failure classes. The descriptions are printed after a provider's name.
 var failureTexts = map[llm.Kind]string{
 	llm.UpstreamConnect:       "could not be reached",
 	llm.UpstreamTimeout:       "timed out",

@@ -82,7 +82,7 @@ func (a *handlers) rateRequest(ctx context.Context, c *adminapi.Call, in *rateRe
 	if err != nil {
 		return nil, err
 	}
-	var before any // the previous rating by the same rater
+	var before any // previous rating by the same rater
 	if i := slices.IndexFunc(ratings, func(r feedback.Rating) bool { return r.Rater() == given.Rater() }); i >= 0 {
 		before = notedRating{Score: ratings[i].Score, Label: ratings[i].Label}
 	}

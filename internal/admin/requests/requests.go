@@ -51,7 +51,7 @@ func (Filters) QueryParameters() []*huma.Param {
 type RequestPage struct {
 	Requests []RequestRow `json:"requests"`
 	Before   *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
-	// Unfinished is true if the search reached its time limit. The next page continues the search.
+	// Unfinished is whether the search reached its time limit. The next page continues the search.
 	Unfinished bool `json:"unfinished" doc:"Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue."`
 }
 
@@ -65,7 +65,7 @@ type RequestCount struct {
 type RequestBody struct {
 	State    string  `json:"state" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none"`
 	Reason   *string `json:"reason" doc:"Why the bodies are not available or not complete. null if they are."`
-	Missing  int     `json:"missing_parts" doc:"Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each."`
+	Missing  int     `json:"missing_parts" doc:"Parts of the request that were deleted with other requests that shared them. Placeholder text in the request marks the place of each."`
 	Request  *string `json:"request" doc:"Request body as sent by the client."`
 	Response *string `json:"response" doc:"Response body as sent to the client. For a stream, its events separated by newlines."`
 	Streamed bool    `json:"streamed" doc:"Whether response is a list of events."`
@@ -151,7 +151,7 @@ func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listR
 }
 
 const (
-	freshEntry = time.Minute     // age of an ID up to which its entry may not be in the log yet
+	freshEntry = time.Minute     // maximum age of an ID whose entry might not be in the log yet
 	entryWait  = 2 * time.Second // time limit for the wait
 	entryPause = 50 * time.Millisecond
 )

@@ -45,7 +45,7 @@ func (a *handlers) registerSearch() {
 	adminapi.Register(a.Server, account.ReadBodies, huma.Operation{
 		OperationID: "search-requests", Method: http.MethodGet, Path: "/requests/search", Tags: []string{"requests"},
 		Summary: "Search the text of stored requests and responses",
-		Description: "Returns the newest matches with excerpts. Finds each text only in the first request of a day (UTC) that contains it, not in the later turns that repeat it. " +
+		Description: "Returns the newest matches with excerpts. Finds repeated text only in the first request of a day (UTC) that contains it, not in later turns. " +
 			"Use list-requests with text to combine the search with other filters and to get further pages.",
 	}, func(ctx context.Context, c *adminapi.Call, in *searchInput) (*adminapi.Output[TextMatches], error) {
 		values := map[string][]string{"text": {in.Text}}

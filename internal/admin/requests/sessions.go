@@ -56,7 +56,7 @@ type SessionDetail struct {
 	Budgets []SessionBudget `json:"budgets" doc:"Budgets of the session and of its end user."`
 }
 
-// SessionBudget is the use of a budget of a session or an end user.
+// SessionBudget is the budget use of a session or an end user.
 type SessionBudget struct {
 	Of          string       `json:"of" enum:"session,user"`
 	Amount      money.Amount `json:"amount_usd"`

@@ -23,8 +23,8 @@ const (
 	tailCheck     = time.Second // interval between permission checks
 	tailStall     = time.Minute // time limit for a client to read an event
 	tailBacklog   = 500         // maximum number of requests sent after a reconnect
-	maxTails      = 256         // concurrent streams
-	maxTailsEach  = 64          // concurrent streams per workspace
+	maxTails      = 256         // maximum number of concurrent streams
+	maxTailsEach  = 64          // maximum number of concurrent streams per workspace
 )
 
 // TailBatch holds the updates since the previous batch.
@@ -147,9 +147,9 @@ type tail struct {
 	api  *handlers
 	call *adminapi.Call
 	out  huma.Context
-	sent map[string]bool // requests sent with the backlog, which the feed may repeat
+	sent map[string]bool // IDs of requests sent with the backlog, which the feed may repeat
 
-	counting bool          // send only counts, no rows
+	counting bool          // whether to send only counts, without rows
 	every    time.Duration // interval between batches
 }
 
@@ -201,12 +201,12 @@ func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestl
 
 // recheck checks the caller's permissions again, because sessions end, keys are revoked and roles change.
 func (t *tail) recheck() error {
-	again, err := t.api.Readmit(t.call, account.ReadRequests)
+	call, err := t.api.Readmit(t.call, account.ReadRequests)
 	if err != nil {
 		return err
 	}
-	t.call.Actor = again.Actor
-	_, _, err = ParseFilter(again, t.api.Now())
+	t.call.Actor = call.Actor
+	_, _, err = ParseFilter(call, t.api.Now())
 	return err
 }
 

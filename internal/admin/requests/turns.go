@@ -27,7 +27,7 @@ type ModelChange struct {
 	To   string `json:"to"`
 }
 
-// TurnNote is one reason for the choice of the model in a turn.
+// TurnNote is a reason for the model choice in a turn.
 type TurnNote struct {
 	Code   string `json:"code" doc:"requested, policy, fallback, explored, kept, or the code of an adjustment such as escalated or downgraded."`
 	Reason string `json:"reason"`
@@ -56,7 +56,7 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 		}
 		previous = &e
 	} else {
-		after = "req_" // before the first id
+		after = "req_" // every request ID sorts after this prefix
 	}
 	entries, err := log.Entries(ctx, requestlog.Filter{WorkspaceID: workspace, Lists: requestlog.Lists{Session: []string{session}}}, requestlog.Page{After: after, Limit: limit})
 	if err != nil {
@@ -93,7 +93,7 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 	return turns, nil
 }
 
-// notes returns the reasons for the choice of the model. They are read from the entry and the stored decision.
+// notes returns the reasons for the model choice. They are read from the entry and the stored decision.
 func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.Entry) ([]TurnNote, error) {
 	list := []TurnNote{}
 	if previous != nil && previous.Requested != e.Requested {
@@ -236,7 +236,7 @@ func roleOf(message json.RawMessage) string {
 	var m struct {
 		Role string `json:"role"`
 	}
-	_ = json.Unmarshal(message, &m) // without a role in the message, the result is empty
+	_ = json.Unmarshal(message, &m) // the error is ignored: a message without a role gives an empty result
 	return m.Role
 }
 

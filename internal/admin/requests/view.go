@@ -62,7 +62,7 @@ type RequestRow struct {
 	IP            string            `json:"ip"`
 }
 
-// CacheUse is how a request used the response cache.
+// CacheUse describes how a request used the response cache.
 type CacheUse struct {
 	Status     string        `json:"status" enum:"hit,miss,bypass" doc:"hit: served from the cache. miss: served by a target. bypass: the cache could not be used."`
 	Reason     *string       `json:"reason" doc:"Why the cache was bypassed, or why the response of a miss was not stored. null if it was stored."`
@@ -217,7 +217,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 	return d
 }
 
-// attemptView returns an attempt. It omits operator data and texts that the actor may not read.
+// attemptView returns an attempt. It omits operator data and messages that the actor may not read.
 func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,

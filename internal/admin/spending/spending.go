@@ -72,6 +72,6 @@ type Reader interface {
 // BudgetUse is the usage of a budget in the current period.
 type BudgetUse struct {
 	Spent    money.Amount
-	Held     money.Amount // reserved for requests in progress
-	ResetsAt time.Time    // zero if the budget never resets
+	Held     money.Amount // amount reserved for requests in progress
+	ResetsAt time.Time    // time of the next reset; zero if the budget never resets
 }

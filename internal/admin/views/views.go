@@ -228,7 +228,7 @@ const (
 	maxColumn = 40   // maximum length of a column name
 )
 
-// asError converts the errors of the store.
+// asError converts store errors to errors for the client.
 func asError(err error) error {
 	switch {
 	case errors.Is(err, savedview.ErrNotFound):
@@ -241,7 +241,7 @@ func asError(err error) error {
 	return err
 }
 
-// viewOf returns a view for the caller. A search text is hidden from callers that cannot read bodies, as in the request list.
+// viewOf returns a view for the caller. Search text is hidden from callers that cannot read bodies, as in the request list.
 func viewOf(v *savedview.View, by account.Actor) SavedView {
 	out := SavedView{
 		ID: v.ID, Name: v.Name, Page: cmp.Or(v.Page, "requests"), Filters: make(map[string]string, len(v.Filters)), Columns: slices.Clone(v.Columns), Sort: v.Sort,

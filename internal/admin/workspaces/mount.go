@@ -19,7 +19,7 @@ type Deps struct {
 	Labels           *Labels
 	Spending         spending.Reader
 	Models           Models
-	DefaultRedaction func() []string // built-in rules of the instance
+	DefaultRedaction func() []string // returns the built-in rules of the instance
 }
 
 type handlers struct {

@@ -25,7 +25,7 @@ type RedactionCustomRule struct {
 	Pattern string `json:"pattern" maxLength:"2000" doc:"Text to redact, as a regular expression in RE2 syntax. At most 300 bytes."`
 }
 
-// RedactionResult is a text as it would be stored.
+// RedactionResult is a text as it would be stored after redaction.
 type RedactionResult struct {
 	Text   string         `json:"text"`
 	Counts map[string]int `json:"counts" doc:"Number of replacements per rule. Rules without matches are omitted."`
@@ -82,11 +82,11 @@ func validateRedaction(param string, rules *redact.Rules) error {
 	}
 	var problems []adminapi.Problem
 	for _, p := range rules.Check() {
-		told := adminapi.Problem{In: "body", Param: param + "." + p.Param, Message: p.Message}
+		problem := adminapi.Problem{In: "body", Param: param + "." + p.Param, Message: p.Message}
 		if p.Unknown != "" {
-			told.Suggestion = spelling.Closest(p.Unknown, redact.Names())
+			problem.Suggestion = spelling.Closest(p.Unknown, redact.Names())
 		}
-		problems = append(problems, told)
+		problems = append(problems, problem)
 	}
 	if len(problems) == 0 {
 		return nil

@@ -64,7 +64,7 @@ func (a *alertCommands) with(ctx context.Context, do func(*session) error) error
 	})
 }
 
-// rule returns the rule with an ID or a name.
+// rule returns the rule with the given ID or name.
 func (s *session) rule(ctx context.Context, given string) (alert.Rule, error) {
 	rules, err := s.Rules.Rules(ctx, s.actor.WorkspaceID)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *session) rule(ctx context.Context, given string) (alert.Rule, error) {
 	return alert.Rule{}, cli.WithFix(fmt.Errorf("%d alert rules are named %q", len(found), cli.Clean(given)), "use the id of the rule, see  fairlead alerts list")
 }
 
-// channel returns the channel with an ID or a name.
+// channel returns the channel with the given ID or name.
 func (s *session) channel(ctx context.Context, given string) (alert.Channel, error) {
 	channels, err := s.Channels.Channels(ctx, s.actor.WorkspaceID)
 	if err != nil {

@@ -172,7 +172,7 @@ func (b *budgetCommands) newShow() *cobra.Command {
 	}
 }
 
-// find returns the ID of the budget with an ID or a name.
+// find returns the ID of the budget with the given ID or name.
 func find(ctx context.Context, s *budget.Service, workspaceID, given string) (string, error) {
 	items, err := all(ctx, s, workspaceID)
 	if err != nil {

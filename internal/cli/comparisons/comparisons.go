@@ -25,7 +25,7 @@ import (
 // commands holds the state shared by the commands.
 type commands struct{ instance.Commands }
 
-// New returns the commands on the comparison with a baseline model.
+// New returns the comparison commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	s := &commands{instance.Commands{Console: c, Options: o}}
 	cmd := cli.Group("comparison", "Compare routed responses with a baseline model", `  fairlead comparison set --baseline claude-opus-4-1 --share 0.05 --budget 20 --judge gpt-5
@@ -41,7 +41,7 @@ func (s *commands) with(ctx context.Context, do func(*instance.Instance, account
 	return instance.WithWorkspace(ctx, s.Console, s.Options, s.Workspace, do)
 }
 
-// recent is the period that the counts of the command show cover.
+// recent is the period that the counts in the output of "show" cover.
 const recent = 30 * 24 * time.Hour
 
 // stateView is the JSON form of a comparison.

@@ -52,7 +52,7 @@ func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 				c.Infof(o, "warning: %s", cli.Clean(warning))
 			}
 			if o.JSON {
-				return nil // with --json, no problems means no output
+				return nil // with --json, print nothing if there are no problems
 			}
 			name, cfg := cmp.Or(loaded.Path, "no file, using defaults and environment"), loaded.Config
 			return c.Print(fmt.Sprintf("%s: ok – %s, listen %s, data directory %s\n", cli.Clean(name), cli.Plural(len(cfg.Providers), "provider"), cfg.Listen, cfg.DataDir))
@@ -60,7 +60,7 @@ func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 }
 
-// problemView is the JSON form of a problem.
+// problemView is the JSON form of a configuration problem.
 type problemView struct {
 	Path       string      `json:"path"`
 	Source     string      `json:"source"`

@@ -97,7 +97,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 // backtestFilter parses the filters, with --since and --until as aliases of --from and --to.
 func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (requestlog.Filter, error) {
 	values := filter.Values(cmd)
-	instead := map[string]string{} // flags by the parameter that they set
+	instead := map[string]string{} // flag names by the parameter that they set
 	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
 		if end.text != "" && len(values[end.name]) > 0 {
 			return requestlog.Filter{}, cli.Usagef("use only one of them", "both --%s and --%s are given", end.flag, end.name)
@@ -127,7 +127,7 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 // names is empty.
 func candidates(from instance.Routed, names []string) (*route.Snapshot, error) {
 	if len(names) == 0 {
-		return nil, nil //nolint:nilnil // only the connected providers
+		return nil, nil //nolint:nilnil // nil means only the connected providers
 	}
 	var list []policies.BacktestVendor
 	for _, name := range names {
@@ -175,8 +175,8 @@ func (r *decisionCommands) backtest(ctx context.Context, from instance.Routed, o
 		r.Console.Infof(r.Options, "%s re-run before the backtest stopped", cli.Plural(int(report.Decided), "request"))
 		return err
 	}
-	if took := r.Console.Now().Sub(began); took > 0 && report.Decided > 0 {
-		r.Console.Infof(r.Options, "%s re-run in %s, %s/s", cli.Plural(int(report.Decided), "request"), took.Round(time.Millisecond), cli.Count(int64(float64(report.Decided)/took.Seconds())))
+	if elapsed := r.Console.Now().Sub(began); elapsed > 0 && report.Decided > 0 {
+		r.Console.Infof(r.Options, "%s re-run in %s, %s/s", cli.Plural(int(report.Decided), "request"), elapsed.Round(time.Millisecond), cli.Count(int64(float64(report.Decided)/elapsed.Seconds())))
 	}
 	if r.Options.JSON {
 		return r.Console.PrintJSON(report)

@@ -21,7 +21,7 @@ func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
 	if len(d.Policies) > 0 {
 		p.Section("Policies")
 		for _, hit := range d.Policies {
-			result, text := "skipped", hit.Reason() // the condition that did not match
+			result, text := "skipped", hit.Reason() // text is the condition that did not match
 			if hit.Matched {
 				result, text = "matched", hit.Effect()
 			}

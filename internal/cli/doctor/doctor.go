@@ -21,10 +21,10 @@ import (
 // checkTime is the time limit for a check, so that a check that hangs does not block the results of the others.
 const checkTime = 20 * time.Second
 
-// Results of a check.
+// Check results.
 const (
 	fine   = "ok"
-	doubt  = "warn" // works with restrictions or may stop working soon
+	doubt  = "warn" // the checked part works with restrictions or may stop working soon
 	broken = "fail"
 )
 
@@ -119,7 +119,7 @@ func bounded(ctx context.Context, name string, check func(context.Context) []fin
 	}
 }
 
-// configuration loads the configuration. Invalid settings are replaced by their defaults for the other checks.
+// configuration loads the configuration. For the other checks, invalid settings are replaced with their defaults.
 func (d *doctor) configuration(ctx context.Context) []finding {
 	const check = "config"
 	loaded, err := instance.LoadConfig(d.console, d.options, d.options.Flags())
@@ -187,7 +187,7 @@ func (d *doctor) show(found []finding) error {
 	return nil
 }
 
-// findings returns the table of findings. Long texts are wrapped, not truncated.
+// findings returns the table of findings. Long messages are wrapped, not truncated.
 func findings(found []finding, width int) *cli.Table {
 	paints := map[string]cli.Paint{fine: cli.Green, doubt: cli.Yellow, broken: cli.Red}
 	t := &cli.Table{Columns: []cli.Column{{Title: "CHECK"}, {Title: "RESULT"}, {Title: "FOUND"}}}
@@ -213,7 +213,7 @@ func findings(found []finding, width int) *cli.Table {
 	return t
 }
 
-// fold wraps text to room columns on a terminal. Otherwise it returns one line.
+// fold wraps text to room columns on a terminal. If the output is not a terminal (width 0), it returns one line.
 func fold(text string, width, room int) []string {
 	if width == 0 || cli.Width(text) <= room {
 		return []string{text}

@@ -26,7 +26,7 @@ import (
 
 const (
 	certificateSoon = 14 * 24 * time.Hour
-	leastFree       = 64 << 20 // with less free space, the next entries may not be writable
+	leastFree       = 64 << 20 // free space in bytes below which the next entries might not be writable
 	soonFull        = 1 << 30
 	redisTime       = 3 * time.Second
 )
@@ -47,7 +47,7 @@ func (d *doctor) port(ctx context.Context, check string, c config.Config) findin
 	listener, err := lc.Listen(ctx, "tcp", c.Listen)
 	switch {
 	case err == nil:
-		_ = listener.Close() // no connection was accepted
+		_ = listener.Close() // the error is ignored: no connection was accepted
 		return finding{check, fine, c.Listen + " is free; no server is running there", ""}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return d.listening(ctx, check, c)
@@ -103,11 +103,11 @@ func (d *doctor) certificate(context.Context) []finding {
 		return []finding{{check, broken, err.Error(), "set tls.cert to a certificate chain and tls.key to its private key, both in PEM format"}}
 	}
 	end := pair.Leaf.NotAfter
-	text, left := d.console.FormatTime(d.options, end, time.DateTime), end.Sub(d.console.Now())
+	text, remaining := d.console.FormatTime(d.options, end, time.DateTime), end.Sub(d.console.Now())
 	switch {
-	case left <= 0:
+	case remaining <= 0:
 		return []finding{{check, broken, "the certificate expired on " + text + ", so clients reject it", "renew it, then restart the server"}}
-	case left < certificateSoon:
+	case remaining < certificateSoon:
 		return []finding{{check, doubt, "the certificate expires on " + text, "renew it, then restart the server"}}
 	}
 	return []finding{{check, fine, "the certificate expires on " + text, ""}}
@@ -156,7 +156,7 @@ func space(dir string, free, spool int64) finding {
 	return finding{check, fine, fmt.Sprintf("%s is writable, %s of disk space left", dir, sized(free)), ""}
 }
 
-// sized formats a number of bytes.
+// sized formats a size in bytes.
 func sized(n int64) string {
 	if n < 1<<30 {
 		return cli.Count(n>>20) + " MiB"

@@ -27,10 +27,10 @@ import (
 )
 
 const (
-	storeTime = 8 * time.Second // leaves time to test the providers
+	storeTime = 8 * time.Second // time limit for the database, which leaves time to test the providers
 	keySoon   = 7 * 24 * time.Hour
-	clockOff  = 30 * time.Second // more than a slow response can explain
-	clockBad  = 5 * time.Minute  // difference at which providers reject signed calls
+	clockOff  = 30 * time.Second // clock difference that a slow response cannot explain
+	clockBad  = 5 * time.Minute  // minimum clock difference at which providers reject signed calls
 	mostNamed = 3                // maximum number of names in a list
 )
 
@@ -135,7 +135,7 @@ func (d *doctor) providers(ctx context.Context, set *instance.ProviderSet) []fin
 		return []finding{{"providers", broken, "no provider is enabled, so no request can be served", "set OPENAI_API_KEY, or add a provider to the configuration"}}
 	}
 	found, offs := make([]finding, len(list)), make([]time.Duration, len(list))
-	told := make([]bool, len(list))
+	known := make([]bool, len(list))
 	var wait sync.WaitGroup
 	for i := range list {
 		wait.Go(func() {
@@ -143,14 +143,14 @@ func (d *doctor) providers(ctx context.Context, set *instance.ProviderSet) []fin
 			if err != nil {
 				result.Error = err.Error()
 			}
-			if told[i] = !result.Clock.IsZero(); told[i] {
+			if known[i] = !result.Clock.IsZero(); known[i] {
 				offs[i] = result.Clock.Sub(d.console.Now())
 			}
 			found[i] = provided(&list[i], result)
 		})
 	}
 	wait.Wait()
-	return append(found, clock(list, offs, told))
+	return append(found, clock(list, offs, known))
 }
 
 // provided returns the finding for a provider, given the result of its test.
@@ -207,12 +207,13 @@ func remedy(p *adminproviders.ProviderState, r adminproviders.ProbeResult) strin
 	return "check whether a firewall or proxy blocks the connection, and whether base_url is correct"
 }
 
-// clock compares this machine's clock with the clock of the provider that differs most.
-func clock(list []adminproviders.ProviderState, offs []time.Duration, told []bool) finding {
+// clock compares this machine's clock with the provider clock that differs most. offs are the differences; known reports which of them
+// are known.
+func clock(list []adminproviders.ProviderState, offs []time.Duration, known []bool) finding {
 	const check = "clock"
 	worst := -1
 	for i := range offs {
-		if told[i] && (worst < 0 || offs[i].Abs() > offs[worst].Abs()) {
+		if known[i] && (worst < 0 || offs[i].Abs() > offs[worst].Abs()) {
 			worst = i
 		}
 	}
@@ -227,7 +228,7 @@ func clock(list []adminproviders.ProviderState, offs []time.Duration, told []boo
 	if offs[worst] < 0 {
 		way = "ahead of"
 	}
-	f := finding{check, doubt, fmt.Sprintf("%s %s the clock of %s", cli.Duration(off), way, list[worst].Name), "synchronize it with NTP:  timedatectl set-ntp true"}
+	f := finding{check, doubt, fmt.Sprintf("%s %s the clock of %s", cli.Duration(off), way, list[worst].Name), "synchronise it with NTP:  timedatectl set-ntp true"}
 	if off > clockBad {
 		f.Result, f.Message = broken, f.Message+"; signed calls and logins are rejected"
 	}
@@ -270,7 +271,7 @@ func named(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNamed], ", "), len(list)-mostNamed)
 }
 
-// keys warns if no key exists or if a key of any workspace expires soon.
+// keys returns a warning if no key exists or if a key of any workspace expires soon.
 func (d *doctor) keys(ctx context.Context, instance *instance.Instance) finding {
 	const check = "keys"
 	now := d.console.Now()

@@ -45,7 +45,8 @@ func (d *doctor) telemetry(ctx context.Context) []finding {
 	return found
 }
 
-// collector connects to the host of an address. A collector that does not respond is a warning, because requests do not depend on it.
+// collector checks that the host of an address accepts connections. It only warns about a collector that does not respond, because requests
+// do not depend on it.
 func collector(ctx context.Context, address string) finding {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -66,6 +67,6 @@ func collector(ctx context.Context, address string) finding {
 	if err != nil {
 		return finding{telemetryCheck, doubt, fmt.Sprintf("the collector at %s does not respond, so traces and metrics are dropped: %v", u.Redacted(), server.UnwrapNet(err)), "start the collector, or correct telemetry.endpoint; check address, port and firewall"}
 	}
-	_ = conn.Close() // nothing was sent
+	_ = conn.Close() // the error is ignored: nothing was sent
 	return finding{telemetryCheck, fine, fmt.Sprintf("the collector at %s accepts connections in %s", u.Redacted(), cli.Duration(time.Since(began))), ""}
 }

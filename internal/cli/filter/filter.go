@@ -47,7 +47,7 @@ func addFlags(cmd *cobra.Command, parameters []requestlog.Parameter) {
 	}
 }
 
-// texts is the value of a flag that may be given several times.
+// texts is the value of a flag that may be repeated.
 type texts []string
 
 func (t *texts) String() string     { return strings.Join(*t, ",") }

@@ -119,7 +119,7 @@ func read(c *cli.Console, path string) ([]byte, error) {
 // view is the JSON form of an import.
 type view struct {
 	Path     string              `json:"path,omitempty"`
-	YAML     string              `json:"yaml,omitempty"` // without a path
+	YAML     string              `json:"yaml,omitempty"` // content of the configuration file; empty if it was written to Path
 	Findings []migration.Finding `json:"findings"`
 	Commands []string            `json:"commands,omitempty"`
 }

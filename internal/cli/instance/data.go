@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	arrivalTime  = time.Second // longer than a server takes to collect a batch of entries
+	arrivalTime  = time.Second // wait that is longer than a server takes to collect a batch of entries
 	arrivalPause = 50 * time.Millisecond
 )
 
@@ -146,7 +146,7 @@ func (i *Instance) AwaitEntries(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C: // on an error, such as a segment that the server just removed, wait as well
+		case <-tick.C: // also wait after an error, for example if the server just removed a segment
 		}
 	}
 }

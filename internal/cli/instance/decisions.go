@@ -24,8 +24,8 @@ import (
 	"fairlead.dev/internal/settings"
 )
 
-// Routing computes decisions like a server with this configuration, environment and store. The state of a running server is not
-// available: every circuit is closed and no prompt prefix is cached.
+// Routing computes decisions in the same way as a server with this configuration, environment and store. The state of a running
+// server is not available: every circuit is closed and no prompt prefix is cached.
 type Routing struct {
 	*explain.Service
 	Rules *policystore.Store
@@ -47,7 +47,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 		return nil, fmt.Errorf("load predictor: %w", err)
 	}
 	loader := i.loader(ctx, env, version, log, predictor)
-	set, err := i.loadProviders(ctx, loader) // no calls are made
+	set, err := i.loadProviders(ctx, loader) // loading providers makes no calls
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	}
 	joined := policy.Join(r.Rules.Instance(), set)
 	if joined == nil {
-		joined = set // not nil, because a nil draft means the active policies
+		joined = set // a nil draft would mean the active policies
 	}
 	return joined, nil
 }

@@ -29,7 +29,7 @@ const (
 	spoolRetry = 100 * time.Millisecond
 )
 
-// LoadConfig loads the configuration for a command. Problems that are only in flags are a usage error.
+// LoadConfig loads the configuration for a command. If only flags have problems, it returns a usage error.
 func LoadConfig(c *cli.Console, o *cli.Options, flags map[string]string) (*config.Loaded, error) {
 	loaded, err := config.Load(ConfigSources(c, o, flags))
 	if problems, ok := errors.AsType[*config.Problems](err); ok {
@@ -75,7 +75,7 @@ func OwnURL(c *cli.Console, o *cli.Options) string {
 	return ListenURL(loaded.Config)
 }
 
-// ListenURL returns the local address of the server. A wildcard listen address is replaced by loopback.
+// ListenURL returns the local address of the server. A wildcard listen address is replaced with loopback.
 func ListenURL(c config.Config) string {
 	scheme := "http"
 	if c.TLS.Cert != "" {
@@ -181,7 +181,7 @@ func FindKey(ctx context.Context, i *Instance, w account.Workspace, text string)
 	return account.Key{}, cli.WithFix(fmt.Errorf("%d keys have the name %q", len(valid), cli.Clean(text)), "use an id: %s", cli.JoinOr(ids))
 }
 
-// ResolveKeys replaces key names in a filter by key IDs. Other values are unchanged, because entries of deleted keys remain.
+// ResolveKeys replaces key names in a filter with key IDs. Other values are unchanged, because entries of deleted keys remain.
 func ResolveKeys(ctx context.Context, i *Instance, f *requestlog.Filter) error {
 	if len(f.Key) == 0 {
 		return nil

@@ -27,7 +27,7 @@ import (
 type ProviderSet struct {
 	set    *providerset.Set
 	egress *egress.Client
-	lists  providerset.ListStore // nil without a store
+	lists  providerset.ListStore // stored model lists; nil without a store
 
 	// connector and note change the stored providers; nil without a store.
 	connector *providerset.Connector

@@ -131,7 +131,7 @@ func (f *keyFlags) draft(now time.Time) (account.KeySettings, error) {
 	return d, nil
 }
 
-// parseBudget parses the amount of a budget flag; nil if the flag is empty.
+// parseBudget parses the amount of a budget flag. It returns nil if the flag is empty.
 func parseBudget(flag, text string, period account.Period, warn int) (*account.Budget, error) {
 	if text == "" {
 		return nil, nil
@@ -143,7 +143,7 @@ func parseBudget(flag, text string, period account.Period, warn int) (*account.B
 	return &account.Budget{Amount: limit, Period: period, WarnPercent: warn}, nil
 }
 
-// parseEnd parses an expiry, given as a duration from now or as a time. An empty text means never.
+// parseEnd parses an expiry, given as a duration from now or as a time. An empty string means never.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

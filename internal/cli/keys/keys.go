@@ -100,7 +100,7 @@ func (k *keyCommands) newRotate() *cobra.Command {
 	return cmd
 }
 
-// parseSpan parses the value of a flag as a duration such as 90d. It returns 0 for an empty text.
+// parseSpan parses the value of a flag as a duration such as 90d. It returns 0 for an empty string.
 func parseSpan(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

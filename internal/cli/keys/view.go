@@ -11,7 +11,7 @@ import (
 // keyView is the JSON form of a key. Its fields have the names of the admin API.
 type keyView struct {
 	ID            string            `json:"id"`
-	Key           string            `json:"key,omitempty"` // the secret; set only right after it was created
+	Key           string            `json:"key,omitempty"` // complete secret; set only directly after its creation
 	Name          string            `json:"name"`
 	WorkspaceID   string            `json:"workspace_id"`
 	State         string            `json:"state"`
@@ -21,7 +21,7 @@ type keyView struct {
 	Budget        *account.Budget   `json:"budget,omitempty"`
 	LogBodies     *bool             `json:"log_bodies"`
 	Tags          map[string]string `json:"tags"`
-	Secrets       []secretView      `json:"secrets"` // the current secret last
+	Secrets       []secretView      `json:"secrets"` // secrets in the order of creation; the last one is current
 	CreatedBy     *string           `json:"created_by"`
 	CreatedAt     *time.Time        `json:"created_at"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
@@ -30,7 +30,7 @@ type keyView struct {
 	LastUsedBy    *string           `json:"last_used_by"`
 }
 
-// secretView is the JSON form of a secret, without its hidden part.
+// secretView is the JSON form of a secret. It contains only the visible part.
 type secretView struct {
 	Start     string     `json:"start"`
 	End       string     `json:"end"`

@@ -36,7 +36,7 @@ func newModelsImport(c *cli.Console, o *cli.Options) *cobra.Command {
 		Args: cli.OptionalArg("a file or an address"),
 		Long: `Import prices from a published list and show the changes. Without a file or address, the list is downloaded from its
 publisher. A price that changes by a factor of five or more is rejected, and so are prices of zero, because lists contain
-errors by powers of ten. Prices set by hand are kept. A running server uses the new prices immediately.`,
+prices that are wrong by powers of ten. Prices set by hand are kept. A running server uses the new prices immediately.`,
 		Example: `  fairlead models import --from models.dev --dry-run
   fairlead models import --from litellm model_prices_and_context_window.json
   curl -s https://models.dev/api.json | fairlead models import --from models.dev -`,
@@ -181,13 +181,13 @@ func changes(diff importer.Diff) *cli.Table {
 }
 
 // arrow formats a rate before and after a change, separated by an arrow.
-func arrow(change importer.Change, of func(*catalog.Price) *money.Rate) string {
+func arrow(change importer.Change, rate func(*catalog.Price) *money.Rate) string {
 	before, after := cli.Dash, cli.Dash
 	if change.Old != nil {
-		before = cli.Rate(of(change.Old))
+		before = cli.Rate(rate(change.Old))
 	}
 	if change.New != nil {
-		after = cli.Rate(of(change.New))
+		after = cli.Rate(rate(change.New))
 	}
 	if before == after {
 		return after

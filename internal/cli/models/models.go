@@ -67,7 +67,7 @@ type modelTarget struct {
 	price    *catalog.Price
 	here     bool   // whether a configured provider offers the model
 	needs    string // requirements in addition to an API key
-	unpriced string // reason for an unknown price, if known
+	unpriced string // reason why the price is unknown; empty if the reason is unknown
 }
 
 // gather returns the selected models sorted by name, with the prices at time now.

@@ -27,7 +27,7 @@ func newModelsNew(c *cli.Console, o *cli.Options) *cobra.Command {
 	var provider string
 	cmd := &cobra.Command{
 		Use: "new", Short: "List models that providers offer but that have no known price", Args: cli.NoArgs,
-		Long: `List models that are in the model list of a provider and neither in the catalog nor in the configuration. A running server
+		Long: `List models that are in a provider's model list, but neither in the catalog nor in the configuration. A running server
 reads the lists periodically (catalog.discover). Their price is unknown, so auto never selects them. Set a price with the
 command in the last column.`,
 		Example: `  fairlead models new

@@ -41,13 +41,13 @@ func showModel(c *cli.Console, o *cli.Options, set *instance.ProviderSet, name s
 	if o.JSON {
 		return c.PrintJSON(viewModel(&one, c.Now()))
 	}
-	const wide = 200 // width without a terminal
+	const wide = 200 // table width if the output is not a terminal
 	p := &modelPage{Page: cli.Page{Width: max(cmp.Or(c.Columns(), wide), 60), Coloured: c.Coloured(o)}, now: c.Now()}
 	p.show(&one)
 	return c.Print(p.String())
 }
 
-// findModel returns a model of the catalog or of a provider's configuration, or nil if it is unknown.
+// findModel returns a catalog model or a model from a provider's configuration, or nil if it is unknown.
 func findModel(set *instance.ProviderSet, name string) *catalog.Model {
 	if m, ok := set.Catalog().Model(name); ok {
 		return m
@@ -60,7 +60,7 @@ func findModel(set *instance.ProviderSet, name string) *catalog.Model {
 	return nil
 }
 
-// targetsOf lists the targets of a model: first the targets of this instance, then the targets of the catalog.
+// targetsOf lists the targets of a model, beginning with those of this instance. The catalog targets follow.
 func targetsOf(set *instance.ProviderSet, model string) []modelTarget {
 	var list []modelTarget
 	add := func(t modelTarget) {
@@ -225,17 +225,17 @@ func (p *modelPage) history(o *offered) *cli.Table {
 			continue
 		}
 		for _, period := range one.price.History() {
-			card, what := period.Price, "former price"
+			card, label := period.Price, "list price"
 			switch {
 			case period.Name != "":
-				what = period.Name
-			case period.Until.IsZero():
-				what = "list price"
-			case period.Until.After(p.now):
-				what = "list price until then"
+				label = period.Name
+			case !period.Until.IsZero() && !period.Until.After(p.now):
+				label = "former price"
+			case period.From.After(p.now):
+				label = "planned price"
 			}
 			t.Row(one.provider, dayOr(period.From), dayOr(period.Until), priceIn(&card), priceOut(&card, o.model.Op), cli.Rate(card.CacheRead),
-				what, strings.TrimSuffix(card.Source+", "+card.AsOf, ", "))
+				label, strings.TrimSuffix(card.Source+", "+card.AsOf, ", "))
 		}
 	}
 	return t

@@ -19,7 +19,7 @@ import (
 // learningObject is the object of audit events that do not concern one model, as in the admin API.
 const learningObject = "learning"
 
-// New returns the commands on outcomes.
+// New returns the outcomes commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("outcomes", "Show what the router learned from ratings, verdicts and signals", `  fairlead outcomes show
   fairlead outcomes export > outcomes.jsonl
@@ -211,8 +211,8 @@ func (s *commands) newSet() *cobra.Command {
 					return err
 				}
 				after := index.Learning(w.ID)
-				was, is := adminoutcomes.StateOf(&before).Settings, adminoutcomes.StateOf(&after).Settings
-				if err := i.Accounts.Note(cmd.Context(), account.CommandLine(w.ID), "learning.update", learningObject, was, is); err != nil {
+				oldSettings, newSettings := adminoutcomes.StateOf(&before).Settings, adminoutcomes.StateOf(&after).Settings
+				if err := i.Accounts.Note(cmd.Context(), account.CommandLine(w.ID), "learning.update", learningObject, oldSettings, newSettings); err != nil {
 					return err
 				}
 				return s.show(after)

@@ -17,7 +17,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("policies", "List, check, compare, apply and roll back policies", `  fairlead policies list
   fairlead policies validate policies.yaml
   fairlead policies diff policies.yaml             show what applying the file would change
-  fairlead policies apply policies.yaml --note "no code to outside"
+  fairlead policies apply policies.yaml --note "keep code in house"
   fairlead policies rollback 3`)
 	p := &policyCommands{instance.Commands{Console: c, Options: o}}
 	cmd.PersistentFlags().StringVar(&p.Workspace, "workspace", "", instance.WorkspaceHelp)
@@ -30,7 +30,7 @@ type policyCommands struct{ instance.Commands }
 
 // policyView is the JSON form of an active policy.
 type policyView struct {
-	Source string `json:"source"` // instance or workspace
+	Source string `json:"source"` // "instance" or "workspace"
 	policy.Policy
 	Active bool `json:"active"`
 }
@@ -157,7 +157,7 @@ func (p *policyCommands) newValidate() *cobra.Command {
 					return p.ShowPolicyProblems(p.Console.Out, args[0], source, problems)
 				}
 				if p.Options.JSON {
-					return nil // with --json, no problems means no output
+					return nil // with --json, print nothing if there are no problems
 				}
 				return p.Console.Print(fmt.Sprintf("%s: ok – %s\n", cli.Clean(args[0]), cli.PluralPolicies(len(set.Policies()))))
 			})

@@ -169,7 +169,7 @@ func (p *policyCommands) newApply() *cobra.Command {
 		Use: "apply FILE", Short: "Save a file as the newest version of the workspace's policies", Args: cli.OneArg("the path of a file"),
 		Long: "Save a file as the newest version of the workspace's policies. The exit code is 3 when the file has problems. Running servers use the new\n" +
 			"version within a few seconds. With --based-on, the command fails when another version was saved since.",
-		Example: `  fairlead policies apply policies.yaml --note "no code to outside"
+		Example: `  fairlead policies apply policies.yaml --note "keep code in house"
   fairlead policies show | sed s/small-a/small-b/ | fairlead policies apply - --based-on 4`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {

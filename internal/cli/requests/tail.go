@@ -79,7 +79,7 @@ type tail struct {
 	known  []string // IDs already seen at or after floor, in order
 }
 
-// begin returns the newest requests, oldest first, and marks them as known.
+// begin returns the newest requests in chronological order and marks them as known.
 func (t *tail) begin(ctx context.Context) ([]requestlog.Entry, error) {
 	entries, err := t.store.Entries(ctx, t.filter, requestlog.Page{Limit: requestlog.MaxLimit})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// verdict summarizes a request in one sentence: target, route, latency and cost, or the failure with its origin and a fix.
+// verdict returns a summary of a request in one sentence: target, route, latency and cost, or the failure with its origin and a fix.
 func verdict(e *requestlog.Entry) string {
 	if e.Outcome == requestlog.OK {
 		return served(e) + "."

@@ -28,12 +28,12 @@ func newRouterAgents(c *cli.Console) *cobra.Command {
 		Use: "agents", Short: "Measure the escalation on recorded agent conversations on standard input", Args: cli.NoArgs,
 		Long: `Measure the escalation on recorded agent conversations on standard input.
 
-Each line is a run of an agent: {"messages": […], "outcome": 0 to 1}, with messages in the chat format. The command reads the
-conversation as the gateway would have received it at every turn of the model. A run is stuck when three results of tools in a
-row look like errors; it is healthy when it was solved and never had two errors in a row.
+Each line is an agent run: {"messages": […], "outcome": 0 to 1}, with messages in the chat format. The command reads the
+conversation as the gateway would have received it at every model turn. A run is stuck when three tool results in a row look
+like errors; it is healthy when it was solved and never had two errors in a row.
 
 With "source" and "tokens": {"in", "out"} it also compares the expected cost of a run with the recorded one, as the larger value
-divided by the smaller one. A text with the mark "[... N characters cut ...]" counts as that much longer.`,
+divided by the smaller one. Text with the marker "[... N characters cut ...]" counts as N characters longer.`,
 		Example: `  xz -dc runs.jsonl.xz | fairlead router agents`,
 		RunE: func(*cobra.Command, []string) error {
 			predictor, err := predict.Embedded()
@@ -54,7 +54,7 @@ divided by the smaller one. A text with the mark "[... N characters cut ...]" co
 			var costs strings.Builder
 			for _, source := range slices.Sorted(maps.Keys(t.session)) {
 				one, all := t.single[source].Error(), t.session[source].Error()
-				fmt.Fprintf(&costs, "cost of a run, %s, %d runs: expected by its first request alone, error factor %.2f (p90 %.2f); with the expected session %.2f (p90 %.2f)\n",
+				fmt.Fprintf(&costs, "cost of a run, %s, %d runs: expected from its first request alone, error factor %.2f (p90 %.2f); with the expected session %.2f (p90 %.2f)\n",
 					cmp.Or(source, "unnamed source"), len(*t.session[source]), one.Median, one.P90, all.Median, all.P90)
 			}
 			_, err = fmt.Fprintf(c.Out, `runs: %d, requests: %d
@@ -69,7 +69,7 @@ stuck runs: %d, escalated within 3 turns: %.1f %%
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
 
-// agentTally counts runs of agents.
+// agentTally counts agent runs.
 type agentTally struct {
 	runs, requests        int
 	healthy, falseHealthy int // runs solved without two failing results in a row, and how many of them were escalated
@@ -77,7 +77,7 @@ type agentTally struct {
 	stuck, caught         int // runs with three failing results in a row, and how many of them were escalated within stuckTurns
 
 	predictor       *predict.Predictor
-	single, session map[string]*protocol.Factors // errors of predicted costs by source: of the first request, and of all expected turns
+	single, session map[string]*protocol.Factors // errors of predicted costs by source, for the first request and for all expected turns
 }
 
 const (
@@ -157,10 +157,10 @@ func (t *agentTally) run(line []byte) error {
 	return nil
 }
 
-// outputWeight is the price of an output token divided by the price of an input token, at most vendors.
+// outputWeight is the ratio of output token price to input token price at most vendors.
 const outputWeight = 5
 
-// shortened matches the marker that replaces a removed part of a text in the data. It captures the number of removed characters.
+// shortened matches the marker that replaces removed text in the data. It captures the number of removed characters.
 var shortened = regexp.MustCompile(`\[\.\.\. (\d+) characters cut \.\.\.\]`)
 
 // cost compares the tokens of a run with the tokens that are expected after its first request. Tokens are weighted by typical
@@ -178,16 +178,16 @@ func (t *agentTally) cost(r *agentRun) {
 		}
 		messages = append(messages, m...)
 		for _, found := range shortened.FindAllSubmatch(m, -1) {
-			n, _ := strconv.ParseInt(string(found[1]), 10, 64) // digits only
+			n, _ := strconv.ParseInt(string(found[1]), 10, 64) // the error is ignored: the pattern matches only digits
 			missing += n
 		}
 	}
 	line := promptLine{Messages: append(messages, ']'), Tools: r.Tools}
-	asked, err := line.read()
+	request, err := line.read()
 	if err != nil {
 		return
 	}
-	in := route.Input{Op: llm.Chat, Prediction: route.Prediction{Features: t.predictor.Features(asked.prompt)}, PromptSize: route.PromptSize{InputTokens: asked.prompt.Tokens + missing/bytesPerToken}, ResponseOptions: route.ResponseOptions{Needs: llm.Tools}}
+	in := route.Input{Op: llm.Chat, Prediction: route.Prediction{Features: t.predictor.Features(request.prompt)}, PromptSize: route.PromptSize{InputTokens: request.prompt.Tokens + missing/bytesPerToken}, ResponseOptions: route.ResponseOptions{Needs: llm.Tools}}
 	real := r.Tokens.In + outputWeight*r.Tokens.Out
 	add := func(to map[string]*protocol.Factors, input, output int64) {
 		if to[r.Source] == nil {

@@ -20,10 +20,10 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// poolProvider is the only provider of a pool of models.
+// poolProvider is the only provider in a pool of models.
 const poolProvider = "pool"
 
-// decider chooses among the models of a pool as the gateway does for a request to `auto`. It uses the code of the gateway.
+// decider chooses among the models in a pool in the same way as the gateway for a request to `auto`. It uses the gateway's code.
 type decider struct {
 	predictor *predict.Predictor
 	snapshot  *route.Snapshot
@@ -56,10 +56,10 @@ func newDeciderBy(r *roster, objective route.Objective, models []string, price f
 	return &decider{r.predictor, route.NewSnapshot(r.catalog, []*provider.Provider{p}, abilities), objective}
 }
 
-// recordedEffort does not set an effort, because outcomes were recorded at the default effort only.
+// recordedEffort returns no efforts, because outcomes were recorded only at the default effort.
 func recordedEffort(*catalog.Model) []catalog.Effort { return nil }
 
-// poolAbilities are the abilities of the models of a pool.
+// poolAbilities holds the abilities of the models in a pool.
 type poolAbilities struct {
 	byModel map[string]predict.Ability
 	typical []float64
@@ -80,7 +80,7 @@ func (d *decider) decide(a *asked) (*route.Decision, error) {
 	return route.Decide(&in, d.snapshot, route.Conditions{})
 }
 
-// input returns the input of the decision for a prompt or a conversation.
+// input returns the decision input for a prompt or a conversation.
 func (d *decider) input(a *asked) route.Input {
 	in := route.Input{
 		Op: llm.Chat, Model: "auto", Objective: d.objective, Prediction: route.Prediction{Features: d.predictor.Features(a.prompt), Predictor: d.predictor.Version()},
@@ -92,11 +92,11 @@ func (d *decider) input(a *asked) route.Input {
 	return in
 }
 
-// framedRows is the approximate number of prompts of a pool that are decided a second time, with polite phrases before and after the
+// framedRows is the approximate number of prompts per pool for which a second decision is made, with polite phrases around the
 // prompt.
 const framedRows = 400
 
-// choose returns the choices for the rows of a pool.
+// choose returns the choices for the rows in a pool.
 func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[string]asked) ([]protocol.Chosen, error) {
 	choices := make([]protocol.Chosen, len(rows))
 	g, ctx := errgroup.WithContext(ctx)
@@ -135,7 +135,7 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 	return choices, g.Wait()
 }
 
-// auto evaluates the choices of `auto` for the pools of the plan.
+// auto evaluates the choices of `auto` for the pools in the plan.
 func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices map[string]*catalog.Price) ([]protocol.AutoResult, error) {
 	var results []protocol.AutoResult
 	for _, pool := range e.plan.Pools {
@@ -205,7 +205,7 @@ func readPrices(path string) (map[string]*catalog.Price, error) {
 	return prices, err
 }
 
-// readNames reads a file that maps names in the data to names of models.
+// readNames reads a file that maps names in the data to model names.
 func readNames(path string) (map[string]string, error) {
 	names := map[string]string{}
 	err := readTable(path, "name,model", func(row []string) error {

@@ -25,8 +25,8 @@ type behaviourLine struct {
 	} `json:"requests"`
 }
 
-// behaviour makes a routing decision for each request of a behaviour file and evaluates the relations between the decisions. The
-// candidates are models of the catalog, or those of --models, at list prices.
+// behaviour makes a routing decision for each request in a behaviour file and evaluates the relations between the decisions. The
+// candidates are catalog models, or the models in --models, at list prices.
 func (e *evaluation) behaviour(ctx context.Context, path string, only []string) ([]protocol.BehaviourResult, error) {
 	d, err := e.catalogDecider(only)
 	if err != nil {
@@ -45,11 +45,11 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 		item := protocol.Behaviour{ID: in.ID, Relation: in.Relation, Kind: in.Kind, Requests: map[string]string{}}
 		for i := range in.Requests {
 			request := &in.Requests[i]
-			asked, err := request.read()
+			prompt, err := request.read()
 			if err != nil {
 				return err
 			}
-			decision, err := d.decide(&asked)
+			decision, err := d.decide(&prompt)
 			if err != nil {
 				return fmt.Errorf("compute the routing decision for %s: %w", request.ID, err)
 			}

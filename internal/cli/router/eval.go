@@ -38,28 +38,29 @@ type evalFlags struct {
 func newRouterEval(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
-		Use: "eval DATA.jsonl…|DIR", Short: "Judge predictions and the choices of auto by recorded outcomes",
-		Long: `Judge predictions by recorded outcomes
+		Use: "eval DATA.jsonl…|DIR", Short: "Evaluate predictions and the choices of auto with recorded outcomes",
+		Long: `Evaluate predictions and the choices of auto with recorded outcomes
 
 Each line of the data is {"id", "source", "prompt", "scores": {model: 0 to 1}, "costs": {model: dollars}}; costs may be missing.
 For pairs of a strong and a weak model: APGR is the share of the quality gap that routing recovers, over all shares of strong
 calls (random routing has 0.5); CPT50 and CPT80 are the shares of strong calls that recover 50 % and 80 % of it. With costs: AIQ
-is the mean quality over all budgets, beside that of the best mixture of single models and of a router that knows the outcomes.
+is the mean quality over all budgets, next to the AIQ of the best mixture of single models and of a router that knows the outcomes.
 
-AUTO is what plain "auto" achieves with the decisions of the gateway, at recorded costs or list prices, beside the best fixed mixture
+AUTO is the result of plain "auto" with the decisions of the gateway, at recorded costs or list prices, next to the best fixed mixture
 of models at the same cost, the cheapest and the best model, a random choice, and a router that knows the outcomes. FLIPS is the
 share of choices that a polite frame around the prompt changes. CALIBRATION compares predicted and observed success.
 
 LENGTHS compares expected and recorded outputs ("out_chars": {model: characters} or "costs") as the larger value divided by the smaller one,
-beside a constant length of 400 tokens.
+next to a constant length of 400 tokens.
 
 BEHAVIOUR is the share of groups of requests whose decisions satisfy a relation. Each line of the file is {"id", "relation", "requests":
 [{"id", "role", "messages", "tools"}]}; the relations are same (equal choice), inherit (a short reply has the probability of its task),
 easier and harder, housekeeping (a cheap model), trouble and recovered (identical failing tool calls, then good ones). The
-candidates are the models of the catalog, or those of --models.
+candidates are the catalog models, or the models in --models.
 
-Predictions are made here unless a file has them. Figures on data that the predictor was trained with flatter it: for those
-use predictions made by cross-validation, or a predictor trained without them ("train/train.py --hold-out").`,
+The command computes the predictions unless --predictions names a file with them. Figures are too good on data that the predictor
+was trained with: for such data, use predictions from cross-validation or a predictor trained without the data
+("train/train.py --hold-out").`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && f.behaviour == "" {
 				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "no data given; name .jsonl files or a directory that contains them")
@@ -82,15 +83,15 @@ use predictions made by cross-validation, or a predictor trained without them ("
 			return showReport(c, o, report)
 		},
 	}
-	cmd.Flags().StringVar(&f.predictions, "predictions", "", `file of predictions to judge, one {"id", "scores"} a line, as "router score" writes them`)
+	cmd.Flags().StringVar(&f.predictions, "predictions", "", `file with predictions to evaluate, one {"id", "scores"} per line, as "router score" writes them`)
 	cmd.Flags().StringVar(&f.abilities, "abilities", "", "file with benchmark scores of models: model,benchmark,value")
 	cmd.Flags().StringVar(&f.predictor, "predictor", "", "predictor file written by train/train.py (default: the one in the binary)")
-	cmd.Flags().StringSliceVar(&f.models, "models", nil, "predict these models only")
+	cmd.Flags().StringSliceVar(&f.models, "models", nil, "predict only these models")
 	cmd.Flags().StringVar(&f.prices, "prices", "", "file with prices of models that the catalog does not list: model,input_usd_per_mtok,output_usd_per_mtok")
-	cmd.Flags().StringVar(&f.names, "names", "", "file with the models that other names in the data stand for: name,model")
+	cmd.Flags().StringVar(&f.names, "names", "", "file that maps names in the data to model names: name,model")
 	cmd.Flags().Float64Var(&f.tradeoff, "tradeoff", 0.5, "trade-off of auto from 0 (cheapest) to 1 (best)")
-	cmd.Flags().StringVar(&f.behaviour, "behaviour", "", "file of requests with the relation that their decisions must satisfy")
-	cmd.Flags().StringArrayVar(&f.pairs, "pair", nil, "judge this pair, SOURCE:STRONG/WEAK, instead of the usual ones; may be repeated")
+	cmd.Flags().StringVar(&f.behaviour, "behaviour", "", "file with requests and the relation that their decisions must satisfy")
+	cmd.Flags().StringArrayVar(&f.pairs, "pair", nil, "evaluate this pair, SOURCE:STRONG/WEAK, instead of the default pairs; may be repeated")
 	return cmd
 }
 
@@ -148,7 +149,7 @@ func (f *evalFlags) plan() (protocol.Plan, error) {
 	plan.Pairs = nil
 	for _, text := range f.pairs {
 		source, models, ok1 := strings.Cut(text, ":")
-		slash := strings.LastIndexByte(models, '/') // the strong model's name can contain a slash
+		slash := strings.LastIndexByte(models, '/') // the name of the strong model can contain a slash
 		if !ok1 || source == "" || slash < 1 || slash == len(models)-1 {
 			return plan, cli.Usagef("write it as  --pair mmlu:gpt-4o/gpt-4o-mini", "--pair %q does not have the form SOURCE:STRONG/WEAK", text)
 		}
@@ -182,12 +183,12 @@ func dataFiles(args []string) ([]string, error) {
 // evaluation collects outcomes and predictions. Lines are decoded on all cores.
 type evaluation struct {
 	plan        protocol.Plan
-	guess       *guesser // nil when the predictions are given
+	guess       *guesser // predicts success probabilities; nil when the predictions are given
 	mu          sync.Mutex
 	rows        []protocol.Row
 	predictions protocol.Predictions
-	prompts     map[string]asked  // prompts of the pools, by row
-	names       map[string]string // model by the name in the data
+	prompts     map[string]asked  // prompts of the pools by row ID
+	names       map[string]string // model names by the name in the data
 }
 
 // outcomeLine is a line of the data.
@@ -316,7 +317,7 @@ type guesser struct {
 	roster *roster
 	only   []string
 	mu     sync.Mutex
-	known  map[string]*predict.Ability // nil for unknown models
+	known  map[string]*predict.Ability // abilities by model name; nil for unknown models
 }
 
 func (f *evalFlags) guesser() (*guesser, error) {

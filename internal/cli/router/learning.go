@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// learningFlags are the settings of a simulation of learning.
+// learningFlags holds the settings of a learning simulation.
 type learningFlags struct {
 	evalFlags
 	outcomes int
@@ -39,17 +39,18 @@ type learningFlags struct {
 func newRouterLearning(c *cli.Console, o *cli.Options) *cobra.Command {
 	f := learningFlags{evalFlags: evalFlags{tradeoff: 0.5}}
 	cmd := &cobra.Command{
-		Use: "learning DATA.jsonl…|DIR", Short: "Replay recorded outcomes as traffic and judge what the router learns",
-		Long: `Replay recorded outcomes as traffic and judge what the router learns
+		Use: "learning DATA.jsonl…|DIR", Short: "Replay recorded outcomes as traffic and evaluate what the router learns",
+		Long: `Replay recorded outcomes as traffic and evaluate what the router learns
 
-The data is that of "router eval". For each pool of models, half of the prompts is traffic of "auto", in random order and repeated as often
-as needed. A share of the requests has an outcome: the recorded score of the model that served it. The router learns from the outcomes as a
-gateway does. The other half of the prompts, which share no group with the traffic, is then routed by the static router at several
-trade-offs and by the learned router.
+The data is the same as for "router eval". For each pool of models, half of the prompts is traffic of "auto", in random order and
+repeated as often as needed. A share of the requests has an outcome: the recorded score of the model that served it. The router learns
+from the outcomes in the same way as a gateway. The other half of the prompts, which share no group with the traffic, is then routed by
+the static router at several trade-offs and by the learned router.
 
-LEARNED is the mean quality of the learned router over trade-offs from 0.1 to 0.9, STATIC that of the best mixture of the static router's
-trade-offs at the same costs; GAIN is the difference. LOSS is the largest loss of a run
-during its traffic, in per cent of the spending: quality and cost of both routers are compared with the value that auto gives to quality.`,
+LEARNED is the mean quality of the learned router over trade-offs from 0.1 to 0.9, STATIC the mean quality of the best mixture of the static
+router's trade-offs at the same costs; GAIN is the difference. LOSS is the mean loss of a run during its traffic, as a percentage of the
+static router's spending, and WORST LOSS is the largest: the quality and cost of both routers are compared, at the value that auto
+gives to quality.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("run  "+cmd.CommandPath()+" outcomes/", "no data given; name .jsonl files or a directory that contains them")
@@ -73,7 +74,7 @@ during its traffic, in per cent of the spending: quality and cost of both router
 	cmd.Flags().IntVar(&f.outcomes, "outcomes", 1000, "number of outcomes in the traffic")
 	cmd.Flags().Float64Var(&f.share, "share", 0.05, "share of requests with an outcome")
 	cmd.Flags().Float64Var(&f.explore, "explore", 0, "share of the spending on trials of other models")
-	cmd.Flags().BoolVar(&f.compare, "compare", false, "make verdicts of comparisons with the most expensive model instead of ratings")
+	cmd.Flags().BoolVar(&f.compare, "compare", false, "use verdicts of comparisons with the most expensive model instead of ratings")
 	cmd.Flags().BoolVar(&f.drift, "drift", false, "exchange the outcomes of the best and the worst model after half of the traffic")
 	cmd.Flags().IntVar(&f.runs, "runs", 5, "number of runs with different traffic")
 	cmd.Flags().IntVar(&f.unrecorded, "unrecorded", 0, "number of models, at random in each run, whose recorded outcomes the predictor does not use")
@@ -82,24 +83,24 @@ during its traffic, in per cent of the spending: quality and cost of both router
 	cmd.Flags().StringVar(&f.predictor, "predictor", "", "predictor file written by train/train.py (default: the one in the binary)")
 	cmd.Flags().StringVar(&f.abilities, "abilities", "", "file with benchmark scores of models: model,benchmark,value")
 	cmd.Flags().StringVar(&f.prices, "prices", "", "file with prices of models that the catalog does not list: model,input_usd_per_mtok,output_usd_per_mtok")
-	cmd.Flags().StringVar(&f.names, "names", "", "file with the models that other names in the data stand for: name,model")
+	cmd.Flags().StringVar(&f.names, "names", "", "file that maps names in the data to model names: name,model")
 	return cmd
 }
 
-// learningResult is the result of a pool.
+// learningResult is the simulation result for a pool.
 type learningResult struct {
 	Name    string  `json:"name"`
-	Prompts int     `json:"prompts"` // prompts in the traffic
+	Prompts int     `json:"prompts"` // number of prompts in the traffic
 	Models  int     `json:"models"`
 	Runs    int     `json:"runs"`
-	Learned float64 `json:"learned"`        // mean quality of the learned router over trade-offs
+	Learned float64 `json:"learned"`        // mean quality of the learned router over all trade-offs
 	Static  float64 `json:"static"`         // mean quality of the static router at the same costs
 	Gain    float64 `json:"gain"`           // mean of Learned minus Static
 	Low     float64 `json:"gain_low"`       // smallest gain in any run
 	Active  float64 `json:"active"`         // share of runs whose learned state was in use at the end
 	Loss    float64 `json:"loss_mean"`      // mean loss during the traffic as a share of the static router's spending; negative for a gain
 	Worst   float64 `json:"loss_worst"`     // largest loss in any run
-	Tried   float64 `json:"explored_spent"` // largest share of the spending in any run that went to trials
+	Tried   float64 `json:"explored_spent"` // largest share of a run's spending that went to trials
 }
 
 func showLearning(c *cli.Console, o *cli.Options, results []learningResult) error {
@@ -115,7 +116,7 @@ func showLearning(c *cli.Console, o *cli.Options, results []learningResult) erro
 	return c.PrintTable(o, t)
 }
 
-// simulate runs the simulation for each pool of the plan.
+// simulate runs the simulation for each pool in the plan.
 func (f *learningFlags) simulate(ctx context.Context, args []string) ([]learningResult, error) {
 	paths, err := dataFiles(args)
 	if err != nil {
@@ -164,7 +165,7 @@ type simulation struct {
 	name      string
 	models    []string
 	decider   *decider
-	without   func(hidden []string) *decider // returns a decider that does not use the recorded outcomes of the hidden models
+	without   func(hidden []string) *decider // returns a decider without the recorded outcomes of the hidden models
 	traffic   []simPrompt
 	judged    []simPrompt
 	objective route.Objective
@@ -183,7 +184,7 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 	rows, models, price := e.poolOf(&pool, prices)
 	const minRows = 100
 	if len(models) < 2 || len(rows) < minRows {
-		return nil, nil //nolint:nilnil // the data has no such pool
+		return nil, nil //nolint:nilnil // a nil result means that the data has no such pool
 	}
 	roster := e.guess.roster
 	s := &simulation{name: pool.Name, models: models, decider: newDecider(roster, o, models, price, recordedEffort), objective: o}
@@ -223,7 +224,7 @@ func newSimulation(e *evaluation, pool protocol.Pool, o route.Objective, prices 
 		}
 	}
 	if len(s.traffic) == 0 || len(s.judged) == 0 {
-		return nil, nil //nolint:nilnil // no prompts for one of the two sets
+		return nil, nil //nolint:nilnil // a nil result means that one of the two sets has no prompts
 	}
 	s.judgeStatic()
 	return s, nil
@@ -256,7 +257,7 @@ func (s *simulation) decide(in *route.Input, c *feedback.Corrections) *route.Dec
 	}
 	d, err := route.Decide(in, s.decider.snapshot, conditions)
 	if err != nil {
-		panic(err) // cannot happen, because the same prompt was decided before
+		panic(err) // unreachable: the same prompt was decided before
 	}
 	return d
 }
@@ -275,7 +276,7 @@ func (s *simulation) spend(prompts []simPrompt, tradeoff float64, c *feedback.Co
 	return protocol.Spend{Quality: total.Quality / n, Cost: total.Cost / n}
 }
 
-// staticAt returns the quality of the static router at a mean cost: the best mixture of its trade-offs.
+// staticAt returns the quality that the best mixture of the static router's trade-offs reaches at a mean cost.
 func (s *simulation) staticAt(cost float64) float64 {
 	best := 0.0
 	for _, a := range s.static {
@@ -295,7 +296,7 @@ func (s *simulation) staticAt(cost float64) float64 {
 	return best
 }
 
-// run simulates the runs of a pool.
+// run runs all simulations for a pool.
 func (s *simulation) run(ctx context.Context, f *learningFlags) (learningResult, error) {
 	r := learningResult{Name: s.name, Prompts: len(s.traffic), Models: len(s.models), Low: math.Inf(1), Worst: math.Inf(-1)}
 	for run := range f.runs {
@@ -309,7 +310,7 @@ func (s *simulation) run(ctx context.Context, f *learningFlags) (learningResult,
 		}
 		t := &simTraffic{simulation: s, flags: f, random: random}
 		t.serve()
-		learned, static := 0.0, 0.0 // mean qualities over trade-offs from 0.1 to 0.9, at the same costs
+		learned, static := 0.0, 0.0 // mean qualities at the same costs, over trade-offs from 0.1 to 0.9
 		const steps = 9
 		for step := 1; step <= steps; step++ {
 			spend := s.spend(s.judged, float64(step)/(steps+1), t.corrections)
@@ -342,7 +343,7 @@ type simTraffic struct {
 	outcomes    []learn.Outcome
 	corrections *feedback.Corrections
 	spent       float64 // amount that the static router spent
-	lost        float64 // loss of the learned router compared with the static router, in dollars
+	lost        float64 // loss in dollars of the learned router compared with the static router
 	tried       float64 // cost of trials
 }
 
@@ -397,7 +398,7 @@ func (t *simTraffic) serve() {
 	t.learn(simStart.Add(simDays * 24 * time.Hour))
 }
 
-// learn computes the corrections like a gateway.
+// learn computes the corrections in the same way as a gateway.
 func (t *simTraffic) learn(now time.Time) {
 	state := learn.Fit(t.outcomes, learn.Options{
 		Base: t.decider.snapshot.Ability, HalfLife: 30 * 24 * time.Hour, Today: now.Truncate(24 * time.Hour), MinVerdicts: feedback.MinVerdicts, Shared: true, Guard: true,
@@ -409,7 +410,7 @@ func (t *simTraffic) learn(now time.Time) {
 	t.corrections = c
 }
 
-// extremes returns the models with the highest and the lowest mean of a figure in the traffic.
+// extremes returns the indexes of the models with the highest and the lowest mean of a figure in the traffic.
 func (t *simTraffic) extremes(figures func(*simPrompt) []float64) (best, worst int) {
 	means := make([]float64, len(t.models))
 	for i := range t.traffic {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	constantOutput = 400 // output tokens that the expected lengths are compared with
+	constantOutput = 400 // constant output length in tokens that the expected lengths are compared with
 	charsPerToken  = 4.3 // characters per token in English responses
 )
 
@@ -28,8 +28,8 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 			if row.Source != source {
 				continue
 			}
-			asked := e.prompts[row.ID]
-			features := e.guess.roster.predictor.Features(asked.prompt)
+			parsed := e.prompts[row.ID]
+			features := e.guess.roster.predictor.Features(parsed.prompt)
 			correction := observed.Factors(source, features.Task).Visible
 			expected := func(model string) expectation {
 				raw := float64(features.Output)
@@ -51,7 +51,7 @@ func (e *evaluation) lengths(prices map[string]*catalog.Price) []protocol.Length
 					continue
 				}
 				of := func(output float64) float64 {
-					return price.Cost(llm.Usage{Input: asked.prompt.Tokens, Output: int64(output)}).Dollars()
+					return price.Cost(llm.Usage{Input: parsed.prompt.Tokens, Output: int64(output)}).Dollars()
 				}
 				if perToken := (of(1e6) - of(0)) / 1e6; perToken > 0 && outputs[model] == 0 {
 					outputs[model] = (cost - of(0)) / perToken
@@ -92,7 +92,7 @@ func orOne(factor float64) float64 {
 // expectation holds an output or a cost under three assumptions about the length.
 type expectation struct{ constant, raw, corrected float64 }
 
-// lengthTally collects error factors of a source.
+// lengthTally collects the error factors for a source.
 type lengthTally struct {
 	protocol.LengthResult
 	constant, expected, corrected protocol.Factors

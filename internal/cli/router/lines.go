@@ -21,7 +21,7 @@ const (
 type batch struct {
 	first int // number of the first line
 	lines [][]byte
-	done  chan struct{} // closed when the work is done
+	done  chan struct{} // channel that is closed when the work is done
 	out   []byte
 	err   error
 }

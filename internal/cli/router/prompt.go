@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// promptLine is a line of input: a prompt, or a conversation in the API's form.
+// promptLine is a line of input: a prompt, or a conversation in the API format.
 type promptLine struct {
 	ID       json.RawMessage `json:"id"`
 	Prompt   *string         `json:"prompt"`
@@ -73,11 +73,11 @@ var (
 type asked struct {
 	prompt predict.Prompt
 	state  conversation.Findings
-	text   llm.Text // statistics of all texts, for token counts
-	turns  int      // answers of the model so far
+	text   llm.Text // statistics of all text, for token counts
+	turns  int      // number of model responses so far
 }
 
-// parsePrompt decodes a line. The id is returned unchanged.
+// parsePrompt decodes a line. It returns the id unchanged.
 func parsePrompt(line []byte) (id []byte, a asked, err error) {
 	var in promptLine
 	if err := json.Unmarshal(line, &in); err != nil {
@@ -95,7 +95,7 @@ func parsePrompt(line []byte) (id []byte, a asked, err error) {
 
 const bytesPerToken = 4
 
-// read reads the messages like the gateway: the task of the conversation without the text that clients add.
+// read reads the messages in the same way as the gateway: it extracts the task of the conversation, without the text that clients add.
 func (in *promptLine) read() (a asked, err error) {
 	var messages []promptMessage
 	if len(in.Messages) > 0 {
@@ -124,7 +124,7 @@ func (in *promptLine) read() (a asked, err error) {
 			a.turns++
 		}
 	}
-	if a.prompt.Tools = len(in.Tools) > 2 && in.Tools[0] == '['; a.prompt.Tools { // more than "[]"; a string does not define tools
+	if a.prompt.Tools = len(in.Tools) > 2 && in.Tools[0] == '['; a.prompt.Tools { // the list is longer than "[]"; a string does not define tools
 		req.Needs |= llm.Tools
 		size += len(in.Tools)
 	}

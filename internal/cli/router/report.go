@@ -154,7 +154,7 @@ func spent(s protocol.Spend) string { return thousandths(s.Quality) + " at " + p
 
 func perThousand(dollars float64) string { return strconv.FormatFloat(1000*dollars, 'g', 3, 64) }
 
-// showCalibration prints the predicted and the observed success of each model on each source.
+// showCalibration prints the predicted and the observed success of each model, by source.
 func showCalibration(c *cli.Console, o *cli.Options, list []protocol.Calibration) error {
 	if len(list) == 0 {
 		return nil

@@ -79,7 +79,7 @@ func ParseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// AskReady requests the readiness of a server. own is true for the server of this machine and configuration.
+// AskReady requests the readiness of a server. own is true for a server with this configuration on this machine.
 func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Readiness, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()

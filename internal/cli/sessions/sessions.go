@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// New returns the commands on sessions.
+// New returns the sessions commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("sessions", "List, show and follow sessions", `  fairlead sessions list --from now-24h --min-turns 2
   fairlead sessions show conv_01hx…
@@ -30,7 +30,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// sessionCommands is the shared state of the commands on sessions.
+// sessionCommands holds the state shared by the sessions commands.
 type sessionCommands struct {
 	console   *cli.Console
 	options   *cli.Options
@@ -276,7 +276,7 @@ func (s *sessionCommands) newTail() *cobra.Command {
 	}
 }
 
-// tail writes the existing turns of a session and then the new ones, until ctx ends.
+// tail writes the existing turns of a session, then each new turn until ctx is cancelled.
 func (s *sessionCommands) tail(ctx context.Context, i *instance.Instance, w account.Workspace, session string) error {
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()

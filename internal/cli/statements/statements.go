@@ -24,7 +24,7 @@ const maxFile = 64 << 20
 // statementCommands holds the state shared by the commands.
 type statementCommands struct{ instance.Commands }
 
-// flags selects a statement and its form.
+// flags selects a statement and its format.
 type flags struct {
 	month     string
 	format    string

@@ -19,7 +19,7 @@ import (
 
 const (
 	fetchTime   = 10 * time.Second
-	largestList = 8 << 20 // a page of a release list contains the notes of each release
+	largestList = 8 << 20 // maximum size of a page of releases, which contains the release notes
 )
 
 // fetch requests a list of releases.
@@ -37,7 +37,7 @@ func fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	client := &http.Client{Transport: transport, CheckRedirect: sameSecurity}
 	resp, err := client.Do(req)
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // without the address, which may contain a password
+		err = e.Err // omit the address, which may contain a password
 	}
 	if err != nil {
 		return nil, cli.WithFix(fmt.Errorf("request the list of releases at %s: %w", u.Redacted(), err), "check the address, the network and the proxy settings")

@@ -41,8 +41,8 @@ func newCheck(c *cli.Console, o *cli.Options, get func(context.Context, *url.URL
 	cmd := &cobra.Command{
 		Use: "upgrade-check", Short: "Compare the installed version with a list of releases", Args: cli.NoArgs,
 		Long: `Compare the installed version with a list of releases and print how to upgrade. Without --url no request is sent: neither this
-command nor the server ever looks for releases by itself. The list is JSON as the release pages of GitHub, Gitea, Forgejo
-and GitLab return it: an array of objects, or one object, with tag_name and optionally draft, prerelease, published_at and
+command nor the server ever looks for releases by itself. The list is JSON in the format that the release pages of GitHub, Gitea, Forgejo
+and GitLab return: an array of objects, or one object, with tag_name and optionally draft, prerelease, published_at and
 html_url. Drafts and pre-releases are skipped. The request contains no data about the installation.`,
 		Example: `  fairlead upgrade-check
   fairlead upgrade-check --url https://git.example.com/api/v1/repos/tools/fairlead/releases
