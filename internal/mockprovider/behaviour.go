@@ -26,23 +26,23 @@ type Behaviour struct {
 	Text   []string          // pieces of the generated text
 	Model  string            // model name in the response; the requested one when empty
 	Usage  string            // JSON for `usage`, which may be wrong; "none" omits it
-	Echo   bool              // the text is a JSON object with the received path, header and body
+	Echo   bool              // whether the text is a JSON object with the received path, header and body
 
 	Before      func(*Call)      // runs before the status is sent
 	BeforeEvent func(*Call, int) // runs before each event of a stream, counted from 0
 	Gate        <-chan struct{}  // received from before each event, so that the test controls the pace
 
-	Silent      bool // never responds; ends when the client disconnects
-	Reset       bool // resets the connection instead of responding
+	Silent      bool // whether to wait until the client disconnects without responding
+	Reset       bool // whether to reset the connection instead of responding
 	CutAfter    int  // number of events (or body bytes) after which the connection breaks; 0 for never
 	SilentAfter int  // number of events after which nothing is sent; 0 for never
 
-	OneByte      bool // one write and flush per byte
-	CRLF         bool // lines end in CR LF
-	NoSpace      bool // "data:{" without the space
-	Comments     bool // a comment before each event
-	Unterminated bool // the last line has no line end, and there is no [DONE]
-	NoDone       bool // a clean end without [DONE]
+	OneByte      bool // whether each byte is written and flushed separately
+	CRLF         bool // whether lines end in CR LF
+	NoSpace      bool // whether to write "data:{" without the space
+	Comments     bool // whether to write a comment before each event
+	Unterminated bool // whether to omit the last line end and [DONE]
+	NoDone       bool // whether to end the stream cleanly without [DONE]
 }
 
 // Fail responds with a status and an OpenAI error object. Headers are given as name, value, name, value.
@@ -252,7 +252,7 @@ func (b Behaviour) promptChunks(call *Call) []string {
 	return events
 }
 
-// moderations flags no input. Like OpenAI, it reports no usage unless the script sets one.
+// moderations returns a response that flags no input. As at OpenAI, the response has no usage unless the script sets one.
 func (b Behaviour) moderations(call *Call) []byte {
 	var q struct {
 		Input json.RawMessage `json:"input"`

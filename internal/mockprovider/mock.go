@@ -37,7 +37,7 @@ func NewMock() *Mock {
 
 // Call is one request that the mock received.
 type Call struct {
-	Number int // from 1
+	Number int // number of the call, from 1
 	Method string
 	Path   string
 	Query  string
@@ -46,7 +46,7 @@ type Call struct {
 	Body   []byte
 	Model  string // model name in the body
 	Stream bool
-	usage  bool // the caller asked for a usage chunk
+	usage  bool // whether the request asks for a usage chunk
 
 	done chan struct{}
 	gone chan struct{}
@@ -93,7 +93,7 @@ func (m *Mock) Calls() []*Call {
 	return slices.Clone(m.calls)
 }
 
-// Await returns the n-th call (from 1). It waits for the call until ctx ends.
+// Await returns the n-th call (from 1). It waits for the call until ctx is done.
 func (m *Mock) Await(ctx context.Context, n int) (*Call, error) {
 	for {
 		m.mu.Lock()

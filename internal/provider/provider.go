@@ -1,5 +1,5 @@
-// Package provider defines providers: their targets, how a call is built, and how a response is decoded. This package
-// and its subpackages perform no I/O; the gateway sends the call.
+// Package provider defines providers: their targets, the construction of calls, and the decoding of responses. This package and its
+// subpackages perform no I/O; the gateway sends the call.
 package provider
 
 import (
@@ -22,13 +22,13 @@ type Target struct {
 	Provider   string
 	Vendor     string // vendor of the API, such as openai
 	Model      *catalog.Model
-	Upstream   string         // the provider's name for the model
-	Price      *catalog.Price // nil when unknown
-	FirstToken time.Duration  // timeout of the first token while another target remains
-	Waits      Waits          // timeouts of this target
-	Listed     bool           // known only from the provider's model list, not from the catalog or the configuration
+	Upstream   string         // name of the model at the provider
+	Price      *catalog.Price // price of the model at the provider; nil if unknown
+	FirstToken time.Duration  // timeout for the first token, applied while another target remains
+	Waits      Waits          // timeouts for calls to this target
+	Listed     bool           // whether the target is known only from the provider's model list, not from the catalog or the configuration
 	Simulated  bool
-	Tags       []string // tags that policies select by
+	Tags       []string // tags that policies can select
 	Retention
 	Traits
 	Efforts []catalog.Effort // reasoning efforts that the model accepts at this provider, lowest first; nil if unknown
@@ -37,31 +37,31 @@ type Target struct {
 
 // Retention describes whether a provider stores requests.
 type Retention struct {
-	Collects      bool // the provider may store requests or train on them
-	ZeroRetention bool // the provider stores nothing, as declared by the operator
+	Collects      bool // whether the provider may store requests or train on them
+	ZeroRetention bool // whether the operator declares that the provider stores nothing
 }
 
 // Traits describes the abilities and limits of the provider's API for a target.
 type Traits struct {
 	Lacks         llm.Abilities // abilities that the API cannot express for any model
-	ResponsesOnly bool          // available only through the Responses API
-	NoStream      bool          // does not stream; the adapter converts the response to a stream
-	InlineMedia   bool          // accepts images and files only as bytes, not by URL
-	EmbedBatch    int           // maximum inputs of one embeddings call; 0 for no limit
-	Completes     bool          // chat models also serve legacy completions
+	ResponsesOnly bool          // whether the model is available only through the Responses API
+	NoStream      bool          // whether the model does not stream; the adapter then converts the response to a stream
+	InlineMedia   bool          // whether images and files are accepted only as bytes, not by URL
+	EmbedBatch    int           // maximum number of inputs in one embeddings call; 0 for no limit
+	Completes     bool          // whether chat models also serve legacy completions
 	// Signs is the wire format of a provider that signs the reasoning before tool calls and expects it back with the
 	// tool results; empty for other providers.
 	Signs    string
-	EndMark  bool // the adapter can set a prompt-cache mark at the end of the prompt
-	CacheKey bool // requests with the same key go to the same prompt cache
+	EndMark  bool // whether the adapter can set a prompt-cache mark at the end of the prompt
+	CacheKey bool // whether requests with the same key use the same prompt cache
 }
 
-// Waits holds the timeouts of one target. A zero value means the gateway's timeout.
+// Waits holds the timeouts of one target. A zero field selects the gateway's timeout.
 type Waits struct {
-	Connect time.Duration // until the connection is ready
-	Headers time.Duration // until the response headers of a stream
+	Connect time.Duration // maximum time until the connection is ready
+	Headers time.Duration // maximum time until the response headers of a stream
 	Idle    time.Duration // maximum time between two events of a response
-	Total   time.Duration // time limit of requests that try this target first
+	Total   time.Duration // time limit for requests that try this target first
 }
 
 // ID returns provider/model.
@@ -92,24 +92,24 @@ type Provider struct {
 	// Parts returns the parts of a credential that are themselves secret, such as an access key and its session token.
 	// It is nil if credentials have no parts.
 	Parts      func(secret string) []string
-	Transport  http.RoundTripper // nil to send calls over the network
+	Transport  http.RoundTripper // sends the calls; nil to send them over the network
 	Concurrent int               // maximum concurrent requests; 0 for no limit
 }
 
-// Exchanges are the operations of a provider. If an Exchange is nil, the operation is not supported.
+// Exchanges holds the operations of a provider. If an Exchange is nil, the operation is not supported.
 type Exchanges struct {
 	Chat     Exchange
 	Embed    Exchange
 	Complete Exchange
 	Moderate Exchange
 	Media    Exchange // audio, images and reranking
-	Realtime Exchange // WebSocket sessions; NewRequest builds the handshake, and no events are decoded
+	Realtime Exchange // WebSocket sessions; NewRequest builds the handshake, and Events is not used
 	Stored   Exchange // operations on stored responses; its calls have no target and no request
 	Objects  Exchange // files and batches; its calls have no target and no request
 }
 
-// Secrets returns a credential and its parts. They must not appear in anything that the gateway returns or stores. It
-// returns nil when the credential has no parts.
+// Secrets returns a credential and its parts. They must not appear in any data that the gateway returns or stores. It returns nil when the
+// credential has no parts.
 func (p *Provider) Secrets(secret string) []string {
 	if p.Parts == nil {
 		return nil
@@ -146,7 +146,7 @@ func (p *Provider) Target(model string) (*Target, bool) {
 
 // Credential is one secret of a provider. The ID appears in logs and in the dashboard; the Secret never does.
 type Credential struct {
-	ID     string // such as "openai#1"
+	ID     string // ID of the credential, such as "openai#1"
 	Secret string
 	Source string // origin: "env OPENAI_API_KEY", "file", "dashboard"
 }
@@ -170,10 +170,10 @@ type Call struct {
 	Request *llm.Request
 	// Client is the client's format, for adapters that use another format.
 	Client Client
-	// Joins is set when the response continues an interrupted one. Client.EncodeResponse then encodes the response even
-	// if the provider uses the client's format.
+	// Joins reports whether the response continues an interrupted response. Client.EncodeResponse then encodes the response even if the
+	// provider uses the client's format.
 	Joins bool
-	// Prefilled is set when the last message is the beginning of the response, which the model continues.
+	// Prefilled reports whether the last message is the beginning of the response, which the model continues.
 	Prefilled bool
 	// MaxOutput is the output limit for a request without one; 0 for none.
 	MaxOutput int64
@@ -189,26 +189,26 @@ type Call struct {
 	Object *ObjectOperation
 }
 
-// Access is the credential of a call.
+// Access is the credential used for a call.
 type Access struct {
-	Secret     string   // sent to the provider
+	Secret     string   // secret sent to the provider
 	Credential string   // id of the credential that Secret belongs to
-	Secrets    []string // masked in responses in addition to Secret
+	Secrets    []string // additional secrets that are masked in responses
 }
 
-// Sealing holds the data for replacing the ids of stored responses by ids that only the workspace can use.
+// Sealing holds the data for replacing the ids of stored responses with ids that only the workspace can use.
 type Sealing struct {
 	Workspace string // id of the caller's workspace
-	Session   string // id of the session; empty for none
+	Session   string // id of the session; empty if there is none
 	// SealID returns the id that the client receives for a response that the provider stores. If SealID is nil, the client
 	// receives the provider's id.
 	SealID func(llm.StoredResponse) string
 }
 
-// CacheHints are additions to a request for the provider's prompt cache. An adapter clears those that it does not send.
+// CacheHints holds additions to a request for the provider's prompt cache. An adapter clears the hints that it does not send.
 type CacheHints struct {
 	Mark string // lifetime of a mark at the end of the prompt, 5m or 1h; empty for none
-	Key  string // requests with the same key go to the same cache; empty for none
+	Key  string // prompt-cache key; requests with the same key use the same cache; empty for none
 }
 
 // StoredOperation is an operation on a response that the provider stores.
@@ -217,17 +217,17 @@ type StoredOperation struct {
 	Method   string
 	Part     string     // path under the response, such as input_items; empty for the response itself
 	Query    url.Values // query of the client's request
-	Stream   bool       // the client reads the response as events
+	Stream   bool       // whether the client reads the response as events
 	// ModelName returns the client-visible name for the provider's model name.
 	ModelName func(reported string) string
 }
 
 // ObjectOperation is an operation on the files and batches of a provider account.
 type ObjectOperation struct {
-	Credential  string // id of the credential of the account
+	Credential  string // ID of the account's credential
 	Method      string
-	Path        []string // segments below the address of the provider, such as files, file-1, content
-	Body        []byte   // nil for none
+	Path        []string // path segments relative to the provider's address, such as files, file-1, content
+	Body        []byte   // request body; nil for none
 	ContentType string   // content type of Body
 }
 
@@ -241,7 +241,7 @@ func (c *Call) Warn(format string, args ...any) {
 // WarnBound warns that MaxOutput limits the output, unless the model's own limit is lower. name is the limit's name in
 // the provider's format.
 func (c *Call) WarnBound(name string) {
-	if most := c.Target.Model.MaxOutput; most == 0 || c.MaxOutput < most {
+	if limit := c.Target.Model.MaxOutput; limit == 0 || c.MaxOutput < limit {
 		c.Warn("%s set to %d: %s", name, c.MaxOutput, boundReason)
 	}
 }
@@ -270,8 +270,8 @@ func (c *Call) RequireParameters() error {
 	return nil
 }
 
-// CustomTool returns a function that reports whether a tool accepts free text. The request is
-// converted once, at the first call of the function.
+// CustomTool returns a function that reports whether a tool accepts free text. The request is converted once, on the first call of the
+// function.
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {
 		names := map[string]bool{}
@@ -289,17 +289,16 @@ func (c *Call) CustomTool() func(name string) bool {
 	return func(name string) bool { return custom()[name] }
 }
 
-// Client is the part of the client's format that adapters of other formats need.
+// Client contains the parts of the client's format that adapters of other formats need.
 type Client interface {
 	// Conversation converts a chat request.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// EncodeResponse encodes a response in the client's format: many events for a stream, one otherwise. model is the
-	// model name in the encoded response. An error among the deltas is yielded and ends the events.
+	// EncodeResponse encodes a response in the client's format: several events for a stream, one event otherwise. model is the model name
+	// in the encoded response. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
-// WithEffort returns a client whose conversations request a reasoning effort. The reasoning stays hidden unless the
-// caller asks for it.
+// WithEffort returns a client whose conversations request a reasoning effort. The reasoning is hidden unless the client requests it.
 func WithEffort(c Client, level string) Client { return effortClient{c, level} }
 
 type effortClient struct {
@@ -322,7 +321,7 @@ func (c effortClient) Conversation(ctx context.Context, req *llm.Request) (*llm.
 type Exchange interface {
 	// NewRequest builds the HTTP request with its own headers. The client's headers are not forwarded.
 	NewRequest(ctx context.Context, c *Call) (*http.Request, error)
-	// Events decodes a 2xx response, streamed or not, in order. A response that ends before its finish is an error
+	// Events decodes a 2xx response, streamed or not, and returns its events in order. A response that ends before its finish is an error
 	// (llm.StreamInterrupted), never a normal end.
 	Events(c *Call, resp *http.Response) llm.Stream
 	// Failure classifies a response that is not 2xx. It may read a limited part of the body.

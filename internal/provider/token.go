@@ -17,15 +17,15 @@ import (
 
 const (
 	renewAhead   = 5 * time.Minute  // time before expiry at which a token is renewed
-	minLifetime  = 30 * time.Second // minimum remaining lifetime of a cached token; a token with less may expire in transit
+	minLifetime  = 30 * time.Second // minimum remaining lifetime of a cached token; a token that expires sooner may expire in transit
 	renewTimeout = 2 * time.Second  // maximum time that a request waits for a new token while the old one is valid
 	renewPause   = 15 * time.Second // pause after a failed renewal while the old token is valid
 	fetchTimeout = 15 * time.Second
-	lifetime     = 10 * time.Minute // assumed for tokens without an expiry
+	lifetime     = 10 * time.Minute // lifetime assumed for tokens without an expiry
 )
 
-// Identity is the secret of a credential that uses the machine's cloud identity. No key is configured, and Login finds
-// the credential in the same way as the cloud's SDK.
+// Identity is the secret of a credential that uses the machine's cloud identity. No key is configured; Login finds the credential in the
+// same way as the cloud's SDK.
 const Identity = "identity:default"
 
 // Dashboard is the Source of credentials that were added in the dashboard.
@@ -38,9 +38,9 @@ func (s Settings) Trusted(secret string) bool {
 	return slices.ContainsFunc(s.Credentials, func(c Credential) bool { return c.Secret == secret && c.Source != Dashboard })
 }
 
-// TokenClient returns a client for token services. It does not follow redirects, because a redirected exchange would
-// send the credential to another host. It reaches public addresses through Fetch and the given metadata services
-// ("host:port") through Metadata. It returns nil when Fetch is nil.
+// TokenClient returns a client for token services. It does not follow redirects, because a redirected exchange would send the credential to
+// another host. It reaches public addresses through Fetch and the given metadata services ("host:port") through Metadata. It returns nil if
+// Fetch is nil.
 func (s Settings) TokenClient(metadata ...string) *http.Client {
 	if s.Fetch == nil {
 		return nil
@@ -82,7 +82,7 @@ func HostPort(u *url.URL) string {
 // Token is a short-lived credential.
 type Token struct {
 	Value   string
-	Expires time.Time // zero when unknown
+	Expires time.Time // expiry time; zero if unknown
 }
 
 // TokenCache caches the tokens of one provider's credentials. It is safe for concurrent use.
@@ -90,7 +90,7 @@ type TokenCache struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	sources map[string]*tokenSource // by secret
+	sources map[string]*tokenSource // token sources by secret
 }
 
 // NewTokenCache returns an empty cache.
@@ -125,8 +125,8 @@ type tokenSource struct {
 	now   func() time.Time
 	held  atomic.Pointer[Token]
 
-	lock     chan struct{} // held by the request that fetches; guards the fields below
-	retry    time.Time     // when to retry an early renewal
+	lock     chan struct{} // acquired by the request that fetches a token; guards the fields below
+	retry    time.Time     // earliest time of the next attempt after a failed early renewal
 	failed   error         // result of the latest fetch
 	failedAt time.Time
 }
@@ -154,8 +154,8 @@ func (s *tokenSource) renew(ctx context.Context) {
 	}
 }
 
-// wait returns a token as soon as one is available. Requests that waited while a fetch failed return the error of that
-// fetch. If each of them retried, later requests would wait longer.
+// wait returns a token as soon as one is available. Requests that waited during a failed fetch return its error. If each of them retried,
+// later requests would wait longer.
 func (s *tokenSource) wait(ctx context.Context) (string, error) {
 	began := s.now()
 	select {
@@ -197,11 +197,11 @@ func (s *tokenSource) store(ctx context.Context) error {
 // TokenCall sends the requests of one token exchange. It sends them with ctx and keeps the transport error, because some
 // libraries do not pass on the context and the error.
 type TokenCall struct {
-	ctx  context.Context //nolint:containedctx // the libraries build requests without one
+	ctx  context.Context //nolint:containedctx // the libraries build requests without a context
 	next http.RoundTripper
 
 	Err    error // error of the latest request
-	Status int   // status of the latest response; 0 for none
+	Status int   // HTTP status of the latest response; 0 for none
 }
 
 // NewTokenCall returns a call and the client that sends its requests.
@@ -225,9 +225,8 @@ func (c *TokenCall) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TokenServiceError classifies a transport failure of a token service. service is the service's name, capitalized as
-// the start of a sentence. Errors that are already classified, and the caller's own cancellation, are only
-// wrapped.
+// TokenServiceError classifies a transport failure of a token service. service is the service's name, capitalised for the start of a
+// sentence. Errors that are already classified, and the caller's own cancellation, are only wrapped.
 func TokenServiceError(service string, err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {

@@ -17,13 +17,13 @@ import (
 
 // Vendor describes an API: its address, its settings, and how to create a provider for it.
 type Vendor struct {
-	Name    string   // as in the catalog's offers
-	Title   string   // display name
+	Name    string   // name of the vendor, as used in the catalog's offers
+	Title   string   // display name of the vendor
 	Format  string   // wire format: chat, responses, messages, gemini, converse
-	BaseURL string   // {A} is replaced by the environment variable A, {A|B} by A or else B; empty if the operator must set the address
+	BaseURL string   // base URL, in which {A} is replaced with the environment variable A, and {A|B} with A or, if unset, B; empty if the operator must set it
 	Place   string   // example of the setting that can replace base_url, for an error message; empty for none
-	URLEnv  string   // variable that replaces BaseURL, as in the vendor's own tools
-	Env     []string // variables that may hold the key, the most common one first
+	URLEnv  string   // environment variable that overrides BaseURL, as in the vendor's own tools
+	Env     []string // environment variables that may hold the key, most common first
 
 	// Ambient returns credentials that do not fit in a single variable, such as a key pair or a file. It may be nil.
 	Ambient func(lookup func(string) string) (secret, source string)
@@ -36,7 +36,7 @@ type Vendor struct {
 	// may be nil.
 	Options func(lookup func(string) string) map[string]string
 
-	Local bool // runs on this machine: detected by probing, needs no key, costs nothing per token
+	Local bool // whether the vendor is a server on this machine, which is detected by probing, needs no key, and costs nothing per token
 
 	// New creates a provider from settings.
 	New func(s Settings) *Provider
@@ -44,17 +44,17 @@ type Vendor struct {
 
 // Settings holds the operator's settings for a provider.
 type Settings struct {
-	Name        string // empty for the vendor's name
-	BaseURL     string // empty for the vendor's address
+	Name        string // name of the provider; empty for the vendor's name
+	BaseURL     string // base URL; empty for the vendor's address
 	Credentials []Credential
-	Headers     map[string]string // sent with every call; they take precedence over the adapter's headers
+	Headers     map[string]string // headers sent with every call; they take precedence over the adapter's headers
 	Options     map[string]string // vendor-specific settings, such as a region or an API version
 	Targets     []*Target
-	UserAgent   string           // such as fairlead/1.2.0
-	Collects    bool             // the provider may store or train on requests, whatever the vendor declares
+	UserAgent   string           // User-Agent header, such as fairlead/1.2.0
+	Collects    bool             // whether the provider may store requests or train on them, regardless of the vendor's declaration
 	MaxLine     int              // maximum line length of a stream in bytes; 0 for the format's default
 	MaxResponse int64            // maximum response size in bytes; 0 for the format's default
-	Now         func() time.Time // time.Now when nil
+	Now         func() time.Time // returns the current time; nil for time.Now
 	// Fetch is the client for a vendor's token service; nil for vendors without one.
 	Fetch *http.Client
 	// Metadata returns a transport that reaches only the given metadata services ("host:port"), which have link-local
@@ -70,7 +70,7 @@ func (s Settings) Clock() func() time.Time {
 	return s.Now
 }
 
-// TargetsWithout returns copies of the targets without the abilities that the vendor lacks.
+// TargetsWithout returns copies of the targets without the given abilities.
 func (s Settings) TargetsWithout(lacks llm.Abilities) []*Target {
 	targets := make([]*Target, len(s.Targets))
 	for i, t := range s.Targets {
@@ -111,10 +111,10 @@ func (s Settings) Post(ctx context.Context, url, accept string, body ...[]byte) 
 			r.ContentLength += int64(len(piece))
 		}
 		r.GetBody = func() (io.ReadCloser, error) {
-			rest := net.Buffers(slices.Clone(body)) // reading empties the list
+			rest := net.Buffers(slices.Clone(body)) // cloned, because reading empties the list
 			return io.NopCloser(&rest), nil
 		}
-		r.Body, _ = r.GetBody() // never fails
+		r.Body, _ = r.GetBody() // GetBody never fails
 	}
 	values := [...]string{"application/json", accept, cmp.Or(s.UserAgent, "fairlead")} // same result as Header.Set, but with one allocation
 	r.Header["Content-Type"], r.Header["Accept"], r.Header["User-Agent"] = values[0:1:1], values[1:2:2], values[2:3:3]
@@ -133,16 +133,15 @@ const (
 // maxFailure is the maximum number of bytes that are read from an error body.
 const maxFailure = 64 << 10
 
-// FailureBody reads the body of a response that is not 2xx and masks the credentials in it, because providers repeat a
-// key that they reject.
+// FailureBody reads the body of a response that is not 2xx and masks the credentials in it, because providers may repeat a rejected key.
 func FailureBody(c *Call, resp *http.Response) []byte {
 	// The status classifies the failure even if the body is incomplete.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
 	return redact.Credentials(body, append([]string{c.Secret}, c.Secrets...)...)
 }
 
-// Address returns the vendor's address according to the environment. It returns false when a required variable is not
-// set. lookup is os.Getenv or a replacement.
+// Address returns the vendor's address according to the environment. It returns false if a required variable is not set. lookup is
+// os.Getenv or a replacement.
 func (v Vendor) Address(lookup func(string) string) (string, bool) {
 	if v.URLEnv != "" {
 		if url := lookup(v.URLEnv); url != "" {
@@ -180,9 +179,8 @@ func (v Vendor) Key(lookup func(string) string) (secret, source string) {
 	return "", ""
 }
 
-// MaxWarnings is the maximum number of warnings for a request, so that many unknown members or faults cannot fill the
-// log.
+// MaxWarnings is the maximum number of warnings for a request. It prevents many unknown members or faults from filling the log.
 const MaxWarnings = 12
 
-// Mask replaces the credentials in a response of a token service.
+// Mask replaces the credentials in a response from a token service.
 func Mask(body []byte, secrets ...string) []byte { return redact.Credentials(body, secrets...) }

@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/internal/spelling"
 )
 
-// WithCandidates returns the targets of a set and the targets that further vendors would add: all catalog models of a vendor, or only
-// the given models. They have catalog prices and no credentials. A simulator that is used only because no provider is connected is
-// removed. The result is for computing decisions; it cannot be used to send requests.
+// WithCandidates returns a snapshot with the targets of a set and the targets that the listed vendors would add: all catalog models of a
+// vendor, or only the given models. They have catalog prices and no credentials. A simulator that is used only because no provider is
+// connected is removed. The snapshot is used only to compute decisions and cannot be used to send requests.
 func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.BacktestVendor) (*route.Snapshot, error) {
 	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Predictor: abilities{l.Fitter, l.Typical}}
 	all := slices.Clone(f.Providers)
@@ -51,10 +51,10 @@ func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.Backtes
 			all = append(all, p)
 			continue
 		}
-		connected := *all[at] // the provider is connected: add the models that it does not have
+		connected := *all[at] // the provider is connected, so add the models that it does not have
 		connected.Targets = slices.Clone(connected.Targets)
 		for _, t := range targets {
-			if _, has := connected.Target(t.Model.Name); !has {
+			if _, exists := connected.Target(t.Model.Name); !exists {
 				connected.Targets = append(connected.Targets, t)
 			}
 		}

@@ -24,7 +24,7 @@ import (
 	"fairlead.dev/internal/wire/fault"
 )
 
-// section returns a stored provider in the form of a section of the configuration file.
+// section converts a stored provider to a configuration file section.
 func section(c provider.Connected) config.Provider {
 	return config.Provider{Name: c.Name, Vendor: c.Vendor, Format: c.Format, BaseURL: c.BaseURL, Options: c.Options}
 }
@@ -62,10 +62,10 @@ func (b Builder) fromStore(f *Set, c provider.Connected) (built *provider.Provid
 // Connector connects, changes and disconnects stored providers. It implements the Connector of the admin API.
 type Connector struct {
 	Loader *Loader
-	Lists  ListStore // may be nil
+	Lists  ListStore // store of the providers' model lists; may be nil
 	Config func() config.Config
-	Set    func() *Set                     // the active set
-	Apply  func(ctx context.Context) error // makes the stored data active
+	Set    func() *Set                     // returns the active set
+	Apply  func(ctx context.Context) error // activates the stored data
 	Now    func() time.Time
 }
 
@@ -99,8 +99,7 @@ func (c *Connector) Connect(ctx context.Context, in adminproviders.Connection, a
 	return result, c.Apply(ctx)
 }
 
-// store stores a new provider with its key. The provider is enabled, even if an earlier provider of this name was
-// disabled.
+// store stores a new provider with its key. The provider is enabled, even if an earlier provider with this name was disabled.
 func (c *Connector) store(ctx context.Context, p provider.Connected, key, accountID string) error {
 	err := c.Loader.Connected.AddProvider(ctx, p)
 	if errors.Is(err, provider.ErrConnected) {
@@ -173,7 +172,7 @@ func (c *Connector) Disconnect(ctx context.Context, name string) error {
 	if err := c.Loader.Connected.DeleteProvider(ctx, name); err != nil {
 		return notConnected(err)
 	}
-	if err := c.Loader.SetEnabled(ctx, name, true); err != nil { // so that a later provider of this name is enabled
+	if err := c.Loader.SetEnabled(ctx, name, true); err != nil { // a later provider with this name must be enabled
 		return err
 	}
 	return c.Apply(ctx)
@@ -238,7 +237,7 @@ func (c *Connector) find(ctx context.Context, name string) (provider.Connected, 
 		return provider.Connected{}, err
 	}
 	i := slices.IndexFunc(all, func(p provider.Connected) bool { return p.Name == name })
-	if i < 0 { // a vendor that was detected by its stored credentials
+	if i < 0 { // the vendor was detected through its stored credentials
 		return provider.Connected{}, llm.Errorf(llm.Conflict, "Provider %q has no stored settings. Remove it and connect it again.", name)
 	}
 	return all[i], nil
@@ -279,7 +278,7 @@ func (c *Connector) hostOf(p provider.Connected) string {
 	return u.Scheme + "://" + provider.HostPort(u)
 }
 
-// build builds a provider without its credentials and the models that it lists.
+// build builds a provider without credentials and without the models in the provider's own list.
 func (c *Connector) build(p provider.Connected) *provider.Provider {
 	built, _ := Builder{Config: c.Config(), Env: c.Loader.Env}.fromStore(c.blank(), p)
 	return built
@@ -309,7 +308,7 @@ func (c *Connector) validate(ctx context.Context, in adminproviders.Connection) 
 		if known && !v.Local {
 			return p, "", invalid("key", "Enter an API key for %s.", v.Title)
 		}
-		return p, "", nil // a server without authentication
+		return p, "", nil // the server needs no authentication
 	}
 	key, err = checkKey(in.Key)
 	return p, key, err
@@ -343,7 +342,7 @@ func (c *Connector) checkName(p provider.Connected) error {
 	return c.Manageable(p.Name)
 }
 
-// optionValue matches the values of options, which become part of an address.
+// optionValue matches valid option values. They become part of an address.
 var optionValue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // checkSettings checks vendor, format, options and address.
@@ -404,7 +403,7 @@ func (c *Connector) try(ctx context.Context, p provider.Connected, key string) (
 	return &probe, found(set, candidate, boundedNames(probe.Models)), nil
 }
 
-// testError returns the error of a failed test call. The parameter is the field to correct.
+// testError returns the error for a failed test call. Its parameter names the field to correct.
 func testError(p *provider.Provider, probe adminproviders.ProbeResult) *llm.Error {
 	e := &llm.Error{Kind: llm.InvalidRequest, Param: "base_url", Err: probe.Cause}
 	switch {
@@ -418,8 +417,7 @@ func testError(p *provider.Provider, probe adminproviders.ProbeResult) *llm.Erro
 	return e.With("test_failed", true)
 }
 
-// found returns the listed models with their prices, priced models first. If the provider lists no models, it returns the models of
-// the catalog.
+// found returns the listed models with their prices, priced models first. If the provider lists no models, it returns the catalog models.
 func found(f *Set, p *provider.Provider, listed []string) []adminproviders.FoundModel {
 	var list []adminproviders.FoundModel
 	for _, name := range listed {

@@ -22,7 +22,7 @@ type LocalServer struct {
 	models []string
 }
 
-// probeTime is the timeout of the search for local servers, because startup waits for it.
+// probeTime is the timeout of the search for local servers. It is short because startup waits for the search.
 const probeTime = 250 * time.Millisecond
 
 // FindLocal reads the model lists of local model servers on their default loopback ports. It omits servers without
@@ -73,18 +73,17 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	return names
 }
 
-// decodeModels decodes {"data": [{"id": …}]} from a limited number of bytes. partial is true when the provider has
-// further pages.
+// decodeModels decodes {"data": [{"id": …}]} from a limited number of bytes. partial reports whether the provider has further pages.
 func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
-		Models []struct { // Google's form
+		Models []struct { // models in Google's format
 			Name string `json:"name"`
 		} `json:"models"`
-		HasMore  bool   `json:"has_more"`      // Anthropic
-		NextPage string `json:"nextPageToken"` // Google
+		HasMore  bool   `json:"has_more"`      // whether Anthropic has further pages
+		NextPage string `json:"nextPageToken"` // token of Google's next page; empty on the last page
 	}
 	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&list); err != nil {
 		return nil, false, err

@@ -13,19 +13,19 @@ import (
 	"fairlead.dev/internal/provider/vertex"
 )
 
-// CustomVendor is the name under which the gallery lists an endpoint of an unknown vendor.
+// CustomVendor is the gallery's name for an endpoint of an unknown vendor.
 const CustomVendor = "custom"
 
-// galleryRow holds the data about a vendor that the gallery shows in addition to its provider.Vendor.
+// galleryRow holds the vendor data that the gallery shows in addition to the fields of provider.Vendor.
 type galleryRow struct {
-	hint   string // form of a key
-	keys   string // page on which keys are created
+	hint   string // description of the key format
+	keys   string // URL of the page on which keys are created
 	base   string // example of a base URL that the operator must enter
 	fields []adminproviders.VendorField
 }
 
-// gallery holds the rows by vendor. The fields are the only options that can be set in the dashboard. Other options
-// refer to files, token services or identities of the machine, which only the configuration file may choose.
+// gallery holds the rows by vendor. The dashboard can set only the options listed in fields. Other options refer to files, token services
+// or identities of the machine, which only the configuration file may select.
 var gallery = map[string]galleryRow{
 	"openai":        {hint: "sk-…", keys: "https://platform.openai.com/api-keys"},
 	"anthropic":     {hint: "sk-ant-…", keys: "https://console.anthropic.com/settings/keys"},

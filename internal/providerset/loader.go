@@ -23,7 +23,7 @@ import (
 // disabledSetting is the name of the setting that lists the providers disabled in the dashboard.
 const disabledSetting = "disabled_providers"
 
-// Settings are the stored settings of an instance.
+// Settings stores the settings of an instance.
 type Settings interface {
 	// Setting returns an empty string if the setting was never stored.
 	Setting(ctx context.Context, name string) (string, error)
@@ -58,14 +58,14 @@ type Loader struct {
 	Fitter    *ability.Fitter
 	Typical   []float64                    // skills assumed for an unknown prompt
 	Client    func() *egress.Client        // returns the client for login calls; called only when a call is made
-	Report    func(task string, err error) // receives the error of an unusable credential
+	Report    func(task string, err error) // receives errors of unusable credentials
 
-	loaded atomic.Int64 // revision of the last Load
+	loaded atomic.Int64 // revision that the last Load read
 }
 
-// Load builds the provider set of a configuration without its policies.
+// Load builds the provider set for a configuration, without its policies.
 func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
-	revision, err := l.revision(ctx) // read first: a change made during the load is then loaded again
+	revision, err := l.revision(ctx) // read first, so that changes made during the load are detected afterwards
 	if err != nil {
 		return nil, err
 	}
@@ -80,20 +80,20 @@ func (l *Loader) Load(ctx context.Context, c config.Config) (*Set, error) {
 	return set, err
 }
 
-// Changed reports whether the stored providers or credentials have changed since the last Load, such as by another
-// replica or by the command line.
+// Changed reports whether the stored providers or credentials have changed since the last Load, for example through another replica or the
+// command line.
 func (l *Loader) Changed(ctx context.Context) (bool, error) {
 	revision, err := l.revision(ctx)
 	return err == nil && revision != l.loaded.Load(), err
 }
 
-// revision counts the changes to stored providers and credentials.
+// revision returns the number of changes to stored providers and credentials.
 func (l *Loader) revision(ctx context.Context) (int64, error) {
 	revisions, err := l.Connected.Revisions(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return revisions["providers"] + revisions["credentials"], nil // neither ever decreases
+	return revisions["providers"] + revisions["credentials"], nil // neither number ever decreases
 }
 
 // builder collects the inputs of a provider set.
@@ -134,7 +134,7 @@ func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 			l.Report("open credential "+c.ID, err)
 			continue
 		}
-		if len(secret) < redact.MinCredential { // stored by a version that accepted it
+		if len(secret) < redact.MinCredential { // the secret was stored by a version that accepted it
 			l.Report("use credential "+c.ID, fmt.Errorf("the credential has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}

@@ -21,16 +21,16 @@ const (
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
 	listStart       = 30 * time.Second // maximum random delay before the first read of a list that requests do not depend on
 	maxListReads    = 4                // maximum number of lists that are read concurrently
-	maxListed       = 500              // models per list
-	maxModelID      = 256              // bytes of a model's name
-	listCredentials = 8                // credentials per provider whose lists are read
-	maxLogged       = 10               // new models in a log line
+	maxListed       = 500              // maximum number of models in a list
+	maxModelID      = 256              // maximum length of a model name in bytes
+	listCredentials = 8                // maximum number of credentials per provider whose lists are read
+	maxLogged       = 10               // maximum number of new models in a log line
 )
 
-// ModelLists holds the model lists that providers return. If reading a list fails, the list that was read before is kept.
+// ModelLists holds the model lists that providers return. If reading a list fails, the previous list is kept.
 type ModelLists struct {
 	mu    sync.Mutex
-	lists map[string]*modelList // by provider
+	lists map[string]*modelList // lists by provider
 	seen  []provider.ListedModel
 }
 
@@ -46,8 +46,7 @@ type modelList struct {
 // ListStore stores the lists, so that the time when a model was first seen survives a restart and is shared by
 // replicas.
 type ListStore interface {
-	// SaveModelList records a list. If the list is complete, the missed count of each model that is not in it is
-	// incremented.
+	// SaveModelList records a list. If the list is complete, it increments the missed count of each stored model that is not in the list.
 	SaveModelList(ctx context.Context, providerName string, models []string, complete bool, at time.Time) error
 	ListedModels(ctx context.Context) ([]provider.ListedModel, error)
 }
@@ -57,7 +56,7 @@ type ListReader struct {
 	Client *egress.Client
 	Store  ListStore
 	Log    *slog.Logger
-	Random func() float64 // random number from 0 to 1, to spread the reads of replicas over time
+	Random func() float64 // returns a random number from 0 to 1, used to spread the reads of replicas over time
 }
 
 // ListOptions selects the lists to read.
@@ -174,8 +173,8 @@ func logAdded(ctx context.Context, log *slog.Logger, providerName string, before
 	}
 }
 
-// due returns the providers whose list must be read now. It deletes lists that are not read any more, such as the lists of providers
-// that were removed from the configuration. changed reports whether the served models changed.
+// due returns the providers whose list must be read now. It deletes lists that are no longer read, such as the lists of providers that were
+// removed from the configuration. changed reports whether the served models changed.
 func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time.Time, random func() float64) (due []*provider.Provider, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -227,8 +226,8 @@ func listInterval(p *provider.Provider, o ListOptions) time.Duration {
 	}
 }
 
-// servesList reports whether requests can name models of the provider's own list. They can if the provider has no
-// models in the catalog and the configuration, or if models without a price are allowed.
+// servesList reports whether requests can name models of the provider's own list. This is the case if the provider has no models in the
+// catalog and the configuration, or if models without a price are allowed.
 func servesList(p *provider.Provider, allowUnpriced bool) bool {
 	return allowUnpriced || !slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed })
 }
@@ -247,7 +246,7 @@ func (r ListReader) read(ctx context.Context, p *provider.Provider) listResult {
 	credentials := p.Credentials[:min(len(p.Credentials), listCredentials)]
 	result := listResult{complete: len(credentials) == len(p.Credentials)}
 	if len(credentials) == 0 {
-		credentials = []provider.Credential{{}} // a server without authentication
+		credentials = []provider.Credential{{}} // the server needs no authentication
 	}
 	for _, c := range credentials {
 		one := probeWith(ctx, r.Client, p, c)

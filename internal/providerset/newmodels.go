@@ -17,7 +17,7 @@ import (
 // matches returns a function that reports whether a target serves the model that a provider lists under the given name.
 func (f *Set) matches(listed string) func(*provider.Target) bool {
 	canonical := listed
-	if m, ok := f.Catalog.Model(listed); ok { // including dated names, which have the price of their model
+	if m, ok := f.Catalog.Model(listed); ok { // also finds dated names, which have the price of their model
 		canonical = m.Name
 	}
 	return func(t *provider.Target) bool {
@@ -83,11 +83,11 @@ func (f *Set) priceSection(p *provider.Provider, model string) string {
 	fmt.Fprintf(&b, "providers:\n  - name: %s\n", p.Name)
 	section, inFile := f.sections[p.Name]
 	if (!inFile || withCatalog(section)) && slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed }) {
-		b.WriteString("    catalog: true\n") // otherwise, a section with models offers only these models
+		b.WriteString("    catalog: true\n") // without this line, a section with models offers only these models
 	}
 	name := model
 	if !plainName.MatchString(model) {
-		quoted, _ := json.Marshal(model) // a string always encodes
+		quoted, _ := json.Marshal(model) // encoding a string cannot fail
 		name = string(quoted)
 	}
 	fmt.Fprintf(&b, "    models:\n      - {name: %s, input_per_mtok: %s, output_per_mtok: %s}\n", name, pricePlaceholder, pricePlaceholder)
@@ -97,9 +97,8 @@ func (f *Set) priceSection(p *provider.Provider, model string) string {
 // plainName matches names that need no quotes in YAML and in a shell.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
 
-// Unlisted returns the time of the last list that contained the model, by target, for models that the provider has
-// removed from its list. Models that were never in a list are omitted, because some providers do not list all models that they
-// serve.
+// Unlisted returns, for each target whose model the provider has removed from its list, the time of the last list that contained the model.
+// Models that were never in a list are omitted, because some providers do not list all models that they serve.
 func (f *Set) Unlisted(seen []provider.ListedModel) map[string]time.Time {
 	last := map[string]time.Time{}
 	for _, p := range f.Providers {

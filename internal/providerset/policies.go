@@ -20,9 +20,8 @@ import (
 // instanceSet is the name under which decisions refer to the configuration's policies.
 const instanceSet = "instance"
 
-// Inventory returns the names that policies may use: every model, vendor and offer of the catalog, whether or not its
-// provider is configured, and the names of this instance. A rule about a provider stays valid while the provider has no
-// credential.
+// Inventory returns the names that policies may use: every model, vendor and offer in the catalog, whether or not its provider is
+// configured, and the names of this instance. A rule about a provider stays valid while the provider has no credential.
 func (f *Set) Inventory() policy.Inventory {
 	canonical := func(name string) (string, bool) {
 		m, ok := f.Catalog.Model(name)
@@ -54,8 +53,8 @@ func (f *Set) Inventory() policy.Inventory {
 	return w
 }
 
-// ReadPolicies parses the policies of a configuration. It returns nil when the configuration has no
-// policies. The error is a *config.Problems.
+// ReadPolicies parses the policies of a configuration. It returns nil if the configuration has no policies. The error is a
+// *config.Problems.
 func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error) {
 	text := string(loaded.Config.Policies)
 	if text == "" {
@@ -73,7 +72,7 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	return set, nil
 }
 
-// refusal converts policy problems to configuration problems.
+// refusal returns the configuration error for policy problems.
 func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	list := make([]config.Problem, len(problems))
 	for i, p := range problems {
@@ -90,8 +89,8 @@ func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	return loaded.Refuse(list)
 }
 
-// advice returns the name that the hint of a problem suggests, if any, and a short text that describes the fix. If the
-// hint suggests no name, the fix contains the hint.
+// advice returns the name suggested by the hint of a problem, if any, and a short description of the fix. If the hint suggests no name, the
+// fix contains the hint.
 func advice(p policy.Problem) (suggestion, fix string) {
 	what := map[policy.Code]string{
 		policy.UnknownField: "correct the field", policy.UnknownName: "correct the name", policy.NoEffect: "give the policy an effect",
@@ -143,8 +142,8 @@ func (f *Set) WithoutModels() (warnings []string) {
 	return warnings
 }
 
-// UnknownBaseline returns a warning when default_model names an unknown model. It is only a warning because a local server may
-// be stopped temporarily.
+// UnknownBaseline returns a warning if default_model names an unknown model. It is only a warning because a local server may be stopped
+// temporarily.
 func (f *Set) UnknownBaseline(name string) string {
 	if name == "" {
 		return ""
@@ -160,8 +159,7 @@ func (f *Set) UnknownBaseline(name string) string {
 	return text
 }
 
-// Preview builds the provider set of a configuration without a store. fetch is the client for the
-// token services of vendors.
+// Preview builds the provider set of a configuration without a store. fetch is the client for the vendors' token services.
 func Preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*Set, error) {
 	book, err := pricebook.Of(c).Read()
 	if err != nil {

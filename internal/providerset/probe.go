@@ -23,8 +23,7 @@ func Probe(ctx context.Context, client *egress.Client, p *provider.Provider) pro
 	return probeWith(ctx, client, p, p.Credentials[0])
 }
 
-// probeWith is Probe with one of the provider's credentials. The credential is empty for a provider without
-// credentials.
+// probeWith is like Probe but uses the given credential, which is empty for a provider without credentials.
 func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider, c provider.Credential) providers.ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
@@ -62,7 +61,7 @@ func probeWith(ctx context.Context, client *egress.Client, p *provider.Provider,
 		return providers.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message, Cause: err}
 	}
 	defer resp.Body.Close()
-	clock, _ := http.ParseTime(resp.Header.Get("Date")) // zero when it is missing
+	clock, _ := http.ParseTime(resp.Header.Get("Date")) // zero if the header is missing
 	result := providers.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clock}
 	if !result.OK {
 		result.Error = p.Chat.Failure(&provider.Call{Access: provider.Access{Secret: secret, Secrets: p.Secrets(c.Secret)}}, resp).Message

@@ -31,28 +31,28 @@ import (
 	"fairlead.dev/internal/wire/chat"
 )
 
-// Set holds the providers of the instance and the catalog that they were built from.
+// Set holds the providers of the instance and the catalog from which they were built.
 type Set struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
-	Off       []*provider.Provider       // configured, but disabled
-	Sources   map[string]string          // source by provider: file, dashboard, env, detected, simulator
+	Off       []*provider.Provider       // providers that are configured but disabled
+	Sources   map[string]string          // source of each provider: file, dashboard, env, detected or simulator
 	Priced    map[string]bool            // targets whose price was set in the dashboard
-	sections  map[string]config.Provider // sections of the file and stored providers, by provider
-	hosts     []string                   // configured or detected hosts; these may have private addresses
+	sections  map[string]config.Provider // configuration sections by provider, from the file and for stored providers
+	hosts     []string                   // configured or detected hosts, which may have private addresses
 	Routes    *route.Snapshot
 	Policies  *policy.Set // policies of the instance
 	rejected  []error     // unusable credentials in the environment
 }
 
-// Sources of providers.
+// Provider sources.
 const (
 	fromFile        = "file"
 	fromEnvironment = "env"
 	fromDashboard   = "dashboard"
 )
 
-// Credentials are the stored credentials by provider.
+// Credentials holds the stored credentials by provider.
 type Credentials map[string][]provider.Credential
 
 // Assemble builds the providers from the configuration file, the store, the environment, loopback servers and the
@@ -64,7 +64,7 @@ func (b Builder) Assemble() (*Set, error) {
 	}
 	base := active.Catalog
 	priced := base.With(b.Book.Overrides(base))
-	var overrides catalog.Overrides // the models of the file
+	var overrides catalog.Overrides // overrides for the models in the file
 	for _, m := range b.Config.Models {
 		overrides = append(overrides, override("", m))
 	}
@@ -109,11 +109,11 @@ type Builder struct {
 	Env       func(string) string
 	Connected []provider.Connected // stored providers
 	Vault     Credentials
-	Disabled  []string // disabled in the dashboard or the file
+	Disabled  []string // names of the providers disabled in the dashboard or the file
 	Local     []LocalServer
 	Listed    map[string][]string // models that providers list themselves, by provider
 	Simulator *simulator.Simulator
-	Fetch     *http.Client          // for vendors with a token service
+	Fetch     *http.Client          // client for the token services of vendors
 	Book      *catalog.PriceHistory // imported and manually set prices
 	Predictor route.Predictor
 }
@@ -131,7 +131,7 @@ func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	for _, t := range p.Targets {
 		set := b.Book.Find(t.Provider, t.Model.Name)
 		if set != nil && set.Manual() && !PricedInFile(b.Config, t.Provider, t.Model.Name) {
-			t.Price, f.Priced[t.ID()] = set.Price, true // also for models without a catalog price, such as local and simulated ones
+			t.Price, f.Priced[t.ID()] = set.Price, true // also for models without a catalog price, such as local and simulated models
 		}
 	}
 	f.Providers = append(f.Providers, p)
@@ -151,8 +151,8 @@ func (f *Set) allow(baseURL string) {
 	f.hosts = append(f.hosts, u.Hostname()+":"+port)
 }
 
-// vendor returns the vendor of a provider in the configuration file. If the vendor is unknown or uses another format,
-// it returns a plain vendor of the format.
+// vendor returns the vendor of a provider in the configuration file. If the vendor is unknown or uses another format, it returns a plain
+// vendor with the format.
 func vendor(p config.Provider) provider.Vendor {
 	if v, ok := findVendor(cmp.Or(p.Vendor, p.Name)); ok && (p.Format == "" || p.Format == v.Format) {
 		return v
@@ -178,7 +178,7 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 		offers = append(offers, f.Catalog.Offers(v.Name)...)
 	} else {
 		offers = slices.DeleteFunc(offers, func(o catalog.Offer) bool {
-			set := b.Book.Find(p.Name, o.Model) // a manually set price adds the model, such as one that is newer than the file
+			set := b.Book.Find(p.Name, o.Model) // a manually set price adds the model, for example a model newer than the file
 			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model }) && (set == nil || !set.Manual())
 		})
 	}
@@ -195,8 +195,8 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 	return built
 }
 
-// withCatalog reports whether the provider offers its vendor's catalog models. By default it does only if the file
-// lists no models.
+// withCatalog reports whether the provider offers its vendor's catalog models. By default, this is the case only if the file lists no
+// models.
 func withCatalog(p config.Provider) bool {
 	if p.Catalog == nil {
 		return len(p.Models) == 0
@@ -212,7 +212,7 @@ func (b Builder) settings(name, baseURL string) provider.Settings {
 	}
 }
 
-// options returns the vendor-specific options, from the file or else from the environment.
+// options returns the vendor-specific options. Values in the file take precedence over values from the environment.
 func (b Builder) options(v provider.Vendor, ofFile map[string]string) map[string]string {
 	all := map[string]string{}
 	if v.Options != nil {
@@ -235,7 +235,7 @@ func (b Builder) detectEnvironment(f *Set) {
 		s.Targets = b.withListed(f, v.Name, b.targets(f, v.Name, f.Catalog.Offers(v.Name), config.Provider{}), config.Provider{})
 		source := fromEnvironment
 		if secrets[0].Source == provider.Dashboard {
-			source = fromDashboard // only stored credentials
+			source = fromDashboard // the credentials are stored, not in the environment
 		}
 		b.add(f, v.New(s), source, address)
 	}
@@ -329,7 +329,7 @@ func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p c
 	return targets
 }
 
-// localModel describes a model of a local server: the catalog model with a similar name, or a default with common
+// localModel returns the description of a model on a local server: the catalog model with a similar name, or a default with common
 // abilities.
 func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	m := catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common &^ llm.Vision, Assumed: true}
@@ -342,8 +342,8 @@ func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	return &m
 }
 
-// timeouts returns the timeouts that apply to a model at a provider, most specific first: the timeouts of the model at the
-// provider, of the model, and of the provider.
+// timeouts returns the timeouts that apply to a model at a provider, most specific first: those of the model at the provider, those of the
+// model, and those of the provider.
 func (b Builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
 	var list []config.Timeouts
 	for _, models := range [][]config.Model{p.Models, b.Config.Models} {
@@ -361,7 +361,7 @@ func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	reasons := m.Abilities.Has(llm.Reasoning)
 	list := b.timeouts(m, p)
 	for i, t := range append(list, b.Config.Timeouts) {
-		general := i >= len(list)-1 // settings of the provider and of the instance do not shorten the timeout of reasoning models
+		general := i >= len(list)-1 // provider and instance settings do not shorten the timeout of reasoning models
 		switch {
 		case reasons && t.FirstTokenReasoning > 0:
 			return t.FirstTokenReasoning
@@ -377,7 +377,7 @@ func (b Builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 func (b Builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
 	w := provider.Waits{Headers: b.Config.Timeouts.Headers}
 	list := b.timeouts(m, p)
-	slices.Reverse(list) // so that the most specific setting is applied last
+	slices.Reverse(list) // the most specific setting is applied last
 	for _, t := range list {
 		w.Connect, w.Headers = cmp.Or(t.Connect, w.Connect), cmp.Or(t.Headers, w.Headers)
 		w.Idle, w.Total = cmp.Or(t.Idle, w.Idle), cmp.Or(t.Total, w.Total)
@@ -425,7 +425,7 @@ func override(providerName string, m config.Model) catalog.Override {
 		o.Dimensions = []int64{m.Dimensions}
 	}
 	if m.PerRequest != nil {
-		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both are in nano-dollars
+		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both amounts are in nano-dollars
 		o.PerRequest = &amount
 	}
 	if m.Per1kSearches != nil {

@@ -9,12 +9,12 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// Built-in tags of targets.
+// Built-in target tags.
 const (
-	tagZDR         = "zdr"          // zero data retention
-	tagCollects    = "collects"     // may store prompts or train on them
-	tagSimulated   = "simulated"    // served by the simulator
-	tagLocal       = "local"        // on this machine or in its private network
+	tagZDR         = "zdr"          // the provider guarantees zero data retention
+	tagCollects    = "collects"     // the provider may store prompts or train on them
+	tagSimulated   = "simulated"    // the target is served by the simulator
+	tagLocal       = "local"        // the target is on this machine or in its private network
 	tagOpenWeights = "open_weights" // the model's weights are published
 )
 

@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/internal/wire/responses"
 )
 
-// dialects lists the vendors with their own package. Vendors that use the chat format are rows of data in
+// dialects lists the vendors that have their own package. Vendors that use the chat format are rows of data in
 // internal/provider/compatible.
 var dialects = []provider.Vendor{
 	anthropic.Vendor,
@@ -30,7 +30,7 @@ var dialects = []provider.Vendor{
 	vertex.Vendor,
 }
 
-// plain maps a format to a function that returns a vendor without deviations, for addresses of unknown vendors.
+// plain maps a format to a function that returns a vendor without deviations from the format. It is used for addresses of unknown vendors.
 var plain = map[string]func(name, title string) provider.Vendor{
 	chat.Name:       compatible.Plain,
 	responses.Name:  compatible.PlainResponses,

@@ -35,7 +35,7 @@ type chatRequest struct {
 	Metadata            metadata        `json:"metadata"`
 
 	judging *Judging  // behaviour of the models as judges; nil in legacy completions
-	models  []profile // all simulated models
+	models  []profile // profiles of all simulated models
 }
 
 type streamOptions struct {

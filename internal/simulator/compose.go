@@ -30,9 +30,9 @@ func (q *chatRequest) compose(p profile, prompt, cached int64) openai.Response {
 // reasoning.
 func (q *chatRequest) choice(p profile, index int) (c openai.Choice, written, reasoned int64) {
 	left := p.maxOutput
-	for _, asked := range []*int64{q.MaxTokens, q.MaxCompletionTokens} {
-		if asked != nil {
-			left = min(left, *asked)
+	for _, limit := range []*int64{q.MaxTokens, q.MaxCompletionTokens} {
+		if limit != nil {
+			left = min(left, *limit)
 		}
 	}
 	if p.abilities.Has(llm.Reasoning) {

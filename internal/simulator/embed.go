@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxInputTokens = 300_000 // limit for all inputs together, like OpenAI's
+	maxInputTokens = 300_000 // maximum tokens of all inputs together, as in OpenAI's API
 	letterSpan     = 256     // number of dimensions that letter groups affect, so that words affect the vector more
 )
 
@@ -107,7 +107,7 @@ func (s *Simulator) checkEmbed(q *embedRequest) (profile, []openai.Input, error)
 }
 
 // vector returns a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of
-// three letters. Texts that share many of these have similar directions. A vector with fewer dimensions is a prefix of
+// three letters. Inputs that share many of these have similar directions. A vector with fewer dimensions is a prefix of
 // the same sum.
 func vector(words []string, dimensions int) []float32 {
 	sum := make([]float64, dimensions)

@@ -23,7 +23,7 @@ const (
 	FaultContentFilter Fault = "content_filter"
 	FaultContextLength Fault = "context_length"
 
-	FaultTimeout    Fault = "timeout"      // never responds
+	FaultTimeout    Fault = "timeout"      // the simulator never responds
 	FaultReset      Fault = "reset"        // breaks the connection before the status
 	FaultEmpty      Fault = "empty"        // 200 with an empty body
 	FaultHTML       Fault = "html"         // 200 with a web page
@@ -33,7 +33,7 @@ const (
 	FaultSlowStart     Fault = "slow_start"      // the first token is very late
 	FaultRoleThenError Fault = "role_then_error" // a stream that fails before its first token
 	FaultCut           Fault = "cut"             // the connection breaks halfway
-	FaultStall         Fault = "stall"           // no data after the first half
+	FaultStall         Fault = "stall"           // no data follows the first half
 	FaultNoUsage       Fault = "no_usage"        // the response has no usage
 	FaultAbsurdUsage   Fault = "absurd_usage"    // negative and enormous token counts
 )

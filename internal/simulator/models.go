@@ -14,7 +14,7 @@ const Provider = "simulator"
 
 const vendor = "Simulated"
 
-// pricesAsOf is the date on which the invented prices were compared with the market.
+// pricesAsOf is the date on which the invented prices were compared with market prices.
 const pricesAsOf = "2026-10-01"
 
 const common = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema | llm.ManyChoices

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// defaultPromptTokens is the default output limit of legacy completions, as at OpenAI.
+// defaultPromptTokens is OpenAI's default output limit for legacy completions.
 const defaultPromptTokens = 16
 
 // promptRequest holds the fields of a legacy completions request that the simulator uses.
@@ -29,7 +29,7 @@ type promptRequest struct {
 	Metadata      metadata        `json:"metadata"`
 }
 
-// promptText is one prompt: a text, or token IDs in place of a text.
+// promptText is one prompt: a string, or token IDs instead of a string.
 type promptText struct {
 	text   string
 	tokens int64
@@ -143,7 +143,7 @@ func (q *promptRequest) counts(p profile) (n, best int, err error) {
 	return n, best, nil
 }
 
-// readPrompts parses a text, a list of texts, a list of token IDs, or a list of such lists.
+// readPrompts parses a string, a list of strings, a list of token IDs, or a list of token ID lists.
 func readPrompts(raw json.RawMessage) (prompts []promptText, err error) {
 	var one string
 	var texts []string

@@ -19,7 +19,7 @@ import (
 // object is a JSON object of an event.
 type object = map[string]any
 
-// realtimeOptions are the settings of a session that a response can replace.
+// realtimeOptions are the session settings that a response can override.
 type realtimeOptions struct {
 	Instructions     string          `json:"instructions"`
 	OutputModalities []string        `json:"output_modalities"`
@@ -99,7 +99,7 @@ func (s *Simulator) serveRealtime(w http.ResponseWriter, r *http.Request) {
 		Type: "realtime", Object: "realtime.session", ID: "sess_sim", Model: p.name,
 		realtimeOptions: realtimeOptions{OutputModalities: []string{"text"}, MaxOutputTokens: json.RawMessage(`"inf"`), Tools: []any{}},
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context())) // the context of the handshake ends before the session
+	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context())) // the context of the handshake is cancelled before the session ends
 	defer stop()
 	incoming := make(chan []byte, 64) // a client can send several events before it reads
 	go func() {
@@ -136,7 +136,7 @@ func (c *conversation) send(ctx context.Context, kind string, event object) erro
 	return c.conn.Write(ctx, websocket.MessageText, openai.Encode(event))
 }
 
-// receive handles an event of the client. An invalid event gets an error event and does not end the session.
+// receive handles a client event. An invalid event gets an error event and does not end the session.
 func (c *conversation) receive(ctx context.Context, data []byte) error {
 	var event struct {
 		Type     string          `json:"type"`

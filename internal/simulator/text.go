@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// sentences returns the sentences of simulated responses.
+// sentences returns the sentences that simulated responses consist of.
 func sentences() []string {
 	return []string{
 		"No language model read your prompt; the text is put together from a fixed set of sentences.",
@@ -31,7 +31,7 @@ func sentences() []string {
 
 const quoteRunes = 80
 
-// quote returns the beginning of a text on one line.
+// quote returns the beginning of text on one line.
 func quote(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= quoteRunes {

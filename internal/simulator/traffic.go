@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// SampleRequest is one request of sample traffic, in the form in which a client sends it.
+// SampleRequest is one request of sample traffic, as a client sends it.
 type SampleRequest struct {
 	Endpoint string // chat/completions or embeddings
 	Body     []byte
 	Header   map[string]string
 	Key      int      // index of the sample key that sends the request
 	Models   []string // models that the key allows; nil for all
-	Leaves   bool     // the client disconnects after the first event
+	Leaves   bool     // whether the client disconnects after the first event
 }
 
 // Policies are the policies that apply to sample traffic only. Their condition names a sample key.
@@ -57,7 +57,7 @@ func move(to, from []SampleRequest, n int) (grown, rest []SampleRequest) {
 	return append(to, from[:n]...), from[n:]
 }
 
-// questions are prompts of many kinds and lengths.
+// questions returns prompts of many kinds and lengths.
 func questions() []string {
 	return []string{
 		"What is a fairlead on a sailing boat?",
@@ -157,7 +157,7 @@ func failures() []SampleRequest {
 // fields is a JSON object.
 type fields map[string]any
 
-// said returns a conversation of one user message, optionally preceded by a system message.
+// said returns a conversation with one user message, optionally preceded by a system message.
 func said(texts ...string) []fields {
 	if len(texts) == 1 {
 		return []fields{{"role": "user", "content": texts[0]}}
@@ -190,12 +190,12 @@ func embedSample(texts ...string) SampleRequest {
 func encodeSample(body fields) []byte {
 	data, err := json.Marshal(body)
 	if err != nil {
-		panic("simulator: encode a sample: " + err.Error()) // unreachable: texts and numbers always encode
+		panic("simulator: encode a sample: " + err.Error()) // unreachable: strings and numbers always encode
 	}
 	return data
 }
 
-// handbook returns a text long enough for providers to cache.
+// handbook returns text that is long enough for providers to cache.
 func handbook() string {
 	var out strings.Builder
 	rules := []string{

@@ -1,5 +1,5 @@
-// Package anthropic implements Anthropic and other vendors of its Messages format: their addresses, calls and the
-// differences between models. The format itself is in the messages packages.
+// Package anthropic implements Anthropic and other vendors that use its Messages format: their addresses, their calls and the differences
+// between models. The messages packages implement the format itself.
 package anthropic
 
 import (
@@ -20,7 +20,7 @@ const (
 	version = "2023-06-01" // API version; newer features have separate headers
 )
 
-// Lacks holds the abilities that the format cannot express.
+// Lacks is the set of abilities that the format cannot express.
 const Lacks = llm.Logprobs | llm.ManyChoices | llm.AudioIn | llm.AudioOut
 
 // Vendor is Anthropic at its own address.

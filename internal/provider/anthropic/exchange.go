@@ -22,13 +22,13 @@ import (
 type conversation struct {
 	settings provider.Settings
 	url      string
-	post     postFunc // nil for Anthropic's own address and headers
+	post     postFunc // builds the HTTP request; nil for Anthropic's own address and headers
 }
 
 type postFunc = func(ctx context.Context, c *provider.Call, body []byte, accept string) (*http.Request, error)
 
-// NewChat returns the chat exchange for a host that serves Anthropic's models with its own addresses and authentication. post
-// builds the HTTP request for a body of the messages format.
+// NewChat returns the chat exchange for a host that serves Anthropic's models with its own addresses and authentication. post builds the
+// HTTP request for a body in the messages format.
 func NewChat(s provider.Settings, post postFunc) provider.Exchange {
 	return conversation{settings: s, post: post}
 }
@@ -82,8 +82,8 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 // feature matches a list of beta features; other values are not forwarded.
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)
 
-// translates reports whether the request is converted instead of forwarded. This is necessary for clients of another format, and
-// for requests of this format with a schema or a forced call that the model does not support.
+// translates reports whether the request is converted instead of forwarded. This is necessary for requests in another format, and for
+// requests in this format with a schema or a forced call that the model does not support.
 func (m model) translates(c *provider.Call) bool {
 	if c.Request.Format != messages.Name {
 		return true
@@ -115,8 +115,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, err
 	return [][]byte{body}, err
 }
 
-// signer returns the name under which thinking signatures are stored. Models that accept only their own signatures have
-// a separate name.
+// signer returns the name under which thinking signatures are stored. A model that accepts only its own signatures has a separate name.
 func (m model) signer(t *provider.Target) string {
 	if m.ownSeals {
 		return t.ID()
@@ -167,7 +166,7 @@ func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error 
 	return failure
 }
 
-// longestWait is the maximum wait that is accepted from a header.
+// longestWait is the maximum wait accepted from a response header.
 const longestWait = 5 * time.Minute
 
 // untilReset returns the time until the exhausted limits reset, or 0 if the headers are missing.

@@ -11,9 +11,9 @@ import (
 type model struct {
 	name string
 	messagesconv.Traits
-	ownSeals bool // accepts only its own thinking signatures, not the signatures of related models
+	ownSeals bool // whether the model accepts only its own thinking signatures, not those of related models
 	guessed  bool // whether the model is missing from the table
-	// systemTurns means that the model accepts messages with the role system between other messages.
+	// systemTurns reports whether the model accepts messages with the role system between other messages.
 	systemTurns bool
 }
 
@@ -27,7 +27,7 @@ var (
 // disabled is the thinking type that turns thinking off for most models.
 const disabled = "disabled"
 
-// models are the known models. The longest matching name is used.
+// models lists the known models. The entry with the longest matching name is used.
 var models = []model{
 	{name: "claude-3"},
 	{name: "claude-3-7-sonnet", Traits: messagesconv.Traits{Thinking: messagesconv.BudgetThinking}},

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/messagesconv"
 )
 
-// adaptation collects the changes to a request of the same format, which the client may have written for another model.
+// adaptation collects the changes to a request in the same format, which the client may have written for another model.
 type adaptation struct {
 	model
 	call *provider.Call
@@ -26,9 +26,9 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 		a.edit.NoSystemTurns = true
 		c.Warn("messages of role system were sent as user messages: the model does not support the role")
 	}
-	if most := c.Target.Model.MaxOutput; most > 0 && c.Request.MaxOutput > most {
-		c.Warn("max_tokens was set to %d, the maximum of the model", most)
-		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, most, 10)
+	if limit := c.Target.Model.MaxOutput; limit > 0 && c.Request.MaxOutput > limit {
+		c.Warn("max_tokens was set to %d, the maximum of the model", limit)
+		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, limit, 10)
 	}
 	a.sampling()
 	if !m.guessed { // for an unknown model, the client's values are kept

@@ -52,7 +52,7 @@ func unpack(secret string, options map[string]string) (application, bool) {
 	return a, a.tenant != "" && a.client != "" && !isToken(secret)
 }
 
-// login exchanges application secrets and the managed identity for tokens.
+// login exchanges application secrets or the managed identity for tokens.
 type login struct {
 	settings provider.Settings
 	options  map[string]string
@@ -172,7 +172,7 @@ func (l *login) fetch(service string, client *http.Client, r *http.Request, secr
 	var got struct {
 		Token string      `json:"access_token"`
 		Life  json.Number `json:"expires_in"` // the metadata service sends a string
-		At    json.Number `json:"expires_on"` // the only expiry that App Service sends, in Unix seconds
+		At    json.Number `json:"expires_on"` // expiry in Unix seconds; App Service sends no other expiry
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.Token == "" {
 		return provider.Token{}, llm.Errorf(llm.UpstreamAuth, "%s sent no token.", service)

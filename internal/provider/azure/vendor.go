@@ -1,5 +1,5 @@
-// Package azure calls Azure OpenAI. It uses the chat format at the address of a resource, with deployments in place of
-// models and optionally Entra ID tokens in place of keys.
+// Package azure calls Azure OpenAI. It uses the chat format at the address of a resource, with deployments instead of models and optionally
+// Entra ID tokens instead of keys.
 package azure
 
 import (
@@ -25,8 +25,8 @@ const (
 const (
 	// OptionResource names the Azure resource. Its endpoint is https://RESOURCE.openai.azure.com.
 	OptionResource = "resource"
-	// OptionVersion is the version of the older API, such as 2024-10-21, whose paths contain the deployment. Without
-	// this option the v1 API is used.
+	// OptionVersion is the version of the older API, such as 2024-10-21, whose paths contain the deployment. Without this option, the v1
+	// API is used.
 	OptionVersion = "api_version"
 	// OptionTenant and OptionClient identify the Entra ID application whose secret is configured.
 	OptionTenant = "tenant"
@@ -90,7 +90,7 @@ func New(s provider.Settings) *provider.Provider {
 		row.Asks = askedBy(version)
 	}
 	s.Targets = slices.DeleteFunc(slices.Clone(s.Targets), func(t *provider.Target) bool {
-		return t.Model.Vendor == "Anthropic" // served only in the messages format, at another address
+		return t.Model.Vendor == "Anthropic" // Anthropic models are served only in the messages format, at another address
 	})
 	p := compatible.New(row, s)
 	p.Chat, p.Embed, p.Complete, p.Authorize = exchange{p.Chat}, exchange{p.Embed}, exchange{p.Complete}, authorize
@@ -109,13 +109,13 @@ func New(s provider.Settings) *provider.Provider {
 	return p
 }
 
-// askedBy returns the restrictions of old API versions that do not support some fields.
+// askedBy returns the request changes needed for an API version, because old versions do not support some fields.
 func askedBy(version string) compatible.Asks {
 	old := version < "2024-09-01"
 	return compatible.Asks{MaxTokensOnly: old, NoStreamOptions: old}
 }
 
-// exchange adds Azure's addresses and authentication to the exchange of the chat format.
+// exchange adds Azure's addresses and authentication to the chat exchange.
 type exchange struct{ provider.Exchange }
 
 func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
@@ -137,7 +137,7 @@ func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 	if c.Request == nil || c.Request.Op != llm.Realtime {
 		return r, nil
 	}
-	if query := r.URL.Query(); query.Has("api-version") { // in dated API versions, the parameter is called deployment
+	if query := r.URL.Query(); query.Has("api-version") { // dated API versions call this parameter deployment
 		query.Set("deployment", query.Get("model"))
 		query.Del("model")
 		r.URL.RawQuery = query.Encode()

@@ -26,8 +26,8 @@ type caller struct {
 // acceptStream is the media type of Bedrock's streams.
 const acceptStream = "application/vnd.amazon.eventstream"
 
-// post builds a call of a model action. Model names may contain colons and slashes, so everything except letters,
-// digits and -._~ is escaped: once in the address and again in the signed path.
+// post builds the HTTP request for a model action. Model names may contain colons and slashes, so all characters except letters, digits and
+// -._~ are escaped: once in the address and again in the signed path.
 func (c caller) post(ctx context.Context, call *provider.Call, action string, body []byte, accept string) (*http.Request, error) {
 	model := httpbinding.EscapePath(c.profiled(call.Target.Upstream), true)
 	r, err := c.settings.Post(ctx, c.base+"/model/"+model+"/"+action, accept, body)
@@ -38,7 +38,7 @@ func (c caller) post(ctx context.Context, call *provider.Call, action string, bo
 		return r, nil
 	}
 	key, pair := accessKey(call.Secret)
-	call.Secrets = append(call.Secrets, parts(call.Secret)...) // temporary keys are masked too
+	call.Secrets = append(call.Secrets, parts(call.Secret)...) // temporary keys are also masked
 	if !pair {
 		authorize(r.Header, call.Secret)
 		return r, nil

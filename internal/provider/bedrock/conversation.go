@@ -47,13 +47,13 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.post(ctx, c, "converse-stream", body, acceptStream)
 }
 
-// isClaude reports whether the model is Anthropic's.
+// isClaude reports whether the model is an Anthropic model.
 func isClaude(t *provider.Target) bool {
 	return strings.Contains(t.Upstream, "claude") || strings.Contains(t.Model.Name, "claude")
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	var plan converse.Plan // empty for a request without tools and schema
+	var plan converse.Plan // plan for tools and schema; empty for a request without them
 	if c.Request.Needs&(llm.Tools|llm.JSONSchema) != 0 {
 		conv, err := c.Client.Conversation(context.Background(), c.Request)
 		if err != nil {

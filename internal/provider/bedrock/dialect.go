@@ -12,7 +12,7 @@ import (
 type family struct {
 	names   []string // substrings of model names; one of them must match
 	dialect converse.Dialect
-	// wholeCalls means that the models call tools only in responses that are not streamed.
+	// wholeCalls reports whether the models call tools only in responses that are not streamed.
 	wholeCalls bool
 }
 

@@ -24,7 +24,7 @@ var _ provider.Exchange = embedding{}
 
 // embedder is the request and response format of one model family.
 type embedder struct {
-	most  int // maximum number of texts in one call
+	most  int // maximum number of inputs in one call
 	write func(o embedOptions) any
 	read  func(body []byte) ([]json.RawMessage, *int64, error)
 }
@@ -35,7 +35,7 @@ type embedOptions struct {
 	inputType  string
 }
 
-// embedderOf selects the embedder by the model name.
+// embedderOf returns the embedder for a model name.
 func embedderOf(upstream string) embedder {
 	switch {
 	case strings.Contains(upstream, "cohere.embed"):
@@ -45,7 +45,7 @@ func embedderOf(upstream string) embedder {
 	case strings.Contains(upstream, "nova"):
 		return embedder{most: 1, read: readNova, write: func(o embedOptions) any {
 			return novaRequest{Task: "SINGLE_EMBEDDING", Params: novaParams{
-				// Truncation would silently drop part of a text.
+				// Truncation would silently drop part of the input.
 				Purpose: "GENERIC_INDEX", Dimension: o.dimensions, Text: novaText{Truncation: "NONE", Value: o.texts[0]},
 			}}
 		}}
@@ -83,8 +83,8 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {
-	most := cmp.Or(e.settings.MaxResponse, chatstream.DefaultMaxResponse)
-	body, err := upstream.ReadAll(resp.Body, nil, most, resp.ContentLength)
+	maxBytes := cmp.Or(e.settings.MaxResponse, chatstream.DefaultMaxResponse)
+	body, err := upstream.ReadAll(resp.Body, nil, maxBytes, resp.ContentLength)
 	if err != nil {
 		return llm.Event{}, err
 	}

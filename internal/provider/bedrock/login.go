@@ -26,7 +26,7 @@ const (
 	credentialService = "The AWS credential service"
 )
 
-// login finds access keys in the same way as the AWS SDK, and assumes roles.
+// login finds access keys in the same way as the AWS SDK and assumes roles.
 type login struct {
 	settings provider.Settings
 	region   string
@@ -41,7 +41,7 @@ func (l *login) token(ctx context.Context, secret string) (string, error) {
 		return secret, nil
 	}
 	return l.cache.Token(ctx, secret, func(ctx context.Context) (provider.Token, error) {
-		var base aws.CredentialsProvider // nil for the SDK's default chain
+		var base aws.CredentialsProvider // source of the access keys; nil for the SDK's default chain
 		if secret != provider.Identity {
 			base = credentials.StaticCredentialsProvider{Value: static}
 		} else if !l.settings.Trusted(secret) {
@@ -81,8 +81,7 @@ func (l *login) fetch(ctx context.Context, base aws.CredentialsProvider) (provid
 	return t, nil
 }
 
-// retrieve runs the SDK's credential chain with the given client: environment, web identity, shared profiles,
-// container, instance.
+// retrieve runs the SDK's credential chain with the given client: environment, web identity, shared profiles, container and instance.
 func (l *login) retrieve(ctx context.Context, client *http.Client, endpoint string, base aws.CredentialsProvider) (aws.Credentials, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(client), config.WithRegion(l.region),
@@ -161,8 +160,7 @@ func options(lookup func(string) string) map[string]string {
 	return found
 }
 
-// ambient reads the access key from the environment, or reports the variable that selects another credential source of
-// the SDK.
+// ambient reads the access key from the environment, or returns the name of the variable that selects another SDK credential source.
 func ambient(lookup func(string) string) (secret, source string) {
 	id, key := lookup("AWS_ACCESS_KEY_ID"), lookup("AWS_SECRET_ACCESS_KEY")
 	if id != "" && key != "" {

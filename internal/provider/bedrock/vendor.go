@@ -26,7 +26,7 @@ const (
 	// OptionProfile is the prefix of inference profiles, such as "eu" or "global"; "none" for no prefix. The default
 	// depends on the region.
 	OptionProfile = "profile"
-	// OptionInputType is the input type of Cohere embeddings; default search_document.
+	// OptionInputType is the input type of Cohere embeddings. The default is search_document.
 	OptionInputType = "input_type"
 	// OptionSharedProfile is a profile in ~/.aws/config and ~/.aws/credentials.
 	OptionSharedProfile = "aws_profile"
@@ -62,7 +62,7 @@ func Plain(name, title string) provider.Vendor {
 	}
 }
 
-// lacks holds the abilities that the API cannot express.
+// lacks is the set of abilities that the API cannot express.
 const lacks = llm.Logprobs | llm.ManyChoices | llm.AudioOut
 
 // New returns a provider with the given settings.
@@ -77,7 +77,7 @@ func New(s provider.Settings) *provider.Provider {
 	for _, t := range p.Targets {
 		t.InlineMedia = true
 		t.EndMark = isClaude(t) && familyOf(t.Upstream, t.Model).dialect.Cache >= converse.CacheText
-		if !isClaude(t) { // prefill of other models is undocumented
+		if !isClaude(t) { // prefill is undocumented for other models
 			model := *t.Model
 			model.Abilities &^= llm.Prefill
 			t.Model, t.Lacks = &model, t.Lacks|llm.Prefill

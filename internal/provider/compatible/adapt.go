@@ -30,7 +30,7 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	return a.edit
 }
 
-// cacheKey sets prompt_cache_key. The gateway passes a key only if the client sets none.
+// cacheKey sets prompt_cache_key. The gateway provides a key only if the client sends none.
 func (a *adaptation) cacheKey() {
 	if key := a.call.Cache.Key; key != "" {
 		a.edit.Set = append(a.edit.Set, chat.Member{Name: "prompt_cache_key", Value: rawjson.AppendString(nil, key)})
@@ -64,7 +64,7 @@ func (a *adaptation) shape() {
 	}
 }
 
-// promptEdit is chatEdit for legacy completions, whose limit is always max_tokens.
+// promptEdit is like chatEdit, but for legacy completions, whose limit is always max_tokens.
 func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
@@ -96,7 +96,7 @@ const (
 	reasoningEffort     = "reasoning_effort"
 )
 
-// effort returns the reasoning effort that is sent, as JSON.
+// effort returns the reasoning effort of the adapted request as JSON.
 func (a *adaptation) effort() string {
 	if effort := a.call.Target.Effort; effort != "" {
 		return `"` + effort + `"`
@@ -104,8 +104,8 @@ func (a *adaptation) effort() string {
 	return string(a.value(reasoningEffort))
 }
 
-// outputLimit renames the output limit to the name that the vendor supports. A client may have sent both names, one of
-// them null, or no limit although a budget requires one.
+// outputLimit renames the output limit to the name that the vendor supports. A client may have sent both names, one of them with the value
+// null, or no limit although a budget requires one.
 func (a *adaptation) outputLimit() {
 	if a.call.MaxOutput > 0 {
 		name, other := maxTokens, maxCompletionTokens
@@ -144,8 +144,8 @@ func (a *adaptation) setLimit(name string) {
 	a.call.WarnBound(name)
 }
 
-// parameters drops members that the vendor rejects for the model and replaces an unsupported reasoning effort. It
-// returns the effort that is sent.
+// parameters drops members that the vendor rejects for the model and replaces an unsupported reasoning effort. It returns the effort of the
+// adapted request.
 func (a *adaptation) parameters() (effort string) {
 	rule := parameterRule(a.call.Target)
 	for _, name := range rule.Rejects {
@@ -172,7 +172,7 @@ func parameterRule(t *provider.Target) catalog.ParameterRule {
 	return catalog.ParameterRuleFor(t.Vendor, t.Model.Name)
 }
 
-// sampling drops settings that a model with fixed sampling rejects. With reasoning disabled, such a model accepts them.
+// sampling drops sampling settings for a model with fixed sampling, which accepts them only if reasoning is disabled.
 func (a *adaptation) sampling(effort string) {
 	model := a.call.Target.Model
 	if !model.FixedSampling || effort == "none" {
@@ -205,7 +205,7 @@ func (a *adaptation) members() {
 	}
 }
 
-// values replaces values for which the vendor uses another name.
+// values replaces values that have another name at the vendor.
 func (a *adaptation) values() {
 	for _, f := range a.call.Request.Fields {
 		if a.row.Asks.Values[f.Name] == nil && a.row.Asks.Weaker[f.Name] == nil || slices.Contains(a.edit.Drop, f.Name) {
@@ -222,7 +222,7 @@ func (a *adaptation) values() {
 	}
 }
 
-// value returns the bytes of a top-level member, or nil when absent.
+// value returns the bytes of a top-level member, or nil if it is missing.
 func (a *adaptation) value(name string) []byte {
 	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
 	if i < 0 {
@@ -234,13 +234,13 @@ func (a *adaptation) value(name string) []byte {
 
 func isNull(value []byte) bool { return string(value) == "null" }
 
-// isGatewayOption reports whether a member is an option of the gateway that is never forwarded.
+// isGatewayOption reports whether a member is a gateway option, which is never forwarded.
 func isGatewayOption(name string) bool {
 	return name == "models" || name == "provider" || name == "session_id"
 }
 
-// displayName formats a member name for a message. Names of letters, digits and common separators are unchanged; others are
-// quoted and shortened.
+// displayName formats a member name for a message. Names of letters, digits and common separators are unchanged; others are quoted and
+// truncated.
 func displayName(name string) string {
 	odd := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.' && r != ' '

@@ -14,10 +14,10 @@ import (
 	"fairlead.dev/internal/wire/embeddings"
 )
 
-// conversation implements provider.Exchange for chat with the chat or the Responses API.
+// conversation implements provider.Exchange for chat, using the chat or the Responses API.
 type conversation struct {
-	chat      *caller // nil when the vendor offers only the Responses API
-	responses *caller // nil when the vendor offers only chat
+	chat      *caller // caller for the chat API; nil if the vendor offers only the Responses API
+	responses *caller // caller for the Responses API; nil if the vendor offers only chat
 }
 
 var _ provider.Exchange = conversation{}
@@ -83,8 +83,8 @@ func (e conversation) Failure(c *provider.Call, resp *http.Response) *llm.Error 
 	return e.chat.Failure(c, resp)
 }
 
-// counter returns the counter for usage that the provider does not report. It returns nil for a response that
-// continues an interrupted one, because the usage is counted when the two responses are joined.
+// counter returns the counter for usage that the provider does not report. It returns nil for a response that continues an interrupted
+// response, because the usage is counted when the two responses are joined.
 func counter(c *provider.Call) llm.Counter {
 	if c.Joins {
 		return nil

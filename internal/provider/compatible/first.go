@@ -19,7 +19,7 @@ const (
 // accountMembers refer to the client's OpenAI account. Rows of vendors that reject these members drop them.
 var accountMembers = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
 
-// extensions lists members that other vendors added to the format and OpenAI rejects.
+// extensions lists members that other vendors have added to the format and that OpenAI rejects.
 var extensions = []string{
 	"top_k", "min_p", "repetition_penalty", "chat_template_kwargs", "reasoning", "thinking", "search_parameters", "plugins",
 }
@@ -38,7 +38,7 @@ var first = []Row{
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, ModeratePath: moderatePath,
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.AudioOut, Prefill: MarkedPrefill,
 		Asks: Asks{
-			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // the last chunk always contains usage
+			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // stream_options is not needed, because the last chunk always contains usage
 			NineCharCallIDs: true,
 			Accepts: []string{
 				"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stream", "stop", "seed", "random_seed",

@@ -8,7 +8,7 @@ import (
 // azureVersion is the version of the inference API that serves every model of a Foundry resource.
 const azureVersion = "?api-version=2024-05-01-preview"
 
-// hosts lists vendors that serve models of other vendors.
+// hosts lists vendors that serve other vendors' models.
 var hosts = []Row{
 	{
 		Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", Env: []string{"GROQ_API_KEY"},
@@ -77,7 +77,7 @@ var hosts = []Row{
 	},
 	{
 		Name: "nvidia", Title: "NVIDIA NIM", BaseURL: "https://integrate.api.nvidia.com/v1", Env: []string{"NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Collects: true, // a trial service, which may store requests
+		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Collects: true, // the trial service may store requests
 		Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true},
 	},
 	{
@@ -111,7 +111,7 @@ var hosts = []Row{
 	},
 }
 
-// local lists servers on this machine or in this network, at their default ports.
+// local lists servers on this machine or in the local network, at their default ports.
 var local = []Row{
 	{
 		// Ollama ignores max_completion_tokens, so the output would not be limited.

@@ -25,7 +25,7 @@ func (e passing) NewRequest(ctx context.Context, c *provider.Call) (*http.Reques
 	if err != nil {
 		return nil, err
 	}
-	path := "" // the same at all vendors
+	path := "" // path of the operation, the same for all vendors
 	switch c.Request.Op {
 	case llm.Speech:
 		path = "/audio/speech"

@@ -91,7 +91,7 @@ func New(row Row, s provider.Settings) *provider.Provider {
 // authHeader returns the name of the header that contains the secret.
 func (r Row) authHeader() string { return cmp.Or(r.Auth, "Authorization") }
 
-// authorize sets the secret. Without a secret, as for a local server, no header is set.
+// authorize sets the header with the secret. It sets no header if the secret is empty, for example for a local server.
 func (r Row) authorize(h http.Header, secret string) {
 	switch {
 	case secret == "":
@@ -102,7 +102,7 @@ func (r Row) authorize(h http.Header, secret string) {
 	}
 }
 
-// caller contains the settings and methods that the operations of a vendor share.
+// caller contains the settings and methods shared by the operations of a vendor.
 type caller struct {
 	row      Row
 	settings provider.Settings

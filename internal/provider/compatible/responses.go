@@ -21,9 +21,9 @@ import (
 // lacksOnResponses is the set of abilities that the Responses API does not support for any model.
 const lacksOnResponses = llm.ManyChoices | llm.AudioIn | llm.AudioOut | llm.Logprobs
 
-// usesResponses reports whether a call uses the Responses API. It is used for clients of the same format, for models
-// that have no other API, for web search, and for function tools that chat completions would reject. All other calls
-// use chat completions, which have more parameters.
+// usesResponses reports whether a call uses the Responses API. The Responses API is used for clients of the same format, for models that
+// have no other API, for web search, and for function tools that chat completions would reject. All other calls use chat completions, which
+// have more parameters.
 func (e conversation) usesResponses(c *provider.Call) bool {
 	switch {
 	case e.responses == nil:
@@ -31,7 +31,7 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 	case e.chat == nil:
 		return true
 	case c.Target == nil:
-		return false // a request for the model list
+		return false // the call requests the model list
 	case c.Target.ResponsesOnly, c.Request.Format == responses.Name:
 		return true
 	case c.Request.Needs.Has(llm.WebSearch) && !strings.Contains(c.Target.Upstream, "search"):
@@ -146,7 +146,7 @@ func (a *adaptation) responsesParameters() {
 	a.include(excluded)
 }
 
-// set replaces a member of a top-level object; a nil value removes it.
+// set replaces a member of a top-level object. A nil value removes the member.
 func (a *adaptation) set(name, member string, value []byte) {
 	var w rawjson.Writer
 	w.Open()
@@ -163,7 +163,7 @@ func (a *adaptation) set(name, member string, value []byte) {
 	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: w.Out})
 }
 
-// include removes values from the include list, which requests additional output.
+// include removes the excluded values from the include member, which lists requested additional output.
 func (a *adaptation) include(excluded []string) {
 	list := rawjson.Parse(a.value("include")).List()
 	kept := slices.DeleteFunc(slices.Clone(list), func(v rawjson.Value) bool { return slices.Contains(excluded, v.String()) })

@@ -1,5 +1,5 @@
-// Package compatible describes every vendor of the chat format, including OpenAI, as one row of data. A row holds the
-// deviations of a vendor; the catalog holds the deviations of a model. No vendor has its own code.
+// Package compatible describes every vendor of the chat format, including OpenAI, as one row of data. A row holds the deviations of a
+// vendor from the format; the catalog holds the deviations of a model. There is no vendor-specific code.
 package compatible
 
 import (
@@ -13,37 +13,37 @@ import (
 	"fairlead.dev/internal/wire/responses"
 )
 
-// Row describes one vendor: its name, its address, and its deviations.
+// Row describes one vendor: its name, its address, and its deviations from the format.
 type Row struct {
-	Name    string // as in the catalog's offers
-	Title   string // display name
-	BaseURL string // {NAME} is replaced by the environment variable NAME; empty if the operator must configure the address
+	Name    string // name of the vendor, as used in the catalog's offers
+	Title   string // display name of the vendor
+	BaseURL string // base URL, in which {NAME} is replaced with the environment variable NAME; empty if the operator must configure it
 	Env     []string
-	URLEnv  string // variable that replaces BaseURL, as in the vendor's own tools
+	URLEnv  string // environment variable that overrides BaseURL, as in the vendor's own tools
 
-	ChatPath      string // relative to BaseURL; empty without chat
-	ResponsesPath string // path of the Responses API; empty without it
+	ChatPath      string // path of chat completions, relative to BaseURL; empty if the vendor does not offer chat
+	ResponsesPath string // path of the Responses API; empty if the vendor does not offer it
 	EmbedPath     string
 	CompletePath  string // path of legacy completions
 	ModeratePath  string
 	ModelsPath    string
-	RealtimePath  string // path of WebSocket sessions; empty without them
-	Batches       bool   // offers files and batches at /files and /batches
+	RealtimePath  string // path of WebSocket sessions; empty if the vendor does not offer them
+	Batches       bool   // whether the vendor offers files and batches at /files and /batches
 	Auth          string // header that contains the key without a prefix; empty for Authorization: Bearer
-	// PromptsApart means that chat models reject legacy completions, which have separate models.
+	// PromptsApart reports whether chat models reject legacy completions, which have separate models.
 	PromptsApart bool
 
-	Local    bool // runs on this machine: detected by probing, needs no key, costs nothing per token
-	Collects bool // may store or train on requests
+	Local    bool // whether the vendor is a server on this machine, which is detected by probing, needs no key, and costs nothing per token
+	Collects bool // whether the vendor may store requests or train on them
 
 	EmbedBatch int // maximum number of inputs in one embeddings call; 0 for no practical limit
 
 	Lacks llm.Abilities // abilities that the vendor does not support for any model
-	// CacheKey means that prompt_cache_key selects the prompt cache.
+	// CacheKey reports whether prompt_cache_key selects the prompt cache.
 	CacheKey bool
 	Asks     Asks
 	Prefill  Prefill          // how a prefill is marked
-	Takes    chatconv.Accepts // supported extensions, for clients of other formats
+	Takes    chatconv.Accepts // supported extensions, used for requests from clients of other formats
 	Answer   Answer
 }
 
@@ -52,29 +52,29 @@ type Prefill string
 
 // Values of Prefill.
 const (
-	NoPrefill     Prefill = ""       // unsupported: the message counts as complete, or is rejected
-	PlainPrefill  Prefill = "plain"  // the last message is an assistant message
-	MarkedPrefill Prefill = "marked" // the message has `prefix: true`
+	NoPrefill     Prefill = ""       // prefill is unsupported: the message counts as complete, or is rejected
+	PlainPrefill  Prefill = "plain"  // prefill is marked only by its role: the last message is an assistant message
+	MarkedPrefill Prefill = "marked" // prefill is marked with `prefix: true` in the last message
 )
 
-// Asks describes the changes to a request that the vendor needs. Names are names of top-level members.
+// Asks describes the changes to a request that the vendor requires. Names refer to top-level members.
 type Asks struct {
-	MaxTokensOnly   bool                         // supports max_tokens, not max_completion_tokens
-	NoStreamOptions bool                         // rejects stream_options
-	NoBase64        bool                         // returns vectors only as numbers, and may reject encoding_format
-	NoTokenIDs      bool                         // embeds text, not token ids
-	NineCharCallIDs bool                         // accepts only tool-call ids of nine letters and digits
-	Accepts         []string                     // accepted members, by the names that clients use; nil accepts all
-	Drop            []string                     // rejected members
-	Rename          map[string]string            // renamed members
-	Values          map[string]map[string]string // renamed values, as JSON
-	Weaker          map[string]map[string]string // values that are replaced by a weaker one, with a warning
+	MaxTokensOnly   bool                         // whether the vendor supports max_tokens but not max_completion_tokens
+	NoStreamOptions bool                         // whether the vendor rejects stream_options
+	NoBase64        bool                         // whether the vendor returns vectors only as numbers, and may reject encoding_format
+	NoTokenIDs      bool                         // whether the vendor embeds text but not token ids
+	NineCharCallIDs bool                         // whether the vendor accepts only tool-call ids that consist of nine letters and digits
+	Accepts         []string                     // accepted members, by the names that clients use; nil if all are accepted
+	Drop            []string                     // rejected members, which are dropped
+	Rename          map[string]string            // new names of members, by the names that clients use
+	Values          map[string]map[string]string // replacement values in JSON, by member and value
+	Weaker          map[string]map[string]string // weaker replacement values, by member and value; a replacement causes a warning
 }
 
 // Answer describes deviations in the vendor's responses.
 type Answer struct {
-	UsageAt        string // path of a stream's usage, such as x_groq.usage; empty for usage
-	ReasoningOnTop bool   // completion_tokens excludes reasoning tokens
+	UsageAt        string // path of the usage in a stream, such as x_groq.usage; empty for the standard path usage
+	ReasoningOnTop bool   // whether completion_tokens excludes reasoning tokens
 }
 
 // Rows returns the rows by name.

@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/internal/wire/chatconv"
 )
 
-// translated converts the call of a client of another format to a chat call. The call of a chat client is returned unchanged, unless it
-// has custom tools that the vendor does not accept.
+// translated converts a call in another format to a chat call. It returns a call in the chat format unchanged, unless the call has custom
+// tools that the vendor does not accept.
 func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call, error) {
 	var body []byte
 	var leftOut []string

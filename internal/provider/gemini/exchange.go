@@ -55,7 +55,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return Events(c, resp, e.name, gemini.TraitsOf(c.Target.Upstream), e.settings)
 }
 
-// Body returns the body for a model of the format at a provider: the client's body if it has the same format, otherwise the encoded
+// Body returns the request body for a model that uses the Gemini format: the client's body if it has the same format, otherwise the encoded
 // conversation.
 func Body(ctx context.Context, c *provider.Call, providerName string, traits gemini.Traits) ([]byte, error) {
 	var body []byte
@@ -82,7 +82,7 @@ func Body(ctx context.Context, c *provider.Call, providerName string, traits gem
 	return body, nil
 }
 
-// Events decodes a response of a model of the format.
+// Events decodes a response in the Gemini format.
 func Events(c *provider.Call, resp *http.Response, providerName string, traits gemini.Traits, s provider.Settings) llm.Stream {
 	o := gemini.DeltaOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: providerName, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),

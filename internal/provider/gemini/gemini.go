@@ -13,13 +13,13 @@ import (
 	"fairlead.dev/internal/wire/gemini"
 )
 
-// embedBatch is the maximum number of texts in one call.
+// embedBatch is the maximum number of inputs in one embeddings call.
 const embedBatch = 100
 
-// address is Google's address.
+// address is the base URL of Google's API.
 const address = "https://generativelanguage.googleapis.com/v1beta"
 
-// keyHeader is the header of the API key.
+// keyHeader is the name of the header that contains the API key.
 const keyHeader = "X-Goog-Api-Key"
 
 // Vendor is Google Gemini at Google's address.

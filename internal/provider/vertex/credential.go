@@ -27,12 +27,11 @@ const (
 	serviceAccount = "service_account"
 	authorizedUser = "authorized_user"
 
-	// externalAccount means workload identity federation: the token of another identity provider is exchanged.
+	// externalAccount is the type for workload identity federation, in which the token of another identity provider is exchanged.
 	externalAccount = "external_account"
 )
 
-// credential is a file of Google's application default credentials: a service account key, a user's credentials, or a
-// federated identity.
+// credential is a Google application default credentials file: a service account key, a user's credentials, or a federated identity.
 type credential struct {
 	Type         string `json:"type"`
 	ProjectID    string `json:"project_id"`
@@ -72,7 +71,7 @@ func (c credential) subjectHosts() []string {
 	return hosts
 }
 
-// read decodes a credential file. For any other text, it returns a credential without a Type.
+// read decodes a credential file. For any other content, it returns a credential without a Type.
 func read(secret string) credential {
 	var c credential
 	if !strings.HasPrefix(strings.TrimSpace(secret), "{") || json.Unmarshal([]byte(secret), &c) != nil {
@@ -86,9 +85,8 @@ func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject
 // parts returns the secret values of a credential file.
 func (c credential) parts() []string { return []string{c.PrivateKey, c.ClientSecret, c.RefreshToken} }
 
-// tokenURL returns the address at which the credential is exchanged: the configured address, or the address in the file
-// if it belongs to Google. A credential file can be entered in the dashboard, so its token_uri must not determine where the
-// credential is sent.
+// tokenURL returns the address of the token service: the configured address, or the address in the file if it belongs to Google. A
+// credential file can be entered in the dashboard, so its token_uri must not determine where the credential is sent.
 func (c credential) tokenURL(configured string) (string, error) {
 	address := c.TokenURL
 	if c.Type == externalAccount {
@@ -153,7 +151,7 @@ func (c credential) fetch(ctx context.Context, client *http.Client, address stri
 
 const fileEnv = "GOOGLE_APPLICATION_CREDENTIALS"
 
-// maxFile is the maximum size of a credential file. Typical files have two or three kilobytes.
+// maxFile is the maximum size of a credential file. Typical files are two or three kilobytes long.
 const maxFile = 64 << 10
 
 // options reads project and location from the environment.
@@ -192,7 +190,7 @@ func ambient(lookup func(string) string) (secret, source string) {
 	return secret, source
 }
 
-// usable returns the text of a credential file, or "" when the file cannot be used.
+// usable returns the content of a credential file, or "" if the file cannot be used.
 func usable(file, project string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {

@@ -49,7 +49,7 @@ func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	return fault.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
 }
 
-// Publishers of models.
+// Model publishers.
 const (
 	google             = "google"
 	anthropicPublisher = "anthropic"

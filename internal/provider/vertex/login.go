@@ -83,8 +83,8 @@ func (l *login) classify(err error, secrets []string) error {
 	return l.rejected(tokenService, rejected.Response, rejected.Body, secrets)
 }
 
-// federationError classifies a failed exchange of a federated identity. The library's error contains the response body,
-// which may repeat the subject token, so only the error code is kept.
+// federationError returns the classified error of a failed exchange of a federated identity. The library's error contains the response
+// body, which may repeat the subject token, so only the error code is kept.
 func federationError(status int, err error) *llm.Error {
 	e := &llm.Error{Kind: llm.UpstreamAuth, UpstreamStatus: status, Message: "The federated credential for Google Cloud cannot be used: its subject token cannot be read."}
 	switch {
@@ -104,8 +104,8 @@ func federationError(status int, err error) *llm.Error {
 	return e
 }
 
-// rejected classifies a response that is not 2xx. Rejections below 500, except rate limits and timeouts, are caused by
-// the credential.
+// rejected returns the classified error for a response that is not 2xx. Rejections below 500, except rate limits and timeouts, are caused
+// by the credential.
 func (l *login) rejected(service string, resp *http.Response, body []byte, secrets []string) *llm.Error {
 	e := fault.Failure(resp.StatusCode, resp.Header, provider.Mask(body, secrets...), l.settings.Clock()())
 	if resp.StatusCode < 500 && e.Kind != llm.UpstreamRateLimited && e.Kind != llm.UpstreamTimeout {

@@ -27,14 +27,14 @@ const (
 	identityName = "Google Cloud metadata server"
 )
 
-// Names of Settings.Options.
+// Option names in Settings.Options.
 const (
 	Project  = "project"
 	Location = "location"
-	TokenURL = "token_url" // token service to use in place of Google's
+	TokenURL = "token_url" // token service used instead of Google's
 
 	MetadataHost   = "metadata_host"   // host of the metadata server, by default 169.254.169.254
-	ServiceAccount = "service_account" // account of the machine to use, by default "default"
+	ServiceAccount = "service_account" // service account of the machine, by default "default"
 )
 
 // Vendor is Vertex AI. Its address depends on the location.
@@ -58,13 +58,13 @@ func New(s provider.Settings) *provider.Provider {
 	}
 }
 
-// Maximum number of texts in one embeddings call.
+// Maximum number of inputs in one embeddings call.
 const (
-	embedBatch    = 1   // newer models
-	embedBatchOld = 250 // models whose names start with text-
+	embedBatch    = 1   // maximum batch size for newer models
+	embedBatchOld = 250 // maximum batch size for models whose names start with text-
 )
 
-// base returns the address of a project in a location.
+// base returns the base URL for a project and a location.
 func base(s provider.Settings, project string) (string, error) {
 	location := cmp.Or(s.Options[Location], global)
 	switch {
@@ -93,7 +93,7 @@ func authorize(h http.Header, token string) {
 	}
 }
 
-// targets keeps the models of Google and Anthropic and removes abilities that their APIs do not support.
+// targets returns the targets with Google and Anthropic models, without the abilities that their APIs do not support.
 func targets(s provider.Settings) []*provider.Target {
 	list := provider.Signing(gemini.Name, s.TargetsWithout(llm.Logprobs|llm.AudioOut|llm.Transport))
 	claude := provider.Signing(messages.Name, s.TargetsWithout(anthropic.Lacks|llm.Transport))

@@ -27,9 +27,9 @@ func Reset(w http.ResponseWriter) {
 }
 
 // Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does not copy the body.
-// The handler's context ends with the request's context or when the response body is closed. If the handler panics, the call fails
-// like a call with a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can hijack the
-// connection, which then stays open after the request's context ends.
+// The handler's context is cancelled when the request's context is done or when the response body is closed. If the handler panics, the
+// call fails like a call with a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can hijack
+// the connection, which then stays open after the request's context is done.
 func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -83,7 +83,7 @@ func (t inProcess) serve(w *responseWriter, r *http.Request) {
 		case cause == nil:
 			w.WriteHeader(http.StatusOK)
 			_ = w.pipe.Close()
-		case cause == http.ErrAbortHandler: //nolint:errorlint // a panic value, never wrapped
+		case cause == http.ErrAbortHandler: //nolint:errorlint // the cause is a panic value, which is never wrapped
 			w.fail(fmt.Errorf("in-process provider: %w", syscall.ECONNRESET), io.ErrUnexpectedEOF)
 		default:
 			err := fmt.Errorf("in-process provider panicked: %v", cause)
@@ -93,7 +93,7 @@ func (t inProcess) serve(w *responseWriter, r *http.Request) {
 	t.handler.ServeHTTP(w, r)
 }
 
-// serverRequest returns the request in the form in which a server passes it to a handler.
+// serverRequest returns the request as a server passes it to a handler.
 func serverRequest(ctx context.Context, req *http.Request) *http.Request {
 	r := req.Clone(ctx)
 	r.RequestURI = req.URL.RequestURI()
@@ -124,13 +124,13 @@ func (b *answerBody) Close() error {
 type responseWriter struct {
 	header http.Header
 	pipe   *io.PipeWriter
-	ready  chan struct{} // closed when the status is known
-	failed chan error    // one error, if the handler failed before the status
+	ready  chan struct{} // channel that is closed when the status is known
+	failed chan error    // receives one error if the handler fails before the status is known
 	head   bool
 
 	mu     sync.Mutex
 	status int
-	sent   http.Header // header as it was when the status became known
+	sent   http.Header // copy of the header from when the status was set
 	conn   net.Conn    // the handler's end of a hijacked connection; otherwise nil
 	peer   net.Conn    // the client's end of a hijacked connection; otherwise nil
 }

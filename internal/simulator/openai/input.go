@@ -40,13 +40,13 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 // MaxInputs is the maximum number of inputs in a request.
 const MaxInputs = 2048
 
-// Input is one text, or token IDs in place of a text.
+// Input is one input string, or token IDs instead of a string.
 type Input struct {
-	Words  []string // in order, lower case
+	Words  []string // lower-case words in order
 	Tokens int64
 }
 
-// ParseInputs parses a text, a list of texts, a list of token IDs, or a list of such lists.
+// ParseInputs parses a string, a list of strings, a list of token IDs, or a list of token ID lists.
 func ParseInputs(raw json.RawMessage) ([]Input, error) {
 	var one string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &one) == nil {
@@ -98,7 +98,7 @@ func textInputs(texts []string) ([]Input, error) {
 	return inputs, nil
 }
 
-// ParseModerationInputs parses a text, a list of texts, or a list of parts, which form one input.
+// ParseModerationInputs parses a string, a list of strings, or a list of parts, which form one input.
 func ParseModerationInputs(raw json.RawMessage) ([]Content, error) {
 	var one string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &one) == nil {

@@ -164,7 +164,7 @@ func (g *sampler) text(s text, at spot) string {
 	return value
 }
 
-// shortest returns a short text that the expression matches.
+// shortest returns a short string that the expression matches.
 func shortest(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -190,7 +190,7 @@ func shortest(re *syntax.Regexp) string {
 	}
 }
 
-// printable picks a rune from a class, which is given as pairs of bounds. It prefers letters and digits.
+// printable returns a rune from a class, which is given as pairs of bounds. It prefers letters and digits.
 func printable(pairs []rune) rune {
 	if len(pairs) == 0 {
 		return 'a'

@@ -31,7 +31,7 @@ type TextLogprobs struct {
 	TextOffset    []int                `json:"text_offset"`
 }
 
-// TextCompletion returns the response in one piece.
+// TextCompletion returns the response as a text completion that is not streamed.
 func (a Response) TextCompletion() TextCompletion {
 	choices := []TextChoice{}
 	for i, c := range a.Choices {

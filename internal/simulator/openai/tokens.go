@@ -42,17 +42,17 @@ func NextToken(text string) int {
 		start = 1
 	}
 	first, size := utf8.DecodeRuneInString(text[start:])
-	most, same := 1, func(rune) bool { return false }
+	limit, same := 1, func(rune) bool { return false }
 	switch {
 	case first >= utf8.RuneSelf && unicode.IsLetter(first):
-		most, same = foreignRunes, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }
+		limit, same = foreignRunes, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }
 	case unicode.IsLetter(first):
-		most, same = wordRunes, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
+		limit, same = wordRunes, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
 	case unicode.IsDigit(first):
-		most, same = digitRunes, unicode.IsDigit
+		limit, same = digitRunes, unicode.IsDigit
 	}
 	end := start + size
-	for range most - 1 {
+	for range limit - 1 {
 		r, size := utf8.DecodeRuneInString(text[end:])
 		if size == 0 || !same(r) {
 			break
