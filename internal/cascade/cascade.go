@@ -43,10 +43,10 @@ type Checker struct {
 	rates rates
 
 	mu     sync.Mutex
-	paused map[string]time.Time // time until which a failed hook is not called, by URL
+	paused map[string]time.Time // times until which failed hooks are not called, by URL
 }
 
-// New returns a checker that calls hooks with the client.
+// New returns a checker that calls hooks through the given client.
 func New(hooks Doer) *Checker {
 	return &Checker{hooks: hooks, rates: rates{now: time.Now, counts: map[rateKey]count{}}, paused: map[string]time.Time{}}
 }
@@ -61,7 +61,7 @@ func (c *Checker) Check(ctx context.Context, r *gateway.CheckedResponse) gateway
 }
 
 func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway.CheckResult {
-	request, answer := transcript.AsChat(r.Format, r.Body) //nolint:contextcheck // converts in memory
+	request, answer := transcript.AsChat(r.Format, r.Body) //nolint:contextcheck // AsChat only converts data in memory
 	if !rawjson.Get(answer, "choices.0.message").Exists() {
 		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The response cannot be read."}
 	}
@@ -101,7 +101,7 @@ type hookRequest struct {
 	RequestID string          `json:"request_id"`
 	Task      string          `json:"task"`
 	Model     string          `json:"model"`
-	Request   json.RawMessage `json:"request"` // in the chat format
+	Request   json.RawMessage `json:"request"` // request in the chat format
 	Response  judge.Response  `json:"response"`
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// halfLife is the time after which an observation counts half. Old failures fade, so that a model that failed often is tried again.
+	// halfLife is the time after which the weight of an observation is halved. Old failures fade, so that a model that failed often is
+	// tried again.
 	halfLife = 24 * time.Hour
 	// maxCount limits the weight of earlier observations, so that a changed failure rate shows within about maxCount responses.
 	maxCount = 200
@@ -23,19 +24,19 @@ type rateKey struct {
 	target    string
 }
 
-// count is the number of checked and failed responses, decayed up to a time.
+// count holds the numbers of checked and failed responses, decayed up to the time at.
 type count struct {
 	checked, failed float64
 	at              time.Time
 }
 
-// decayed returns the count at a later time.
+// decayed returns the count decayed to a later time.
 func (c count) decayed(now time.Time) count {
 	factor := math.Exp2(-max(0, now.Sub(c.at)).Hours() / halfLife.Hours())
 	return count{c.checked * factor, c.failed * factor, now}
 }
 
-// rates counts results of checks.
+// rates counts check results.
 type rates struct {
 	mu     sync.Mutex
 	now    func() time.Time

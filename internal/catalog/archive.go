@@ -17,12 +17,12 @@ type archived struct {
 // Archive encodes the names and prices of the catalog, for Restore. Benchmarks are omitted, because decisions store the
 // abilities derived from them.
 func (c *Catalog) Archive() ([]byte, error) {
-	kept := archived{Version: c.version, Models: make([]Model, len(c.sorted)), Offers: c.offers}
+	stored := archived{Version: c.version, Models: make([]Model, len(c.sorted)), Offers: c.offers}
 	for i, m := range c.sorted {
-		kept.Models[i] = *m
-		kept.Models[i].Benchmarks = nil
+		stored.Models[i] = *m
+		stored.Models[i].Benchmarks = nil
 	}
-	data, err := json.Marshal(kept)
+	data, err := json.Marshal(stored)
 	if err != nil {
 		return nil, fmt.Errorf("archive catalog: %w", err)
 	}
@@ -31,16 +31,16 @@ func (c *Catalog) Archive() ([]byte, error) {
 
 // Restore returns the archived catalog, with its version.
 func Restore(data []byte) (*Catalog, error) {
-	var kept archived
-	if err := json.Unmarshal(data, &kept); err != nil {
+	var archive archived
+	if err := json.Unmarshal(data, &archive); err != nil {
 		return nil, fmt.Errorf("read archived catalog: %w", err)
 	}
-	models := make(map[string]*Model, len(kept.Models))
-	for i := range kept.Models {
-		models[kept.Models[i].Name] = &kept.Models[i]
+	models := make(map[string]*Model, len(archive.Models))
+	for i := range archive.Models {
+		models[archive.Models[i].Name] = &archive.Models[i]
 	}
-	if slices.ContainsFunc(kept.Offers, func(o Offer) bool { return models[o.Model] == nil }) {
+	if slices.ContainsFunc(archive.Offers, func(o Offer) bool { return models[o.Model] == nil }) {
 		return nil, errors.New("read archived catalog: invalid catalog: an offer has no model")
 	}
-	return index(models, kept.Offers, kept.Version), nil
+	return index(models, archive.Offers, archive.Version), nil
 }

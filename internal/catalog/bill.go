@@ -13,7 +13,7 @@ import (
 // Row is one line of a bill.
 type Row struct {
 	Class  string       `json:"class"`  // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, web_search, request, above_hold, broken_attempts, failed_checks
-	Tokens int64        `json:"tokens"` // tokens, or searches
+	Tokens int64        `json:"tokens"` // number of tokens or searches
 	Rate   money.Rate   `json:"rate"`   // nano-dollars per million tokens or searches
 	Amount money.Amount `json:"amount"`
 }
@@ -24,24 +24,24 @@ type Bill struct {
 	Total  money.Amount `json:"total"`
 	Source string       `json:"source"`
 	AsOf   string       `json:"as_of,omitempty"`
-	Card   string       `json:"card,omitempty"` // the card applied: "base", ">272k", "flex", "promotion until 2026-12-31"
+	Card   string       `json:"card,omitempty"` // name of the applied card: "base", ">272k", "flex", "promotion until 2026-12-31"
 	// Excluded lists the classes that were used and have no known price. Total does not include them.
 	Excluded []string `json:"excluded,omitempty"`
 }
 
-// WebSearch is the class of the fees for web searches.
+// WebSearch is the class of web search fees.
 const WebSearch = "web_search"
 
 // Bill prices the usage with the current card. A class of tokens without its own rate costs the standard rate of its
 // kind. Usage of an unknown service tier is priced at the standard rate, and Card names the unknown tier.
 func (p *Price) Bill(u llm.Usage) Bill {
-	const usual = 4 // rows of a typical bill
+	const usual = 4 // number of rows in a typical bill
 	bill := Bill{Rows: make([]Row, 0, usual), Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
 	rates := p.Rates(u.Prompt(), u.ServiceTier)
 	audioIn, audioOut, long := parts(&u)
 	for _, one := range [...]struct { // classes that do not overlap
 		Row
-		optional bool // the row is omitted if it has no tokens
+		optional bool // whether the row is omitted if it has no tokens
 	}{
 		{Row: row("input", u.Input-audioIn, rates.Input)},
 		{Row: row("input_audio", audioIn, rates.AudioInput), optional: true},
@@ -191,8 +191,8 @@ func (p *Price) cardName(u llm.Usage) string {
 	case p.service(u.ServiceTier) != nil:
 		name = join(name, u.ServiceTier)
 	case !isStandardTier(u.ServiceTier):
-		const most = 32 // maximum bytes of an unknown tier's name
-		name = join(cmp.Or(name, base), "unknown service tier "+strings.ToValidUTF8(u.ServiceTier[:min(most, len(u.ServiceTier))], ""))
+		const maxTier = 32 // maximum bytes of an unknown tier's name
+		name = join(cmp.Or(name, base), "unknown service tier "+strings.ToValidUTF8(u.ServiceTier[:min(maxTier, len(u.ServiceTier))], ""))
 	}
 	return cmp.Or(name, base)
 }

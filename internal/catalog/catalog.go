@@ -4,27 +4,27 @@ package catalog
 
 import "fairlead.dev/internal/llm"
 
-// Model describes a model independent of the provider.
+// Model describes a model independently of the provider.
 type Model struct {
 	Name   string // canonical name
 	Vendor string
 	Family string
 	Op     llm.Op
-	Home   string // the vendor's own provider, if any
+	Home   string // the vendor's own provider; empty if there is none
 
 	Context   int64 // context window in tokens; 0 if unknown
-	MaxInput  int64 // separate prompt limit, if any
-	MaxOutput int64 // 0 if unknown
+	MaxInput  int64 // maximum prompt length in tokens if limited separately; otherwise 0
+	MaxOutput int64 // output limit in tokens; 0 if unknown
 	Abilities llm.Abilities
 	Assumed   bool // whether Abilities are assumed because the model is unknown
 
-	// FixedSampling models reject temperature, top_p, penalties, logprobs and logit_bias.
+	// FixedSampling is whether the model rejects temperature, top_p, penalties, logprobs and logit_bias.
 	FixedSampling bool
-	// CompletionTokens models accept max_completion_tokens and reject max_tokens.
+	// CompletionTokens is whether the model accepts max_completion_tokens and rejects max_tokens.
 	CompletionTokens bool
-	// ToolsNeedResponses models accept function tools together with reasoning only on the Responses API.
+	// ToolsNeedResponses is whether the model accepts function tools together with reasoning only on the Responses API.
 	ToolsNeedResponses bool
-	// NoStream models reject streams on the Responses API.
+	// NoStream is whether the model rejects streams on the Responses API.
 	NoStream bool
 
 	Quality       float64 // prior success probability, 0 to 1; 0 if unknown
@@ -32,7 +32,7 @@ type Model struct {
 	Benchmarks    []Benchmark // published scores, sorted by benchmark
 	Dimensions    []int64     // embedding sizes, default first
 	Aliases       []string
-	Released      string // release date, as precise as known
+	Released      string // release date with the known precision
 	Deprecated    bool
 	OpenWeights   bool
 }
@@ -41,7 +41,7 @@ type Model struct {
 type Benchmark struct {
 	Name   string
 	Value  float64 // score from 0 to 1
-	Source string  // publisher
+	Source string  // publisher of the score
 	AsOf   string
 }
 
@@ -52,9 +52,9 @@ const NeedsResponses = "responses"
 type Offer struct {
 	Model    string // canonical name
 	Provider string
-	Upstream string // name of the model at the provider
-	Price    *Price // nil if unknown; nil does not mean free
-	Unpriced string // why the price is unknown
+	Upstream string // model name at the provider
+	Price    *Price // price at the provider; nil means unknown, not free
+	Unpriced string // reason why the price is unknown
 
 	// Needs is empty if an API key and the provider's standard API are enough. Otherwise it names the requirement:
 	// "responses" (only the Responses API), "invitation", "contributor" (consent to training on requests), or

@@ -11,7 +11,7 @@ import (
 // Effort is a reasoning effort that a model accepts.
 type Effort struct {
 	Level string  `json:"level"`
-	Logit float64 `json:"logit"` // change of the logit of the success probability, relative to the model's benchmark scores
+	Logit float64 `json:"logit"` // change in the logit of the success probability, relative to the model's benchmark scores
 }
 
 type effortRow struct {

@@ -59,7 +59,7 @@ func readPeriods(files fs.FS, sum hash.Hash, offers []Offer) error {
 	})
 }
 
-// tiers parses cells of ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where "-" means an unknown rate.
+// tiers parses cells such as ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE [CACHE_WRITE_1H]", where "-" means an unknown rate.
 func (r record) tiers() []Tier {
 	known := func(text string) *money.Rate {
 		if text == "-" {
@@ -148,7 +148,7 @@ func (r record) day(column string) time.Time {
 	return day
 }
 
-// parts iterates over the values of a cell.
+// parts returns an iterator over the values of a cell.
 func (r record) parts(column string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if text := r.text(column); text != "" {

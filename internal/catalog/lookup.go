@@ -12,13 +12,13 @@ const versionLength = 12
 // Catalog is an immutable set of models and offers. The models and prices it returns are shared and must not be
 // changed.
 type Catalog struct {
-	models   map[string]*Model // by canonical name
+	models   map[string]*Model // models by canonical name
 	sorted   []*Model
-	aliases  map[string]*Model // exact spelling
-	folded   map[string]*Model // names and aliases in lower case
-	upstream map[string]*Model // provider names in lower case; nil if ambiguous
-	orgs     map[string]bool   // "Vendor\x00prefix": accepted prefixes before the slash
-	offers   []Offer           // sorted by provider, then model
+	aliases  map[string]*Model // models by alias in its exact spelling
+	folded   map[string]*Model // models by name and alias in lower case
+	upstream map[string]*Model // models by provider name in lower case; nil if ambiguous
+	orgs     map[string]bool   // accepted prefixes before the slash, as "Vendor\x00prefix"
+	offers   []Offer           // offers sorted by provider, then model
 	version  string
 }
 
@@ -55,7 +55,7 @@ func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 	}
 	claim := func(name string, m *Model) {
 		if other, taken := c.upstream[name]; taken && other != m {
-			m = nil // ambiguous
+			m = nil // the provider name is ambiguous
 		}
 		c.upstream[name] = m
 	}
@@ -98,7 +98,7 @@ func (c *Catalog) Model(name string) (*Model, bool) {
 	return m, true
 }
 
-// find looks up a lower-case name, first as is and then without its date.
+// find looks up a lower-case name, first unchanged and then without its date.
 func (c *Catalog) find(name string) *Model {
 	if m := cmp.Or(c.folded[name], c.upstream[name]); m != nil {
 		return m
@@ -199,7 +199,7 @@ func (c *Catalog) ListPrice(model string) *Price {
 
 const localSource = "local"
 
-// typicalCost weights a price for a typical request: three input tokens per output token.
+// typicalCost returns the cost of a typical request, with three input tokens per output token.
 func typicalCost(p *Price) int64 { return 3*int64(p.Input) + int64(p.Output) }
 
 // Version identifies the content: catalogs with the same version are equal.

@@ -24,10 +24,10 @@ type Overrides []Override
 type Override struct {
 	Model    string // canonical name; an unknown name adds a model
 	Provider string
-	Upstream string // name at the provider; defaults to Model
+	Upstream string // model name at the provider; defaults to Model
 
 	Op         llm.Op
-	Aliases    []string // added to the existing ones
+	Aliases    []string // aliases to add to the existing ones
 	Context    int64
 	MaxOutput  int64
 	Abilities  *llm.Abilities
@@ -47,7 +47,7 @@ type Override struct {
 	// Price is a complete price with its source, as in a PriceHistory. It replaces the known price, and the rates
 	// above apply to it. It does not make a restricted offer callable.
 	Price *Price
-	Needs string // for a new offer
+	Needs string // requirement of a new offer; see Offer
 }
 
 // With returns a catalog with the overrides applied. The receiver is unchanged.
@@ -111,7 +111,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 type offerList struct {
 	offers     []Offer
 	byModel    map[string][]int
-	everywhere map[string]Overrides // by model: overrides without a provider, which also apply to offers added later
+	everywhere map[string]Overrides // overrides without a provider, by model; they also apply to offers added later
 }
 
 // apply applies the override's price and upstream name to the offers of the model and adds a missing offer.

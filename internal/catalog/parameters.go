@@ -6,7 +6,7 @@ import "slices"
 type ParameterRule struct {
 	Efforts     []string // accepted reasoning efforts, lowest first; nil when unknown
 	Rejects     []string // members of a chat request that the provider rejects
-	Breakpoints bool     // accepts explicit prompt cache breakpoints
+	Breakpoints bool     // whether the provider accepts explicit prompt cache breakpoints
 }
 
 type parameterRow struct {

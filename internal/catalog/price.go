@@ -15,16 +15,16 @@ type Price struct {
 	Output         money.Rate   `json:"output"`
 	CacheRead      *money.Rate  `json:"cache_read,omitempty"`
 	CacheWrite     *money.Rate  `json:"cache_write,omitempty"`
-	CacheWriteLong *money.Rate  `json:"cache_write_1h,omitempty"` // cached for an hour; defaults to CacheWrite
+	CacheWriteLong *money.Rate  `json:"cache_write_1h,omitempty"` // rate for tokens cached for an hour; defaults to CacheWrite
 	AudioInput     *money.Rate  `json:"audio_input,omitempty"`
 	AudioOutput    *money.Rate  `json:"audio_output,omitempty"`
 	PerRequest     money.Amount `json:"per_request,omitzero"`
-	Search         *SearchFee   `json:"search,omitempty"`   // nil if the fee for web searches is unknown
-	Tiers          []Tier       `json:"tiers,omitempty"`    // in ascending order of Above
+	Search         *SearchFee   `json:"search,omitempty"`   // fee for web searches; nil if unknown
+	Tiers          []Tier       `json:"tiers,omitempty"`    // prices for long prompts, in ascending order of Above
 	Services       []Service    `json:"services,omitempty"` // service tiers with another price
 	Hours          []Hours      `json:"hours,omitempty"`    // times of the week with another price
 	Periods        []Period     `json:"periods,omitempty"`  // promotions and former prices; the first match applies
-	Source         string       `json:"source"`             // origin of the figures: "vendor page", "models.dev", "override", "local"
+	Source         string       `json:"source"`             // source of the figures: "vendor page", "models.dev", "override", "local"
 	AsOf           string       `json:"as_of,omitempty"`    // date the figures were read
 	Card           string       `json:"card,omitempty"`     // variant selected by At, such as "off-peak"; empty for the list price
 }
@@ -60,7 +60,7 @@ type Hours struct {
 // midnight.
 type Window struct {
 	First time.Weekday `json:"first"`
-	Last  time.Weekday `json:"last"` // if First > Last the range wraps around the end of the week
+	Last  time.Weekday `json:"last"` // last day, inclusive; if First > Last, the range wraps around the end of the week
 	Start int          `json:"start"`
 	End   int          `json:"end"`
 }
@@ -100,7 +100,7 @@ func (p *Price) During(t time.Time) *Price {
 		if one := &p.Periods[i]; one.Contains(t) {
 			card, name = one.Price, cmp.Or(one.Name, "price")
 			if !one.Until.IsZero() {
-				name += " until " + one.Until.UTC().Add(-time.Nanosecond).Format(time.DateOnly) // the last day
+				name += " until " + one.Until.UTC().Add(-time.Nanosecond).Format(time.DateOnly) // the label contains the last day, not the exclusive end
 			}
 			break
 		}
@@ -167,8 +167,8 @@ func (t Tier) scale(factor int64) Tier {
 	return t
 }
 
-// FollowedBy returns next with p as its history: next applies from at, p and its history apply before. Future periods
-// of p are dropped.
+// FollowedBy returns next with p as its history: next applies from at on, and p and its history apply before. Future
+// periods of p are dropped.
 func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 	after := *next
 	after.Periods = nil
@@ -181,7 +181,7 @@ func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 		}
 		after.Periods = append(after.Periods, one)
 	}
-	if since := p.since(); since.Before(at) { // otherwise p was planned but never active
+	if since := p.since(); since.Before(at) { // a price that was planned but never active is removed
 		old := *p
 		old.Periods, old.Card = nil, ""
 		after.Periods = append(after.Periods, Period{From: since, Until: at, Price: old})

@@ -16,7 +16,7 @@ import (
 type PriceHistory struct {
 	Version  int       `json:"version"`
 	Checked  time.Time `json:"checked,omitzero"` // time of the last automatic import
-	Listings []Listing `json:"listings"`         // sorted by provider, then model
+	Listings []Listing `json:"listings"`         // prices sorted by provider, then model
 }
 
 // Listing is the price of a model at a provider, with facts about the model if it was added by a price list.
@@ -37,7 +37,7 @@ type Listing struct {
 
 const historyVersion = 1
 
-// ReadPriceHistory parses the output of Encode. Empty text is an empty history.
+// ReadPriceHistory parses the output of Encode. Empty input is an empty history.
 func ReadPriceHistory(text []byte) (*PriceHistory, error) {
 	b := &PriceHistory{Version: historyVersion}
 	if len(text) == 0 {
@@ -74,20 +74,20 @@ func (l *Listing) validate() error {
 
 // wellFormed reports whether the price, its tiers and its periods can be used for billing.
 func (p *Price) wellFormed() bool {
-	good := p.Base().wellFormed() && p.PerRequest >= 0 && (!p.Search.known() || *p.Search.Rate >= 0)
+	valid := p.Base().wellFormed() && p.PerRequest >= 0 && (!p.Search.known() || *p.Search.Rate >= 0)
 	for _, t := range p.Tiers {
-		good = good && t.wellFormed()
+		valid = valid && t.wellFormed()
 	}
 	for _, s := range p.Services {
-		good = good && s.Factor > 0
+		valid = valid && s.Factor > 0
 	}
 	for _, h := range p.Hours {
-		good = good && h.Factor > 0
+		valid = valid && h.Factor > 0
 	}
 	for i := range p.Periods {
-		good = good && p.Periods[i].Price.wellFormed()
+		valid = valid && p.Periods[i].Price.wellFormed()
 	}
-	return good
+	return valid
 }
 
 func (t Tier) wellFormed() bool {

@@ -13,8 +13,8 @@ import (
 // are not in the catalog. In every table the first matching row applies.
 type rules struct {
 	providers    []Provider
-	vocabularies map[string][]vocabularyRow // by vendor; "" for vendors without rows
-	images       map[string][]imageRow      // by vocabulary; "" for vocabularies without rows
+	vocabularies map[string][]vocabularyRow // rows by vendor; "" is used for vendors without rows
+	images       map[string][]imageRow      // rows by vocabulary; "" is used for vocabularies without rows
 	caches       []cacheRow
 	parameters   []parameterRow
 	trained      map[string]string
@@ -65,11 +65,11 @@ func readRules(files fs.FS) (*rules, error) {
 
 // Provider holds the names of a provider in public price lists.
 type Provider struct {
-	Name           string   // as in the offers
+	Name           string   // provider name as used in offers
 	LiteLLM        []string // names in LiteLLM's list
 	LiteLLMPrefix  string   // prefix of the provider's models in LiteLLM's list
-	LiteLLMRegions bool     // a name with a slash after the prefix is a regional price
-	ModelsDev      []string // names in the list of models.dev
+	LiteLLMRegions bool     // whether a name with a slash after the prefix denotes a regional price
+	ModelsDev      []string // names in the models.dev list
 }
 
 // ListedProviders returns the providers that public price lists contain.
@@ -89,9 +89,9 @@ func TrainedName(name string) (string, bool) {
 // TokenRule describes how the tokens of a model are counted.
 type TokenRule struct {
 	Vocabulary string    // vocabulary of the model, or the closest known one
-	Margin     float64   // factor for models whose own vocabulary is not available
-	Tools      int64     // tokens of the instructions that the vendor adds for tools
-	Image      ImageRule // tokens of an image
+	Margin     float64   // correction factor for models whose own vocabulary is not available
+	Tools      int64     // number of tokens in the instructions that the vendor adds for tools
+	Image      ImageRule // rule for counting the tokens of an image
 }
 
 // ImageRule describes how a model divides an image into tiles and counts them. The image is first shrunk to LongSide and
@@ -100,11 +100,11 @@ type ImageRule struct {
 	Base             int64   // tokens for every image; the only tokens if the request asks for low detail
 	PerTile          float64 // tokens per tile
 	Side             float64 // side of a tile in pixels
-	Area             float64 // pixels of a tile, if tiles need not be square
+	Area             float64 // area of a tile in pixels, if tiles need not be square
 	LongSide         float64
 	ShortSide        float64
 	MaxTiles         float64
-	MaxTilesOriginal float64 // replaces MaxTiles if the request asks for the original size
+	MaxTilesOriginal float64 // maximum number of tiles if the request asks for the original size, instead of MaxTiles
 }
 
 type vocabularyRow struct {
@@ -180,30 +180,30 @@ const (
 	CacheMarks                             // marked prefixes only
 )
 
-// CacheRule describes a provider's prompt cache for a model. The zero value means no cache. Lifetimes are the lower end
-// of the documented range. If the router expects a cache hit that does not happen, it may not switch to a cheaper target.
-// If it expects no hit and one happens, it loses little.
+// CacheRule describes a provider's prompt cache for a model. The zero value means no cache. Lifetimes are the lower end of the documented
+// range. A lifetime that is too long can keep the router at an expensive target although its cache has expired. A lifetime that is too
+// short costs little.
 type CacheRule struct {
 	Granularity CacheGranularity
 	Minimum     int64         // shortest cached prefix, in tokens
-	Step        int64         // cached reads are a multiple of Step tokens; 0 for no rounding
-	Lifetime    time.Duration // time since the last use
+	Step        int64         // granularity of cached reads in tokens; 0 for no rounding
+	Lifetime    time.Duration // lifetime of a cached prefix after its last use
 	Long        time.Duration // lifetime of prefixes marked for one hour; 0 if not offered
-	Extendable  bool          // the request can ask for a longer lifetime
+	Extendable  bool          // whether a request can ask for a longer lifetime
 	Lookback    int           // number of messages before a mark that are searched for a cached prefix; 0 for no limit
-	Writes      bool          // cache writes are billed separately
-	HitRate     float64       // prior for the share of the expected cached tokens that are read from the cache
+	Writes      bool          // whether cache writes are billed separately
+	HitRate     float64       // prior share of the expected cached tokens that are actually read from the cache
 
-	// EndMark means that the provider accepts a request member that marks the end of the prompt. EndMark and the break-even points
-	// depend on the provider's API, not on the model, so the caller sets them.
+	// EndMark reports whether the provider accepts a request member that marks the end of the prompt. EndMark and the break-even
+	// points depend on the provider's API, not on the model, so the caller sets them.
 	EndMark                  bool
-	BreakEven, BreakEvenLong float64 // minimum expected reads of a cached token for which its write saves money; for Lifetime and Long
+	BreakEven, BreakEvenLong float64 // minimum expected number of reads at which caching a token saves money, with the lifetimes Lifetime and Long
 }
 
 type cacheRow struct {
-	provider string // empty for every provider
+	provider string // provider name; empty for every provider
 	model    pattern
-	billed   bool // only for prices with a rate for cache writes
+	billed   bool // whether the rule applies only to prices with a rate for cache writes
 	rule     CacheRule
 }
 
@@ -240,7 +240,7 @@ func (r *rules) addCache(row record) {
 // pattern matches model names: a name, a prefix* or a *part*.
 type pattern struct {
 	text       string
-	head, tail bool // text may be preceded or followed by other characters
+	head, tail bool // whether other characters may precede or follow text
 }
 
 func newPattern(text string) pattern {

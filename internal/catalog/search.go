@@ -8,9 +8,9 @@ import (
 // SearchFee is the fee of a provider for the web searches that it runs for a model.
 type SearchFee struct {
 	Rate *money.Rate `json:"rate,omitempty"` // nano-dollars per million searches; nil if unknown
-	// Once means that a request with several searches is charged for only one search.
+	// Once is whether a request with several searches is charged for only one search.
 	Once bool `json:"once,omitempty"`
-	// Always means that every request is charged for a search. The provider reports no number of searches.
+	// Always is whether every request is charged for a search, because the provider reports no number of searches.
 	Always bool `json:"always,omitempty"`
 }
 

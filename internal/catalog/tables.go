@@ -31,8 +31,8 @@ func EmbeddedTables() (map[string]string, error) {
 // maxRate is the highest plausible rate, in dollars per million tokens.
 const maxRate = 100_000
 
-// ReadTables parses model and price tables in the form that EmbeddedTables returns. It applies further checks because
-// the tables come from outside the program.
+// ReadTables parses model and price tables in the format that EmbeddedTables returns. It applies further checks
+// because the tables come from outside the program.
 func ReadTables(tables map[string]string) (*Catalog, error) {
 	if want := slices.Sorted(slices.Values(TableNames())); !slices.Equal(want, slices.Sorted(maps.Keys(tables))) {
 		return nil, fmt.Errorf("invalid catalog: the tables must be %v", TableNames())

@@ -23,10 +23,10 @@ type Reading struct {
 type Findings struct {
 	Client    string  `json:"client,omitempty"`    // recognised client, such as claude_code
 	Mode      Mode    `json:"mode,omitempty"`      // mode that the client reports
-	Purpose   Purpose `json:"purpose,omitempty"`   // housekeeping; empty for a task of the user
-	Inherited int     `json:"inherited,omitempty"` // user turns since the one that states the task
+	Purpose   Purpose `json:"purpose,omitempty"`   // purpose of a housekeeping call; empty for a user's task
+	Inherited int     `json:"inherited,omitempty"` // number of user turns since the one that states the task
 	Trouble   Trouble `json:"trouble,omitzero"`
-	Loop      bool    `json:"loop,omitempty"` // the last message is the result of a tool
+	Loop      bool    `json:"loop,omitempty"` // whether the last message is a tool result
 }
 
 // Mode is the mode of an agent.
@@ -38,16 +38,16 @@ const (
 	Subagent Mode = "subagent" // the agent works for another agent
 )
 
-// Limits of the texts and results that are read.
+// Limits on the content that is read.
 const (
-	maxText      = 12 << 10 // bytes of the task
-	maxSystem    = 3 << 10  // bytes of the instructions
-	maxTurns     = 12       // user turns that are read to find the task
-	maxFollowUps = 2 << 10  // bytes of follow-ups
-	maxResults   = 24       // tool results that are read
+	maxText      = 12 << 10 // maximum length of the task in bytes
+	maxSystem    = 3 << 10  // maximum length of the instructions in bytes
+	maxTurns     = 12       // maximum number of user turns that are read to find the task
+	maxFollowUps = 2 << 10  // maximum total length of follow-ups in bytes
+	maxResults   = 24       // maximum number of tool results that are read
 )
 
-// Read reads a chat request. The cost is linear in the size of the body. Only texts within the limits above are decoded.
+// Read reads a chat request. The cost is linear in the size of the body. Only content within the limits above is decoded.
 func Read(req *llm.Request) Reading {
 	r, _ := ReadTurn(req, nil)
 	return r
@@ -56,7 +56,7 @@ func Read(req *llm.Request) Reading {
 // ReadTurn returns the same result as Read, but skips messages and tool results that were read in an earlier turn of the
 // conversation. ends are the offsets in the body at which ReadTurn stored its state for the next turn.
 func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
-	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // read only; the reading holds copies
+	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // shares memory with req.Body; the returned Reading contains only copies
 	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
 	known := &reading{}
 	if _, state := turn.Find(turncache.Reading); state != nil {
@@ -81,7 +81,7 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	} else {
 		t = c.readTask(body, req.Fields)
 		if turn != nil {
-			t.text = strings.Clone(t.text) // without the clone, a short text could keep a long message in memory
+			t.text = strings.Clone(t.text) // without the clone, a short string could keep a long message in memory
 		}
 	}
 	return c.read(&t), c.keep(turn, start, end, t, instructed <= start)
@@ -90,17 +90,17 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 // conversation is the state of reading a request.
 type conversation struct {
 	messages  []message
-	known     int // number of messages that are known from an earlier turn
+	known     int // number of messages known from an earlier turn
 	system    string
 	tools     bool
 	maxOutput int64
 	state     Findings
 }
 
-// task is the part of a reading that depends only on the instructions and the text of the user.
+// task is the part of a reading that depends only on the instructions and the user text.
 type task struct {
 	text, system string
-	state        Findings // client, mode and inherited turns
+	state        Findings // findings so far: client, mode and inherited turns
 	purpose      Purpose  // purpose of a known client's housekeeping prompt; empty for other prompts
 }
 
@@ -114,7 +114,7 @@ func (c *conversation) hasWords(from int) bool {
 	return false
 }
 
-// readTask reads the instructions and the turns of the user.
+// readTask reads the instructions and the user turns.
 func (c *conversation) readTask(body string, fields []llm.Field) task {
 	for _, f := range fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
@@ -127,7 +127,7 @@ func (c *conversation) readTask(body string, fields []llm.Field) task {
 			c.addSystem(rawjson.ParseString(body[f.Value:f.End]))
 		}
 	}
-	first := -1 // index of the user's first message
+	first := -1 // index of the first user message
 	for i := range c.messages {
 		switch c.messages[i].author {
 		case bySystem:
@@ -171,7 +171,8 @@ func (c *conversation) addSystem(content rawjson.Value) {
 }
 
 // task returns the text of the current task. It starts with the last user turn. If that turn is a short reply, the task is the one
-// before the reply. If it is a follow-up, the task is the earlier task and the follow-up. first is the index of the first user message.
+// before the reply. If it is a follow-up, the task is the earlier task together with the follow-up. first is the index of the first
+// user message.
 func (c *conversation) task(first int) string {
 	text, followUps, turns := "", "", 0
 	for i := len(c.messages) - 1; i >= 0 && turns < maxTurns; i-- {
@@ -185,11 +186,11 @@ func (c *conversation) task(first int) string {
 		}
 		turns++
 		if turns == 1 {
-			text = turn // used if no earlier turn has a task
+			text = turn // the text is used if no earlier turn has a task
 		}
 		relation := newTask
 		if i > first {
-			answer := "" // the end of the model's last text before the turn
+			answer := "" // end of the model's last text before the turn
 			for j := i - 1; j >= 0 && answer == ""; j-- {
 				if c.messages[j].author == byModel {
 					answer = tail(c.messages[j].text(), 200)

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	politeClause  = 150 // maximum bytes of a polite clause
-	politeWords   = 18  // maximum words of a polite clause
+	politeClause  = 150 // maximum length of a polite clause in bytes
+	politeWords   = 18  // maximum number of words in a polite clause
 	politeClauses = 5   // maximum number of clauses removed at each end
-	wordsOfName   = 3   // maximum words of a name in a greeting or a signature
+	wordsOfName   = 3   // maximum number of words in a name in a greeting or a signature
 )
 
-// withoutCourtesy removes greetings, thanks, polite clauses and signatures at both ends of a text, and unneeded white
-// space. A text without other content is returned with its polite clauses.
+// withoutCourtesy removes greetings, thanks, polite clauses and signatures at both ends of text, and unneeded white
+// space. Text without other content is returned with its polite clauses.
 func withoutCourtesy(text string) string {
 	text = squeeze(text)
 	if len(text) <= politeClause && isPolite(strings.TrimRight(text, clauseEnds)) {
@@ -27,7 +27,7 @@ func withoutCourtesy(text string) string {
 	return rest
 }
 
-// withoutOpening removes polite clauses at the beginning of a text.
+// withoutOpening removes polite clauses at the beginning of text.
 func withoutOpening(text string) string {
 	rest, next, marks := text, text, greeting|polite|appeal
 	for range politeClauses {
@@ -57,7 +57,7 @@ func withoutOpening(text string) string {
 	return rest
 }
 
-// withoutClosing removes polite clauses and a signature at the end of a text. It also removes neutral clauses next to a polite clause,
+// withoutClosing removes polite clauses and a signature at the end of text. It also removes neutral clauses next to a polite clause,
 // and symbols after a removed clause.
 func withoutClosing(text string) string {
 	rest, end := text, withoutSignature(text)
@@ -65,7 +65,7 @@ func withoutClosing(text string) string {
 		before, clause := cutClause(end)
 		tone := toneOf(clause, polite|appeal)
 		symbols := !strings.ContainsFunc(clause, isWordRune)
-		if tone == aboutTask || tone == neutral && !symbols && strings.Count(clause, " ") < 2 { // a short one may be a heading: "Answer:"
+		if tone == aboutTask || tone == neutral && !symbols && strings.Count(clause, " ") < 2 { // a short clause may be a heading: "Answer:"
 			break
 		}
 		if tone == courteous || len(rest) < len(text) && !symbols {
@@ -76,7 +76,7 @@ func withoutClosing(text string) string {
 	return rest
 }
 
-// withoutSignature returns a text without the name after its last polite clause.
+// withoutSignature returns text without the name after its last polite clause.
 func withoutSignature(text string) string {
 	before, name := cutClause(text)
 	if !isName(name) {
@@ -88,7 +88,7 @@ func withoutSignature(text string) string {
 	return before
 }
 
-// cutClause cuts a text before its last clause. before is empty for a text of one clause.
+// cutClause splits text before its last clause. before is empty if text is a single clause.
 func cutClause(text string) (before, clause string) {
 	end := strings.TrimRight(text, clauseEnds+" ") // the last clause may end with punctuation
 	from := max(0, len(end)-politeClause)
@@ -106,7 +106,7 @@ func greetsName(clause string) bool {
 	return lexicon[strings.ToLower(word)]&opener != 0 && isName(name) && !strings.EqualFold(name, "world")
 }
 
-// isName reports whether a text consists of at most wordsOfName capitalized words that are not in the lexicon.
+// isName reports whether text consists of at most wordsOfName capitalised words that are not in the lexicon.
 func isName(text string) bool {
 	words := 0
 	for word := range strings.FieldsSeq(text) {
@@ -137,17 +137,17 @@ func isPolite(clause string) bool {
 	return toneOf(clause, greeting|polite) == courteous
 }
 
-// tone is the kind of a clause at the beginning or the end of a text.
+// tone classifies a clause at the beginning or the end of text.
 type tone int
 
 const (
 	aboutTask tone = iota
-	neutral        // has only words that also occur in polite clauses, but is not marked as polite
-	courteous      // has no meaning for the task
+	neutral        // the clause has only words that also occur in polite clauses, but is not marked as polite
+	courteous      // the clause has no meaning for the task
 )
 
-// toneOf returns the tone of a clause. A courteous clause has only words of greetings, thanks and requests for help. At least one of
-// them has a use in marks.
+// toneOf returns the tone of a clause. A courteous clause consists only of greetings, thanks and requests for help, and at least one
+// of its words has a use in marks.
 func toneOf(clause string, marks wordUse) tone {
 	clause = strings.ToLower(strings.TrimSpace(clause))
 	if len(clause) > politeClause || strings.ContainsAny(clause, `[]{}<>="`) {
@@ -183,7 +183,7 @@ func toneOf(clause string, marks wordUse) tone {
 	}
 }
 
-// squeeze trims a text and its lines, and reduces blank lines to one. Indentation is kept, because it matters in code.
+// squeeze trims text and its lines, and replaces consecutive blank lines with one. Indentation is kept, because it matters in code.
 func squeeze(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "\n\n\n") && !strings.Contains(text, " \n") && !strings.Contains(text, "\r") {
@@ -216,7 +216,7 @@ func isASCII(text string) bool {
 	return true
 }
 
-// wordsOf yields the words of a text in lower case, without punctuation.
+// wordsOf yields the words of text in lower case, without punctuation.
 func wordsOf(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for word := range strings.FieldsFuncSeq(text, func(r rune) bool {

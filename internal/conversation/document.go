@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	longTurn       = 4 << 10 // bytes above which a turn is assumed to be a document with an instruction
-	maxInstruction = 900     // maximum bytes of an instruction before or after a document
-	minInstruction = 6       // minimum letters of an instruction
+	longTurn       = 4 << 10 // length in bytes above which a turn is assumed to be a document with an instruction
+	maxInstruction = 900     // maximum length in bytes of an instruction before or after a document
+	minInstruction = 6       // minimum number of letters in an instruction
 )
 
 // instruction returns the instruction in a turn. A long turn is usually a document with an instruction before or after it, so the
@@ -42,7 +42,7 @@ func instruction(text string) string {
 }
 
 // instructs reports whether a paragraph looks like an instruction or a question. opening is true for the first paragraph. It must
-// begin with a word of an instruction or end with a colon or question mark, because a document also begins with a paragraph.
+// begin with an instruction word, or end with a colon or question mark, because a document also begins with a paragraph.
 func instructs(paragraph string, opening bool) bool {
 	letters := 0
 	for _, r := range paragraph {

@@ -4,14 +4,14 @@ import "strings"
 
 // The lists of resultMarks.
 const (
-	failureStart = iota // begins the text of a failing result
-	failureMark         // sign of failure anywhere in the part of a result that is read
-	weakMark            // sign of failure only in a short result
-	passMark            // sign that a check succeeded, so that the task does not count as stuck
-	exitLabel           // precedes the exit code of a command
-	countBefore         // follows a number of failures: "3 failed"
-	countAfter          // precedes a number of failures: "Failures: 7"
-	passesBefore        // follows a number of successes
+	failureStart = iota // phrases at the beginning of a failing result
+	failureMark         // phrases that indicate a failure anywhere in the part of a result that is read
+	weakMark            // phrases that indicate a failure only in a short result
+	passMark            // phrases that indicate that a check succeeded, so that the task does not count as stuck
+	exitLabel           // phrases before the exit code of a command
+	countBefore         // phrases after a number of failures: "3 failed"
+	countAfter          // phrases before a number of failures: "Failures: 7"
+	passesBefore        // phrases after a number of successes: "12 passed"
 )
 
 // resultMarks are phrases in tool results that indicate failure or success.
@@ -47,7 +47,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func judge(text string) (failed, passed bool) {
 	text = head(strings.TrimSpace(text), resultHead)
 	var (
-		weak, counted bool // signs of failure in a short result; a number of failures
+		weak, counted bool // whether there are signs of failure in a short result, and whether there is a number of failures
 		exit          byte // first digit of the exit code
 	)
 	resultMarks.each(text, func(list, _, at, length int) bool {
@@ -83,7 +83,7 @@ func judge(text string) (failed, passed bool) {
 	return failed || httpError(text) || weak && len(text) <= resultWhole, false
 }
 
-// httpError reports whether a result begins with an HTTP status of an error.
+// httpError reports whether a result begins with an HTTP error status.
 func httpError(text string) bool {
 	start := strings.ToLower(head(text, 80))
 	for _, label := range []string{"http", "status"} {

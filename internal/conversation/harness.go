@@ -9,11 +9,11 @@ import (
 type treatment uint8
 
 const (
-	unknownBlock  treatment = iota // left in place
-	dropBlock                      // removed: context, such as the open files
-	keepBlock                      // the user's words; only the tags are removed
-	documentBlock                  // dropped if it is long
-	orderBlock                     // instructions: dropped if the user wrote anything else
+	unknownBlock  treatment = iota // block that is left in place
+	dropBlock                      // block that is removed: context, such as the open files
+	keepBlock                      // block with the user's words; only its tags are removed
+	documentBlock                  // block that is dropped if it is long
+	orderBlock                     // block with instructions; it is dropped if the user wrote anything else
 )
 
 // tagWords maps words in the tag of a block to the treatment of the block. Examples of tags are <environment_details>,
@@ -34,8 +34,8 @@ var tagWords = []struct {
 		output diff patch example examples results result report book chapter paper conversation chat selection snippet`)},
 }
 
-// sections are markers of text without tags that clients add to a turn. The user wrote only the text after a request marker and before
-// a trailer. A message that begins with a preamble has no text by the user.
+// sections are markers of untagged text that clients add to a turn. The user wrote only the text after a request marker and before a
+// trailer. A message that begins with a preamble contains no user text.
 var sections = []struct {
 	client string
 	kind   sectionKind
@@ -69,7 +69,7 @@ const (
 	trailer
 )
 
-// clients are recognised by a marker in the instructions or in a user turn.
+// clients lists the markers that identify clients. They occur in the instructions or in user turns.
 var clients = []struct {
 	client string
 	mode   Mode
@@ -113,7 +113,7 @@ const (
 	promptMarker
 )
 
-// markers holds the markers of clients and of prompts.
+// markers holds the client and prompt markers.
 var markers = func() *phraseSet {
 	lists := [2][]string{}
 	for _, row := range clients {
@@ -125,7 +125,7 @@ var markers = func() *phraseSet {
 	return newPhraseSet(lists[:])
 }()
 
-// identify records the client and its mode from the beginning and the end of a text.
+// identify records the client and its mode, based on the beginning and the end of text.
 func (c *conversation) identify(text string) {
 	found := func(list, i, _, _ int) bool {
 		if list != clientMarker {
@@ -145,11 +145,11 @@ func (c *conversation) identify(text string) {
 	markers.each(tail(text, markerBytes), found)
 }
 
-// markerBytes is the number of bytes that are searched for markers at the beginning and at the end of a text.
+// markerBytes is the number of bytes at the beginning and at the end of text that are searched for markers.
 const markerBytes = 1500
 
-// isToolOutput reports whether a user turn is the result of a tool. Clients that describe tools in the prompt send results in this
-// form: "[execute_command for 'make'] Result:".
+// isToolOutput reports whether a user turn is a tool result. Clients that describe tools in the prompt send results in this form:
+// "[execute_command for 'make'] Result:".
 func isToolOutput(text string) bool {
 	if !strings.HasPrefix(text, "[") {
 		return false
@@ -192,15 +192,15 @@ type blocks struct {
 	own     *strings.Builder // text that the user wrote
 	orders  *strings.Builder // instructions, used when the user wrote nothing else
 	depth   int
-	outside bool // keep only the text outside of blocks
+	outside bool // whether to keep only the text outside of blocks
 }
 
 const (
 	maxDepth     = 4    // maximum depth of nested blocks
-	longDocument = 1500 // bytes above which a document in a block is not read
+	longDocument = 1500 // length in bytes above which a document in a block is not read
 )
 
-// read adds a text to own and orders, without the blocks that are dropped.
+// read adds text to own and orders, without the blocks that are dropped.
 func (b *blocks) read(text string) {
 	for from := 0; ; { // text[:from] is kept and written together with the text after it
 		at := from + strings.IndexByte(text[from:], '<')
@@ -236,8 +236,8 @@ func (b *blocks) read(text string) {
 	}
 }
 
-// cutBlock splits a text that begins with a tag into the tag's name, the text up to the closing tag and the rest. ok is
-// false if the text has no valid tag or no closing tag.
+// cutBlock splits text that begins with a tag into the tag's name, the content up to the closing tag and the rest. ok
+// is false if the tag is invalid or has no closing tag.
 func cutBlock(text string) (name, inner, rest string, ok bool) {
 	end := strings.IndexByte(head(text, 400), '>')
 	if end < 2 {
@@ -258,7 +258,7 @@ func cutBlock(text string) (name, inner, rest string, ok bool) {
 	return name, inner, rest, true
 }
 
-// treat returns the treatment of a block by the words of its tag.
+// treat returns the treatment of a block according to the words in its tag.
 func treat(name string) treatment {
 	switch name {
 	case "details", "summary", "time", "data", "code", "article", "input", "output", "menu":
@@ -292,7 +292,7 @@ func tagParts(name string) func(yield func(string) bool) {
 	}
 }
 
-// set returns the words of a list.
+// set returns the set of the words in list.
 func set(list string) map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(list) {

@@ -9,15 +9,15 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// author is who wrote a message.
+// author is the author of a message.
 type author uint8
 
 const (
 	byOther  author = iota
-	bySystem        // system or developer
-	byUser          // includes tool results in the messages and gemini formats
+	bySystem        // role system or developer
+	byUser          // role user; includes tool results in the messages and gemini formats
 	byModel
-	byTool // a result of a tool
+	byTool // author of a tool result
 )
 
 // message is an encoded message in one of the wire formats.
@@ -26,9 +26,9 @@ type message struct {
 	value  rawjson.Value
 
 	decoded, cleaned bool   // whether whole is set, and whether words is set
-	whole            string // result of text
-	words            string // result of turn
-	facts            *facts // nil until the tool calls and results are read
+	whole            string // cached result of text
+	words            string // cached result of turn
+	facts            *facts // tool calls and results; nil until they are read
 }
 
 // maxCapacity limits the initial capacity of the list of messages.
@@ -42,7 +42,7 @@ func (k *reading) elements(body string, f llm.Field, count int) (messages []mess
 		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}, 0
 	}
 	messages = make([]message, 0, min(max(count, 1), maxCapacity))
-	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // the JSON is already validated, so it is scanned only by ForEach
+	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // the JSON is already validated, so only ForEach scans it
 	if k.list == f.Value && k.end > f.Value && k.end < f.End {
 		for i, one := range k.messages {
 			v := rawjson.Value{Kind: one.kind, Raw: body[one.from:one.to], Index: int(one.from)}
@@ -53,7 +53,7 @@ func (k *reading) elements(body string, f llm.Field, count int) (messages []mess
 			messages = append(messages, m)
 		}
 		known = len(messages)
-		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the opening bracket
+		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the opening bracket of the list
 		rest.Index = f.End - len(rest.Raw)
 		if rest.Raw[0] == ']' {
 			return messages, known
@@ -66,8 +66,8 @@ func (k *reading) elements(body string, f llm.Field, count int) (messages []mess
 	return messages, known
 }
 
-// authorOf returns the author of a message, usually by its first member. In the Responses format, tool calls and results have a type
-// instead of a role.
+// authorOf returns the author of a message, which usually follows from its first member. In the Responses format, tool calls and
+// results have a type instead of a role.
 func authorOf(v rawjson.Value) (by author) {
 	v.ForEach(func(key, value rawjson.Value) bool {
 		switch key.Raw {
@@ -130,8 +130,8 @@ func (m *message) text() string {
 	return m.whole
 }
 
-// turn returns the part of a message that the user wrote, without text that clients add and without polite phrases. It is empty for a
-// message that contains only tool results.
+// turn returns the part of a message that the user wrote, without text that clients add and without polite phrases. It returns an
+// empty string for a message that contains only tool results.
 func (m *message) turn() string {
 	if !m.cleaned {
 		m.cleaned = true
@@ -159,14 +159,15 @@ func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
 	return found
 }
 
-// maxRaw is the maximum number of bytes of a text that are decoded. Three quarters are taken from its beginning, the rest from its
-// end.
+// maxRaw is the maximum number of bytes of a string that are decoded. Three quarters are taken from its beginning, the rest from
+// its end.
 const maxRaw = 32 << 10
 
-// contentText returns the text of a content, which is a string or a list of parts. most is the approximate maximum of bytes to return.
-func contentText(content rawjson.Value, most int) string {
+// contentText returns the text in content, which is a string or a list of parts. limit is the approximate maximum number of bytes to
+// return.
+func contentText(content rawjson.Value, limit int) string {
 	if content.Kind == rawjson.Text {
-		return decode(content.Raw, most)
+		return decode(content.Raw, limit)
 	}
 	text := ""
 	content.ForEach(func(_, part rawjson.Value) bool {
@@ -184,25 +185,25 @@ func contentText(content rawjson.Value, most int) string {
 			return textual
 		})
 		if textual && value.Kind == rawjson.Text {
-			if one := decode(value.Raw, most-len(text)); text == "" {
+			if one := decode(value.Raw, limit-len(text)); text == "" {
 				text = one
 			} else {
 				text += "\n" + one
 			}
 		}
-		return len(text) < most
+		return len(text) < limit
 	})
 	return text
 }
 
-// decode returns a copy of an encoded string. A string longer than most bytes is shortened: three quarters of the result are its
-// beginning, the rest is its end.
-func decode(raw string, most int) string {
+// decode returns a copy of an encoded string. A string longer than limit bytes is truncated in the middle: the result consists of its
+// beginning (three quarters of the limit) and its end.
+func decode(raw string, limit int) string {
 	inner := raw[1 : len(raw)-1]
-	return llm.RawText(unsafe.Slice(unsafe.StringData(inner), len(inner))).Text(most) // read only
+	return llm.RawText(unsafe.Slice(unsafe.StringData(inner), len(inner))).Text(limit) // Text only reads the shared memory
 }
 
-// head returns at most n bytes of the beginning of a text, cut between runes.
+// head returns at most n bytes from the beginning of text and never splits a rune.
 func head(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -213,7 +214,7 @@ func head(text string, n int) string {
 	return text[:n]
 }
 
-// tail returns at most n bytes of the end of a text, cut between runes.
+// tail returns at most n bytes from the end of text and never splits a rune.
 func tail(text string, n int) string {
 	if len(text) <= n {
 		return text

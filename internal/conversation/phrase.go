@@ -1,13 +1,14 @@
 package conversation
 
-// phraseSet finds any of many phrases in one pass over a text, ignoring the case of ASCII letters. It looks up the first three
+// phraseSet finds any of many phrases in one pass over text, ignoring the case of ASCII letters. It looks up the first three
 // bytes of a phrase at every position.
 type phraseSet struct {
-	starts  [1 << startBits / 64]uint64 // one bit for the first three bytes of every phrase
-	phrases [1 << 10][]numbered         // indexed by the last bits of the start, so phrases with different starts can share a list
+	starts  [1 << startBits / 64]uint64 // bit set with one bit for the start of every phrase
+	phrases [1 << 10][]numbered         // phrases indexed by the last bits of their start; phrases with different starts can share a list
 }
 
-// startBits is the number of bits of a start, the hash of three bytes. Each byte has five bits, enough to distinguish ASCII letters.
+// startBits is the number of bits in a start, which is the hash of three bytes. Each byte contributes five bits, enough to distinguish
+// ASCII letters.
 const startBits = 15
 
 // nextStart adds c to a rolling hash of the last three bytes. Letter case is ignored.
@@ -23,13 +24,13 @@ var folded = func() (table [256]byte) {
 	return table
 }()
 
-// numbered is a phrase in lower case with its list and its index in the list.
+// numbered is a lower-case phrase with the number of its list and its index in the list.
 type numbered struct {
 	text        string
 	list, index int
 }
 
-// newPhraseSet returns a set of phrases of at least three bytes.
+// newPhraseSet returns the set of the phrases in lists. Every phrase must have at least three bytes.
 func newPhraseSet(lists [][]string) *phraseSet {
 	s := &phraseSet{}
 	for n, list := range lists {
@@ -54,8 +55,8 @@ func fold(c byte) byte {
 	return c
 }
 
-// each calls found for every phrase in the text, until found returns false. The arguments are the list of the phrase, its index in the
-// list, its offset in the text and its length.
+// each calls found for every phrase in text, until found returns false. The arguments are the number of the phrase's list, its index
+// in the list, its offset in the text and its length.
 func (s *phraseSet) each(text string, found func(list, index, at, length int) bool) {
 	if len(text) < 3 {
 		return
@@ -74,7 +75,7 @@ func (s *phraseSet) each(text string, found func(list, index, at, length int) bo
 	}
 }
 
-// has reports whether the text contains a phrase of the given list.
+// has reports whether text contains a phrase from the given list.
 func (s *phraseSet) has(text string, list int) (yes bool) {
 	s.each(text, func(found, _, _, _ int) bool {
 		yes = found == list
@@ -83,7 +84,7 @@ func (s *phraseSet) has(text string, list int) (yes bool) {
 	return yes
 }
 
-// hasFolded reports whether a text begins with a phrase in lower case.
+// hasFolded reports whether text begins with the lower-case phrase.
 func hasFolded(text, phrase string) bool {
 	if len(text) < len(phrase) {
 		return false

@@ -18,7 +18,7 @@ const (
 	Label      Purpose = "label"      // tags, a category or the language of a message
 	Command    Purpose = "command"    // properties of a shell command
 	Commit     Purpose = "commit"     // a commit message
-	Probe      Purpose = "probe"      // test of the connection
+	Probe      Purpose = "probe"      // a connection test
 )
 
 // Purposes lists all purposes.
@@ -26,7 +26,7 @@ func Purposes() []Purpose {
 	return []Purpose{Title, Topic, Summary, Suggestion, Label, Command, Commit, Probe}
 }
 
-// prompts are sentences in the housekeeping prompts of known clients. They are searched in the instructions and the last user turn.
+// prompts are sentences in the housekeeping prompts of known clients. The instructions and the last user turn are searched for them.
 var prompts = []struct {
 	client  string
 	purpose Purpose
@@ -63,7 +63,7 @@ var prompts = []struct {
 }
 
 // concept is a topic that instructions for housekeeping mention. Its stems are word beginnings in many languages. A stem matches
-// at the start of a word. In scripts without spaces, it matches anywhere.
+// at the start of a word; in scripts without spaces, it matches anywhere.
 type concept int
 
 const (
@@ -112,12 +112,12 @@ var stems = [...][]string{
 }
 
 const (
-	maxDuty       = 700 // maximum bytes of instructions for housekeeping
-	maxShortDuty  = 320 // maximum bytes of instructions that do not mention a conversation
-	maxProbe      = 24  // maximum bytes of a probe
-	maxProbeOrder = 90  // maximum bytes of a probe's instructions
-	probeOutput   = 8   // maximum output tokens that a probe requests
-	wholeStem     = 3   // a stem of at most this many bytes must be a whole word
+	maxDuty       = 700 // maximum length in bytes of instructions for housekeeping
+	maxShortDuty  = 320 // maximum length in bytes of instructions that do not mention a conversation
+	maxProbe      = 24  // maximum length of a probe in bytes
+	maxProbeOrder = 90  // maximum length in bytes of a probe's instructions
+	probeOutput   = 8   // maximum output limit in tokens of a probe
+	wholeStem     = 3   // maximum length in bytes of a stem that must match a whole word
 )
 
 // lastWords returns the text of the last user message that has text.
@@ -236,7 +236,7 @@ func duty(instructions string) Purpose {
 	return ""
 }
 
-// in reports whether a text in lower case has a word of the concept.
+// in reports whether lower-case text contains a word of the concept.
 func (c concept) in(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 	for _, stem := range stems[c] {

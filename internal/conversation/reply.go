@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// relation is how a user turn relates to the turns before it.
+// relation describes how a user turn relates to the turns before it.
 type relation uint8
 
 const (
 	newTask  relation = iota
-	reply             // "yes, go ahead": the task before it continues unchanged
-	followUp          // "now handle empty lists too": adds to the task before it
+	reply             // "yes, go ahead": the previous task continues unchanged
+	followUp          // "now handle empty lists too": the turn adds to the previous task
 )
 
 const (
@@ -21,14 +21,14 @@ const (
 	bareWords        = 3   // maximum number of words in a turn that cannot be a separate task
 	maxFollowUp      = 240 // maximum length of a follow-up in bytes
 	maxComplaint     = 160
-	minScriptReply   = 24 // bytes of a short reply in a script without spaces
-	leftOverAllowed  = 2  // letters that may remain after the phrases of a reply are removed
-	newTopicWithin   = 80 // bytes at the beginning of a turn that are searched for phrases such as "another question"
+	minScriptReply   = 24 // length in bytes above which text without spaces between words may have more than a few words
+	leftOverAllowed  = 2  // maximum number of letters that may remain after the phrases of a reply are removed
+	newTopicWithin   = 80 // number of bytes at the beginning of a turn that are searched for phrases such as "another question"
 	questionMarks    = "?？؟;"
 	quotesAndSymbols = "\"“«「='`()/\\<>{}[]+*"
 )
 
-// relationOf returns how a turn relates to the turns before it. answer is the end of the model's last answer.
+// relationOf returns the relation of a turn to the turns before it. answer is the end of the model's last response.
 func relationOf(turn, answer string) relation {
 	if len(turn) > maxFollowUp {
 		return newTask
@@ -50,7 +50,7 @@ func relationOf(turn, answer string) relation {
 	case words == 0:
 		return reply
 	case isPolite(strings.TrimRight(turn, clauseEnds+" ")) && !strings.ContainsAny(turn, "?？"):
-		return newTask // a greeting or thanks is a task of its own
+		return newTask // a greeting or thanks is a separate task
 	case words <= maxReplyWords && known == words:
 		return reply
 	case !isASCII(turn) && scriptReply(lower):
@@ -78,7 +78,7 @@ func isComplaint(lower string) bool {
 	return len(lower) <= maxComplaint && turnPhrases.has(lower, complaint)
 }
 
-// scriptReply reports whether a text in a script without spaces consists of phrases of assent.
+// scriptReply reports whether text in a script without spaces consists of phrases of assent.
 func scriptReply(lower string) bool {
 	if len(lower) > 4*minScriptReply {
 		return false
@@ -89,16 +89,16 @@ func scriptReply(lower string) bool {
 			lower, found = strings.ReplaceAll(lower, phrase, " "), true
 		}
 	}
-	left := 0
+	remaining := 0
 	for _, r := range lower {
 		if unicode.IsLetter(r) {
-			left++
+			remaining++
 		}
 	}
-	return found && left <= leftOverAllowed
+	return found && remaining <= leftOverAllowed
 }
 
-// unspaced reports whether a text is in a script without spaces, so that its words cannot be counted.
+// unspaced reports whether text is in a script without spaces and longer than minScriptReply, so that its words cannot be counted.
 func unspaced(text string) bool {
 	for _, r := range text {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
@@ -108,7 +108,7 @@ func unspaced(text string) bool {
 	return false
 }
 
-// asks reports whether an answer of the model ends with a question.
+// asks reports whether a model response ends with a question.
 func asks(answer string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(answer, " \n*_)\"”’`"))
 	return strings.ContainsRune(questionMarks, r) || strings.HasSuffix(strings.TrimRight(answer, " \n。"), "か")

@@ -12,18 +12,18 @@ import (
 
 // Trouble describes how stuck the current task is, based on tool results and the user's turns.
 type Trouble struct {
-	Level            int  `json:"level,omitempty"`             // 0 (none) to MaxTrouble; rises with failures, falls with progress
-	Failing          int  `json:"failing,omitempty"`           // consecutive failures at the end of the conversation
+	Level            int  `json:"level,omitempty"`             // level from 0 (none) to MaxTrouble; rises with failures, falls with progress
+	Failing          int  `json:"failing,omitempty"`           // number of consecutive failures at the end of the conversation
 	SameErrors       int  `json:"same_errors,omitempty"`       // number of repetitions of the most frequent failure
-	InvalidArguments int  `json:"invalid_arguments,omitempty"` // tool calls with malformed arguments
-	RepeatedAsks     int  `json:"repeated_asks,omitempty"`     // user turns that repeat a request or complain about its result
-	Recovered        bool `json:"recovered,omitempty"`         // the task was stuck and is not stuck now
+	InvalidArguments int  `json:"invalid_arguments,omitempty"` // number of tool calls with malformed arguments
+	RepeatedAsks     int  `json:"repeated_asks,omitempty"`     // number of user turns that repeat a request or complain about its result
+	Recovered        bool `json:"recovered,omitempty"`         // whether the task was stuck but no longer is
 }
 
 const (
 	// MaxTrouble is the highest level.
 	MaxTrouble = 6
-	// Troubled is the level from which a task counts as stuck. Three failures in a row reach it.
+	// Troubled is the minimum level at which a task counts as stuck. Three consecutive failures reach this level.
 	Troubled = 3
 )
 
@@ -62,7 +62,7 @@ func (c *conversation) trouble() Trouble {
 	}
 	for i := range c.messages {
 		if i < from {
-			c.messages[i].facts = nil // not needed: later turns also begin after this message
+			c.messages[i].facts = nil // the facts are not needed: later turns also begin after this message
 		} else {
 			l.message(&c.messages[i])
 		}
@@ -79,7 +79,7 @@ type loop struct {
 	Trouble
 	calls  []call
 	errors []seen // counts of failures with the same call or the same text
-	good   int    // good results in a row
+	good   int    // number of consecutive good results
 	peak   int    // highest level so far
 	asked  []uint64
 	answer *message // the model's last message
@@ -89,14 +89,14 @@ type loop struct {
 type call struct {
 	id        uint64 // hash of the call's ID
 	signature uint64 // hash of name and arguments
-	malformed bool   // the arguments are not JSON
+	malformed bool   // whether the arguments are not valid JSON
 }
 
 // result is the result of a tool call.
 type result struct {
 	id             uint64 // hash of the call's ID
-	isError        bool   // the client reports an error
-	failed, passed bool   // the text reports a failure, or that a check succeeded
+	isError        bool   // whether the client reports an error
+	failed, passed bool   // whether the text reports a failure, and whether it reports that a check succeeded
 	text           uint64 // errorSignature of the text, to find equal errors
 }
 
@@ -145,14 +145,14 @@ func (l *loop) message(m *message) {
 	}
 }
 
-// readFacts reads the tool calls, tool results and user text of a message. answer is the last message of the model before it, or nil if
+// readFacts reads the tool calls, tool results and user text of a message. answer is the last model message before it, or nil if
 // unknown.
 func (m *message) readFacts(answer *message) *facts {
 	f := &facts{}
 	switch m.author {
 	case byModel:
 		f.readCalls(m.value)
-	case byTool: // a result that is a message of its own
+	case byTool: // a result in a separate message
 		var id, output rawjson.Value
 		m.value.ForEach(func(key, value rawjson.Value) bool {
 			switch key.Raw {
@@ -184,7 +184,7 @@ func (m *message) readFacts(answer *message) *facts {
 	return f
 }
 
-// readCalls reads the tool calls in a message of the model.
+// readCalls reads the tool calls in a model message.
 func (f *facts) readCalls(turn rawjson.Value) {
 	turn.ForEach(func(key, value rawjson.Value) bool {
 		switch key.Raw {
@@ -216,8 +216,8 @@ func (f *facts) readCalls(turn rawjson.Value) {
 }
 
 const (
-	maxCalls     = 64      // maximum number of calls that wait for a result
-	maxArguments = 8 << 10 // longer arguments, in bytes, are not checked
+	maxCalls     = 64      // maximum number of calls without a result that are kept
+	maxArguments = 8 << 10 // maximum length in bytes of arguments that are checked
 )
 
 // call adds a tool call. If the model was cut off, the arguments are a string that is not valid JSON.
@@ -230,7 +230,7 @@ func (f *facts) call(id, name, arguments rawjson.Value) {
 	f.calls = append(f.calls, call{xxhash.Sum64String(id.Raw), digest.Sum64(), malformed})
 }
 
-// result adds the output of a tool.
+// result adds a tool result.
 func (f *facts) result(id, output rawjson.Value, isError bool) {
 	text := contentText(output, resultHead)
 	if output.IsObject() {
@@ -241,9 +241,9 @@ func (f *facts) result(id, output rawjson.Value, isError bool) {
 	f.results = append(f.results, r)
 }
 
-// ask describes the text of a user message: a turn of the user, or the output of a tool that a client sends as text.
+// ask describes the text of a user message: a user turn, or tool output that a client sends as text.
 type ask struct {
-	output, failed bool   // whether the text is the output of a tool, and whether that output reports a failure
+	output, failed bool   // whether the text is tool output, and whether that output reports a failure
 	words          bool   // whether the user wrote any text
 	long           bool   // whether the user's text is long enough to be compared with earlier requests
 	complaint      bool   // whether the user's text states that the request was not fulfilled
@@ -253,7 +253,7 @@ type ask struct {
 	signature      uint64 // hash of the tool output or of the user's text
 }
 
-// readAsk reads the text of a user message. answer is the last message of the model before it, or nil if unknown.
+// readAsk reads the text of a user message. answer is the last model message before it, or nil if unknown.
 func (m *message) readAsk(answer *message) ask {
 	if raw := m.text(); isToolOutput(raw) {
 		failed, _ := judge(raw)
@@ -283,7 +283,7 @@ func (m *message) opensTask(answer *message) bool {
 	return len(turn) > maxFollowUp || relationOf(turn, tail(answer.text(), 200)) == newTask
 }
 
-// userTurn adds the user's text, or the output of a tool that a client sends as text.
+// userTurn adds the user's text, or tool output that a client sends as text.
 func (l *loop) userTurn(m *message) {
 	a := &m.facts.ask
 	if a.output {
@@ -293,10 +293,10 @@ func (l *loop) userTurn(m *message) {
 	if !a.words || len(m.facts.results) > 0 {
 		return
 	}
-	again := a.complaint || a.long && slices.Contains(l.asked, a.signature)
+	isRepeated := a.complaint || a.long && slices.Contains(l.asked, a.signature)
 	l.asked = append(l.asked, a.signature)
 	switch {
-	case again:
+	case isRepeated:
 		l.RepeatedAsks++
 		l.raise(min(l.RepeatedAsks, askWeight))
 	case l.answer == nil:
@@ -309,11 +309,11 @@ func (l *loop) userTurn(m *message) {
 }
 
 const (
-	longAsk      = 1 << 10 // bytes above which a turn does not count as a complaint, and only its beginning is converted to lower case
-	askWeight    = 2       // levels added by the second and every later repeated request
-	recurring    = 3       // number of equal failures from which a failure adds more levels
-	resultHead   = 700     // bytes of a result that are read
-	resultWhole  = 400     // longer results, in bytes, are not checked for weak signs of failure
+	longAsk      = 1 << 10 // length in bytes above which a turn is not a complaint and only its beginning is converted to lower case
+	askWeight    = 2       // number of levels added by the second and every later repeated request
+	recurring    = 3       // minimum number of equal failures at which each failure adds more levels
+	resultHead   = 700     // maximum number of bytes read from a result
+	resultWhole  = 400     // maximum length in bytes of results that are checked for weak signs of failure
 	resultErrors = 32      // maximum number of distinct failures that are counted
 )
 

@@ -14,7 +14,7 @@ type reading struct {
 	end      int // offset after the last message
 	messages []position
 	facts    []*facts // facts of the last messages
-	task     *task    // nil if the task depends on bytes after end
+	task     *task    // task of the conversation; nil if it depends on bytes after end
 }
 
 // position is the range of a message in the body, with properties of the message.
@@ -22,23 +22,23 @@ type position struct {
 	from, to int32
 	kind     rawjson.Kind
 	author   author
-	wordless bool // the message has only tool calls and tool results
+	wordless bool // whether the message has only tool calls and tool results
 }
 
 // facts are the properties of a message that determine whether a tool loop is stuck.
 type facts struct {
 	calls   []call
 	results []result
-	ask     ask // text of a user message
+	ask     ask // description of the text of a user message
 }
 
 const (
-	maxPositions = 4 << 10 // maximum number of messages of a reading
-	earlier      = 4       // messages between the two stored readings; the earlier reading is used if a client changes its last messages
+	maxPositions = 4 << 10 // maximum number of messages in a stored reading
+	earlier      = 4       // number of messages between the two stored readings; the earlier one is used if a client changes its last messages
 )
 
-// keep stores states for the next turn and returns the offsets in the body at which they end. determined means that the task depends only
-// on the bytes up to the last message, so that the task can be stored too.
+// keep stores states for the next turn and returns the offsets in the body at which they end. If determined is true, the task depends
+// only on the bytes up to the last message and is stored too.
 func (c *conversation) keep(turn *turncache.Turn, start, end int, t task, determined bool) (ends []int) {
 	n := len(c.messages)
 	if turn == nil || end > math.MaxInt32 || n == 0 || n > maxPositions {
@@ -47,8 +47,8 @@ func (c *conversation) keep(turn *turncache.Turn, start, end int, t task, determ
 	positions, known := make([]position, n), make([]*facts, n)
 	for i := range c.messages {
 		m := &c.messages[i]
-		from := int32(m.value.Index)                                                                                      //nolint:gosec // at most end
-		positions[i] = position{from, from + int32(len(m.value.Raw)), m.value.Kind, m.author, m.decoded && m.whole == ""} //nolint:gosec // at most end
+		from := int32(m.value.Index)                                                                                      //nolint:gosec // the index is at most end, which fits
+		positions[i] = position{from, from + int32(len(m.value.Raw)), m.value.Kind, m.author, m.decoded && m.whole == ""} //nolint:gosec // the length is at most end, which fits
 		known[i] = m.facts
 	}
 	first := max(0, slices.IndexFunc(known, func(f *facts) bool { return f != nil }))

@@ -1,7 +1,7 @@
 package conversation
 
 import (
-	_ "embed" // for words.txt
+	_ "embed" // needed for words.txt
 	"strings"
 )
 
@@ -9,16 +9,16 @@ import (
 type wordUse uint16
 
 const (
-	greeting   wordUse = 1 << iota // begins a message and is not part of the task
-	polite                         // thanks or a request; a clause of greetings and polite words alone is not part of the task
-	filler                         // polite filler that says nothing about the task
-	assent                         // part of a short reply: agreement, "continue", a reference to earlier turns
-	connective                     // begins a turn that adds to the task before it
-	order                          // begins or is part of an instruction about a document
-	probe                          // sent by clients to test a connection
-	appeal                         // asks for help or expresses good wishes; a clause of appeals and fillers is not part of the task
-	common                         // occurs in polite clauses and elsewhere
-	opener                         // a greeting that a name may follow
+	greeting   wordUse = 1 << iota // word that begins a message and is not part of the task
+	polite                         // thanks or a polite request; a clause with only greetings and polite words is not part of the task
+	filler                         // polite filler without information about the task
+	assent                         // part of a short reply, such as agreement, "continue" or a reference to earlier turns
+	connective                     // word that begins a turn which adds to the previous task
+	order                          // word that begins or is part of an instruction about a document
+	probe                          // word that clients send to test a connection
+	appeal                         // word in a request for help or good wishes; a clause with only appeals and fillers is not part of the task
+	common                         // word that occurs in polite clauses and elsewhere
+	opener                         // greeting that a name may follow
 )
 
 //go:embed words.txt
@@ -40,7 +40,7 @@ var lexicon = func() map[string]wordUse {
 	return words
 }()
 
-// scriptPhrases are the phrases of a use in languages that are written without spaces, longest first.
+// scriptPhrases lists phrases by use, longest first, in languages that are written without spaces.
 var scriptPhrases = map[wordUse][]string{
 	polite: {
 		"ขอความช่วยเหลือ", "お忙しいところ恐れ入りますが", "どうぞよろしくお願いします", "よろしくお願いいたします", "ช่วยฉันหน่อย", "お世話になっております", "よろしくお願い致します",
@@ -73,12 +73,12 @@ var scriptPhrases = map[wordUse][]string{
 
 // The lists of turnPhrases.
 const (
-	newTopic   = iota // begins a new topic
-	complaint         // states that the request was not fulfilled
-	pleasantry        // makes a clause of fillers a polite clause
+	newTopic   = iota // phrases that begin a new topic
+	complaint         // phrases that state that the request was not fulfilled
+	pleasantry        // phrases that make a clause of fillers a polite clause
 )
 
-// turnPhrases are phrases of several words that indicate how a turn relates to earlier turns.
+// turnPhrases are multi-word phrases that indicate how a turn relates to earlier turns.
 var turnPhrases = newPhraseSet([][]string{
 	newTopic: {
 		"leave that", "leave it", "forget that", "forget it", "forget about", "never mind", "nevermind", "different question", "another question", "other question", "new question", "new topic",

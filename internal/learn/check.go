@@ -8,7 +8,7 @@ import (
 // Check compares two predictions of later outcomes: one with the abilities learned from earlier outcomes, and one with the static
 // abilities.
 type Check struct {
-	Outcomes int     `json:"outcomes"` // outcomes that were predicted
+	Outcomes int     `json:"outcomes"` // number of outcomes that were predicted
 	Static   float64 `json:"static"`   // mean squared error of the static abilities
 	Learned  float64 `json:"learned"`  // mean squared error of the learned abilities
 	Error    float64 `json:"error"`    // standard error of the difference

@@ -1,6 +1,6 @@
-// Package learn corrects the abilities of models by the outcomes of a workspace: ratings, verdicts of comparisons, and implicit
-// signals, weighted by their agreement with ratings and verdicts. The static predictor is the prior. All functions are pure: equal outcomes and
-// options give equal states, so a state can be stored by version and decisions can be recomputed with it.
+// Package learn corrects model abilities with the outcomes of a workspace: ratings, verdicts of comparisons, and implicit signals, weighted
+// by their agreement with ratings and verdicts. The static predictor is the prior. All functions are pure: equal outcomes and options give
+// equal states, so a state can be stored by version and decisions can be recomputed with it.
 package learn
 
 import (
@@ -40,11 +40,11 @@ type Outcome struct {
 	Task    predict.Task // task of the prompt
 	Skills  []float64    // skills of the prompt
 	Value   float64      // score or difference
-	Weight  float64      // 1 for a verdict that is certain
+	Weight  float64      // weight of the outcome; 1 for a verdict that is certain
 	Signal  string       // name of the signal
 }
 
-// Options configure Fit.
+// Options configures Fit.
 type Options struct {
 	// Base returns the ability of a model without outcomes, or false for an unknown model.
 	Base func(model string) (predict.Ability, bool)
@@ -53,19 +53,20 @@ type Options struct {
 	Today    time.Time
 	// MinVerdicts is the number of ratings and verdicts below which nothing is learned.
 	MinVerdicts int
-	// Shared means that a deviation that all models have for a task counts as difficulty of the prompts. It does not change the abilities.
+	// Shared sets whether a deviation that all models have for a task is attributed to the difficulty of the prompts, so that it does not
+	// change the abilities.
 	Shared bool
-	// Guard sets State.Active only if the learned abilities predict later outcomes better than the static abilities.
+	// Guard sets whether State.Active requires that the learned abilities predict later outcomes better than the static abilities.
 	Guard bool
 }
 
 // State is the result of learning.
 type State struct {
 	Models   map[string]*Model
-	Trust    []Trust // by signal, sorted by name
-	Verdicts int     // ratings and comparisons
+	Trust    []Trust // trust in each signal, sorted by signal name
+	Verdicts int     // number of ratings and comparisons
 	Check    Check
-	Active   bool // false if the models keep their static abilities
+	Active   bool // whether the learned abilities are used; if false, models keep their static abilities
 }
 
 // Model is the learned ability of a model.
@@ -85,8 +86,8 @@ func (m *Model) logit(task predict.Task, skills []float64) float64 {
 
 const (
 	rounds     = 3    // rounds of fitting if labels depend on the fitted abilities
-	taskSpread = 0.4  // standard deviation, in logits, of the part of a model's ability that depends on the task and not on the skills
-	hardSpread = 0.5  // standard deviation of the difficulty of a workspace's prompts by task, in logits
+	taskSpread = 0.4  // standard deviation, in logits, of the task-specific part of a model's ability
+	hardSpread = 0.5  // standard deviation, in logits, of the difficulty of a workspace's prompts for a task
 	maxShift   = 2    // largest change by task, in logits
 	minShift   = 0.01 // smallest change by task that is stored
 )
@@ -145,7 +146,7 @@ func usable(outcomes []Outcome, o *Options) []Outcome {
 	return list
 }
 
-// decay returns the weight of an outcome by its age.
+// decay returns the weight of an outcome that occurred at the given time.
 func (o *Options) decay(at time.Time) float64 {
 	if o.HalfLife <= 0 {
 		return 1
@@ -238,7 +239,7 @@ func (r *fitted) difficulty(outcomes []Outcome) shared {
 	return found
 }
 
-// labels are the labels of each model.
+// labels holds the labels of each model.
 type labels map[string][]taskLabel
 
 type taskLabel struct {

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/predict/ability"
 )
 
-// Bounds that a signal must meet to have a weight.
+// Minimum evidence for a signal to have a weight.
 const (
 	MinPairs = 20   // minimum number of responses with a verdict, both with and without the signal
 	MinTrust = 0.10 // minimum of Trust.Low
@@ -20,14 +20,14 @@ const certainty = 1.645
 // Trust measures how well a signal agrees with verdicts on the same requests.
 type Trust struct {
 	Signal  string  `json:"signal"`
-	With    int     `json:"with"`    // requests with the signal and a verdict
-	Without int     `json:"without"` // requests with a verdict and without the signal
+	With    int     `json:"with"`    // number of requests with the signal and a verdict
+	Without int     `json:"without"` // number of requests with a verdict but without the signal
 	Bad     float64 `json:"bad"`     // mean share of bad responses among those with the signal
 	Usual   float64 `json:"usual"`   // mean share of bad responses among those without the signal
 	Low     float64 `json:"low"`     // lower bound of Bad minus Usual
 	Weight  float64 `json:"weight"`  // weight of the signal in learning; 0 if the agreement is too small or unknown
 
-	// present and absent are the logarithms of the likelihood ratio of good to bad responses, if a request has the signal and if not.
+	// present and absent are the log-likelihood ratios of good to bad responses for requests with and without the signal.
 	present, absent float64
 }
 
@@ -35,7 +35,7 @@ type Trust struct {
 // (1 - d) / 2 bad responses.
 func Trusts(outcomes []Outcome) []Trust {
 	verdicts := map[string]*mean{}
-	signals := map[string]map[string]bool{} // requests by signal
+	signals := map[string]map[string]bool{} // request IDs by signal
 	for i := range outcomes {
 		x := &outcomes[i]
 		if x.Kind == Signalled {
@@ -98,7 +98,7 @@ func trustOf(name string, with, without mean) Trust {
 		return t
 	}
 	t.Weight = t.Low * t.Low
-	// The shares of the bad and of the good responses that have the signal.
+	// Shares of the bad and of the good responses that have the signal.
 	all := float64(with.n + without.n)
 	withShare := float64(with.n) / all
 	isBad := withShare*bad + (1-withShare)*usual

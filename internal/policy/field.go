@@ -116,10 +116,10 @@ func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
 	return policy, r
 }
 
-func (p *reader) unknown(key *yaml.Node, path, of string, known []string) {
+func (p *reader) unknown(key *yaml.Node, path, owner string, known []string) {
 	hint := document.DidYouMean(spelling.Closest(key.Value, known))
 	if hint == "" {
-		hint = "the fields of " + of + " are " + strings.Join(known, ", ")
+		hint = "the fields of " + owner + " are " + strings.Join(known, ", ")
 	}
 	p.report(key, UnknownField, path, "unknown field "+document.Quote(key.Value), hint)
 }
@@ -258,7 +258,7 @@ func (p *reader) readObjective(n *yaml.Node, path string, policy *Policy, r *rul
 			hint = "write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)"
 		}
 		p.report(n, BadValue, path, "unknown objective "+document.Quote(text), hint)
-	case !(number >= 0 && number <= 1): // also rejects NaN
+	case !(number >= 0 && number <= 1): // the negated form also rejects NaN
 		p.report(n, BadValue, path, "objective must be from 0 (cheapest) to 1 (best)", "")
 	default:
 		r.objective = Objective{Name: "number", Tradeoff: number}

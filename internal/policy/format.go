@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Format writes policies as a YAML document. Parse returns the same policies for it.
+// Format writes policies as a YAML document that Parse converts back to the same policies.
 func Format(list []Policy) []byte {
 	sequence := &yaml.Node{Kind: yaml.SequenceNode}
 	if len(list) == 0 {

@@ -12,14 +12,14 @@ import (
 
 // Inventory lists the existing names. Policies that refer to other names are rejected.
 type Inventory struct {
-	Models    []string                                  // canonical names
+	Models    []string                                  // canonical model names
 	Canonical func(name string) (model string, ok bool) // resolves aliases of a model; nil accepts only Models
-	Providers []string                                  // configured providers
-	Targets   []string                                  // provider/model, canonical
+	Providers []string                                  // names of the configured providers
+	Targets   []string                                  // canonical names of the form provider/model
 	Tags      []string                                  // tags of providers and targets
-	Zone      func(name string) (*time.Location, error) // such as time.LoadLocation; nil accepts only UTC
-	// AllowUnknown accepts every name. It is used for saved policies, which were checked when they were saved: a name may have
-	// been removed since, and other policies must keep working.
+	Zone      func(name string) (*time.Location, error) // loads a time zone, for example time.LoadLocation; nil accepts only UTC
+	// AllowUnknown is whether every name is accepted. It is used for saved policies, which were checked when they were saved. Removing a name
+	// later must not disable other policies.
 	AllowUnknown bool
 }
 
@@ -62,7 +62,7 @@ func (w *Inventory) target(name string) (string, bool) {
 	return w.model(name)
 }
 
-// models checks a model or target pattern. It returns an exact name in its canonical form.
+// models returns the pattern and reports whether it matches a model or target. It returns an exact name in canonical form.
 func (w *Inventory) models(pattern string) (string, bool) {
 	if !strings.HasSuffix(pattern, "*") {
 		return w.target(pattern)

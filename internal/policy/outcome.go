@@ -7,20 +7,20 @@ import (
 
 // Outcome is the result of applying the policies to a request. The zero value has no effects.
 type Outcome struct {
-	Deny          *Denial // set if the request is rejected; then the only other effect that applies is LogBodies
+	Deny          *Denial // rejection of the request, or nil; of the other effects, only LogBodies applies to a rejected request
 	Pin           Setting[string]
 	Objective     Setting[Objective]
 	MaxCost       Setting[money.Amount]    // lowest limit of all policies
 	MaxOutput     Setting[int64]           // lowest limit of all policies
 	MaxEscalation Setting[int64]           // lowest limit of all policies
-	SessionBudget Setting[SessionLimit]    // the lowest amount of all policies
-	Verify        Setting[*ResponseChecks] // must not be changed
+	SessionBudget Setting[SessionLimit]    // lowest amount of all policies
+	Verify        Setting[*ResponseChecks] // checks of the response; must not be modified
 	Baseline      Setting[string]
 	ResponseCache Setting[CacheAge] // lowest limit of all policies
-	CacheMarks    Setting[bool]     // false if set: the gateway sets no prompt-cache marks
-	LogBodies     Setting[bool]     // false if set: bodies must not be stored
-	Prefer        []Preference      // best first
-	Hits          []Hit             // evaluated policies, in order
+	CacheMarks    Setting[bool]     // if set, always false: the gateway sets no prompt-cache marks
+	LogBodies     Setting[bool]     // if set, always false: bodies must not be stored
+	Prefer        []Preference      // preferred targets, best first
+	Hits          []Hit             // results of the evaluated policies, in order
 	filters
 }
 
@@ -47,7 +47,7 @@ func (s Setting[T]) IsSet() bool { return s.Policy != "" }
 // Objective is the routing objective set by a policy.
 type Objective struct {
 	Name     string  // cost, quality, speed, or number
-	Tradeoff float64 // for a number: 0 (cheapest) to 1 (best)
+	Tradeoff float64 // trade-off if Name is number: 0 (cheapest) to 1 (best)
 }
 
 // Preference is a pattern of preferred targets. These targets are tried before targets of later preferences and before all other targets.
@@ -65,8 +65,8 @@ type Exclusion struct {
 	Reason string
 }
 
-// Excludes returns why an allow or exclude effect removes a target, or nil if the target is allowed. tags are the tags of the
-// target and its provider. The result must not be changed.
+// Excludes returns the reason why an allow or exclude effect removes a target, or nil if the target is allowed. tags are the tags of the
+// target and its provider. The result must not be modified.
 func (o *Outcome) Excludes(provider, model string, tags []string) *Exclusion {
 	for _, r := range o.exclude {
 		if x := r.exclude.excluded(provider, model, tags); x != nil {
@@ -102,7 +102,7 @@ type Hit struct {
 // Verdict describes why a policy matched or not. Its methods format the explanation on demand.
 type Verdict struct {
 	rule      *rule
-	result    condition.Result // if the cost limit was exceeded, only restrictions apply
+	result    condition.Result // result of the condition; if it exceeded the cost limit, only restrictions apply
 	overruled effects          // effects that an earlier policy has set
 	matched   bool
 }
@@ -125,7 +125,7 @@ func (v Verdict) Effect() string {
 //
 //	request.task == "code" is false (request.task is "chat")
 //
-// for the facts of the evaluation. It is empty for a policy that matched.
+// for the evaluated facts. It is empty for a policy that matched.
 func (v Verdict) Reason(f *condition.Facts) string {
 	if v.matched {
 		return ""

@@ -50,13 +50,13 @@ type reader struct {
 	name      string
 	source    []byte
 	inventory Inventory
-	language  *condition.Language // created for the first condition
+	language  *condition.Language // condition language, created for the first condition
 	policy    string              // name of the policy being parsed
 	cost      uint64              // estimated maximum cost of all conditions so far
 	problems  []Problem
 }
 
-// set parses the list. A nil list is empty.
+// set parses the list. A nil list counts as empty.
 func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	var policies []Policy
 	var rules []*rule
@@ -88,7 +88,7 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	return s, nil
 }
 
-// addCost adds the cost of a policy to the total. It reports the policy with which the total exceeds the limit.
+// addCost adds the cost of a policy to the total. It reports a problem at the policy whose cost makes the total exceed the limit.
 func (p *reader) addCost(n *yaml.Node, i int, r *rule) {
 	if r.when == nil {
 		return

@@ -49,10 +49,10 @@ type matcher struct {
 	models, providers, tags patternList
 }
 
-// patternList is one list of a selector, with the exclusions for targets that match and that do not match.
+// patternList is one list of a selector, with the exclusions for matching and for other targets.
 type patternList struct {
 	patterns []Pattern
-	within   []Exclusion // exclusion of a target that matches the pattern, by index of the pattern
+	within   []Exclusion // exclusions for targets that match a pattern, by pattern index
 	outside  Exclusion
 }
 
@@ -78,7 +78,7 @@ func (m *matcher) buildReasons(policy string) {
 	}
 }
 
-// places returns, for each list, the index of the first pattern that matches the target, or -1.
+// places returns the index of the first pattern in each list that matches the target, or -1.
 func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
 	ofModel = slices.IndexFunc(m.models.patterns, func(p Pattern) bool { return p.MatchTarget(provider, model) })
 	ofProvider = slices.IndexFunc(m.providers.patterns, func(p Pattern) bool { return p.Match(provider) })
@@ -86,7 +86,7 @@ func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProv
 	return ofModel, ofProvider, ofTag
 }
 
-// excluded returns the exclusion of a target that matches one of the lists, or nil.
+// excluded returns the exclusion for a target that matches one of the lists, or nil.
 func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {
@@ -100,7 +100,7 @@ func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// unlisted returns the exclusion of a target that does not match one of the non-empty lists, or nil.
+// unlisted returns the exclusion for a target that matches no pattern of a non-empty list, or nil.
 func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {

@@ -14,8 +14,8 @@ type Code string
 // Codes of problems in a policy document.
 const (
 	TooLarge        Code = "E2001" // too many bytes or policies
-	Malformed       Code = "E2002" // not YAML
-	WrongType       Code = "E2030" // such as a list instead of text
+	Malformed       Code = "E2002" // document that is not valid YAML
+	WrongType       Code = "E2030" // wrong type, such as a list instead of text
 	UnknownField    Code = "E2031" // unknown field
 	Repeated        Code = "E2032" // duplicate field or name
 	MissingField    Code = "E2033" // missing required field
@@ -28,16 +28,16 @@ const (
 	TooCostly            = Code(condition.TooCostly)
 )
 
-// Problem is a problem in a document with its location.
+// Problem describes a problem in a document and its location.
 type Problem struct {
-	Line    int    `json:"line"`   // from 1
-	Column  int    `json:"column"` // in characters, from 1
-	Width   int    `json:"width"`  // characters to mark, at least 1
-	Path    string `json:"path"`   // such as policies[2].when
+	Line    int    `json:"line"`   // line number, starting at 1
+	Column  int    `json:"column"` // column in characters, starting at 1
+	Width   int    `json:"width"`  // number of characters to mark, at least 1
+	Path    string `json:"path"`   // path of the field, such as policies[2].when
 	Policy  string `json:"policy,omitempty"`
 	Code    Code   `json:"code"`
-	Message string `json:"message"`        // one line, no full stop
-	Hint    string `json:"hint,omitempty"` // suggestion
+	Message string `json:"message"`        // description in one line, without a full stop
+	Hint    string `json:"hint,omitempty"` // suggested fix
 }
 
 // String formats the problem on one line.
@@ -69,7 +69,7 @@ func Pretty(file string, source []byte, problems []Problem) string {
 			line, column := document.Window(lines[p.Line-1], p.Column)
 			b.WriteString(document.Excerpt(p.Line, line, max(1, column), p.Width, p.Hint))
 		}
-		fix := "correct it" // the hint has the details
+		fix := "correct it" // the hint contains the details
 		switch p.Code {
 		case UnknownField:
 			fix = "correct the field"

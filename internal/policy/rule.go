@@ -31,15 +31,15 @@ const (
 	disablesBodies
 )
 
-// restricting lists the effects that apply even if a condition exceeds the cost limit. Without them a request could do something
-// that the policy forbids.
+// restricting is the set of effects that apply even if a condition exceeds the cost limit. Without these effects, the gateway could do
+// something that the policy forbids.
 const restricting = denies | allows | excludes | limitsCost | limitsOutput | limitsSession | disablesCache | disablesBodies
 
 // rule is a compiled, enabled policy with canonical names.
 type rule struct {
 	name          string
-	source        string               // name of the set
-	when          *condition.Condition // nil means always
+	source        string               // name of the policy set
+	when          *condition.Condition // condition; nil means always
 	has           effects
 	deny          string
 	pin           string
@@ -55,7 +55,7 @@ type rule struct {
 	verify        ResponseChecks
 	cacheAge      CacheAge
 	effectTexts   []effectText // descriptions of the effects, in a fixed order
-	all           string       // all descriptions joined, for the common case without overruled effects
+	all           string       // all descriptions joined, used in the common case without overruled effects
 }
 
 // effectText is the description of one effect.

@@ -39,7 +39,7 @@ func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
 	return s
 }
 
-// models parses a list of model and target patterns. It returns them as written and in canonical form.
+// models parses a list of model and target patterns. It returns the patterns as written and in canonical form.
 func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	var canonical []Pattern
 	names := p.list(n, path, func(one *yaml.Node, where, name string) string {

@@ -16,11 +16,11 @@ type Set struct {
 	version  string
 
 	verifies                      bool    // whether a policy has the effect verify
-	parts                         []*Set  // sets that this set was joined from; nil for a parsed set
+	parts                         []*Set  // sets that Join combined; nil for a parsed set
 	rules                         []*rule // active policies
 	zones                         map[string]*time.Location
 	evaluator                     *condition.Evaluator
-	allows, excludes, preferences int // maximum numbers of elements in an outcome
+	allows, excludes, preferences int // maximum number of elements of each kind in an outcome
 }
 
 // newSet returns a set of rules.
@@ -71,11 +71,11 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// Verifies reports whether a policy checks responses before they are served.
+// Verifies reports whether any policy checks responses before they are served.
 func (s *Set) Verifies() bool { return s != nil && s.verifies }
 
-// Version identifies the content. Sets with the same version give the same outcomes, regardless of the YAML layout. It is empty
-// for a set without policies. The version of a joined set consists of both versions, separated by a plus sign.
+// Version returns an identifier of the content. Sets with the same version give the same outcomes, regardless of the YAML layout. It is
+// empty for a set without policies. The version of a joined set consists of both versions, separated by a plus sign.
 func (s *Set) Version() string {
 	if s == nil {
 		return ""
@@ -83,8 +83,8 @@ func (s *Set) Version() string {
 	return s.version
 }
 
-// Join combines the policies of the instance with the policies of a workspace. Instance policies come first, and later policies
-// cannot undo them, so a workspace can only add restrictions and set values that are not set. Either argument may be nil.
+// Join combines the instance policies with the policies of a workspace. Instance policies come first, and later policies cannot undo them,
+// so a workspace can only add restrictions and set values that are not set. Either argument may be nil.
 func Join(instance, workspace *Set) *Set {
 	switch {
 	case workspace == nil || len(workspace.policies) == 0:
@@ -105,8 +105,8 @@ func Join(instance, workspace *Set) *Set {
 	return s
 }
 
-// Parts returns the sets that s was joined from, in order, or s itself. The version of s consists of their versions, separated by
-// a plus sign.
+// Parts returns the sets that Join combined to s, in order, or s itself. The version of s consists of their versions, separated by a plus
+// sign.
 func (s *Set) Parts() []*Set {
 	switch {
 	case s == nil:

@@ -29,12 +29,12 @@ const (
 	maxHook          = 2000
 )
 
-// ResponseChecks checks a response before it is served. A response that fails is replaced by the response of another model.
+// ResponseChecks checks a response before it is served. A response that fails is replaced with a response from another model.
 type ResponseChecks struct {
-	Checks    []string `json:"checks" yaml:"checks"`                           // in the order of Checks
-	Hook      string   `json:"hook,omitempty" yaml:"hook,omitempty"`           // URL
-	Threshold *float64 `json:"threshold,omitempty" yaml:"threshold,omitempty"` // minimum score of the hook; nil for DefaultThreshold
-	Streams   *bool    `json:"streams,omitempty" yaml:"streams,omitempty"`     // false excludes streams; nil means true
+	Checks    []string `json:"checks" yaml:"checks"`                           // names of the checks, in the order of the function Checks
+	Hook      string   `json:"hook,omitempty" yaml:"hook,omitempty"`           // URL of the hook
+	Threshold *float64 `json:"threshold,omitempty" yaml:"threshold,omitempty"` // minimum score from the hook; nil for DefaultThreshold
+	Streams   *bool    `json:"streams,omitempty" yaml:"streams,omitempty"`     // whether streamed responses are checked; nil means true
 }
 
 // String describes the verification.
@@ -108,7 +108,7 @@ func (p *reader) readVerifyField(key, value *yaml.Node, at string, v *ResponseCh
 			return
 		}
 		number, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(number >= 0 && number <= 1) { // also rejects NaN
+		if err != nil || !(number >= 0 && number <= 1) { // the negated form also rejects NaN
 			p.report(value, BadValue, at, document.Quote(text)+" is not a score", "write a number from 0 to 1")
 			return
 		}

@@ -11,13 +11,13 @@ import (
 	"fairlead.dev/internal/policy"
 )
 
-// Store holds the active policies. For never blocks. Reload updates the policies.
+// Store holds the active policies. The method For never blocks. Reload updates the policies.
 type Store struct {
 	storage Storage
 	now     func() time.Time
 	view    atomic.Pointer[view]
 
-	mu       sync.Mutex // serializes changes of the view
+	mu       sync.Mutex // serialises changes to the view
 	revision int64      // last revision that was loaded
 }
 
@@ -46,7 +46,7 @@ func New(storage Storage, instance *policy.Set, inventory policy.Inventory, now 
 	return s
 }
 
-// For returns the active policies of a workspace, including those of the instance, or nil if there are none.
+// For returns the active policies of a workspace, including the instance policies, or nil if there are none.
 func (s *Store) For(workspaceID string) *policy.Set {
 	v := s.view.Load()
 	if w := v.workspaces[workspaceID]; w != nil {
@@ -55,7 +55,7 @@ func (s *Store) For(workspaceID string) *policy.Set {
 	return v.instance
 }
 
-// Own returns the active policies of a workspace without the policies of the instance.
+// Own returns the active policies of a workspace without the instance policies.
 func (s *Store) Own(workspaceID string) *policy.Set {
 	if w := s.view.Load().workspaces[workspaceID]; w != nil {
 		return w.own

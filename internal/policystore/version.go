@@ -19,9 +19,9 @@ const Topic = "policies"
 
 // Version is a saved version of a workspace's policies. The newest is active.
 type Version struct {
-	Number    int64 // from 1
+	Number    int64 // version number, starting at 1
 	Hash      string
-	Source    string // YAML; empty in lists
+	Source    string // policy document in YAML; empty in lists
 	Note      string // reason for the change
 	CreatedBy string // ID of an account or a key
 	CreatedAt time.Time

@@ -14,14 +14,14 @@ import (
 // Prior is the ability distribution assumed for an unseen model.
 type Prior struct {
 	Mean       []float64   // intercept, then one weight per skill
-	Covariance [][]float64 // square, of the same size
+	Covariance [][]float64 // covariance matrix with one row and column per element of Mean
 }
 
 // Anchor is a typical prompt of a benchmark. A model's mean score on the benchmark is the weighted mean of its
 // success probabilities over the anchors.
 type Anchor struct {
 	Skills []float64
-	Weight float64 // the weights of one benchmark sum to one
+	Weight float64 // weight of the anchor; the weights of one benchmark sum to one
 }
 
 // Predictor computes the features of prompts and holds the trained abilities. It is immutable and safe for concurrent
@@ -34,7 +34,7 @@ type Predictor struct {
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
 	families  []Family
-	agents    int // number of families of agents
+	agents    int // number of agent families
 }
 
 // Family is a kind of prompt in the training data.
@@ -42,14 +42,14 @@ type Family struct {
 	Name  string
 	Level int // index of the family's weight in an ability vector
 
-	agent bool // published scores of agents are fitted to it
+	agent bool // whether published agent scores are fitted to the family
 }
 
 // errArtefact is wrapped by every error about the file.
 var errArtefact = errors.New("predictor file")
 
-// featureVersion is the version of the code that computes features. Increase it with every change of the feature values: logged
-// decisions store the version, and only decisions with features of the current version can be compared.
+// featureVersion is the version of the code that computes features. Increase it whenever feature values change: logged decisions store the
+// version, and only decisions with features of the current version can be compared.
 const featureVersion = 7
 
 // Version identifies the content of the artefact and the code that computes features.
@@ -123,7 +123,7 @@ func Parse(data []byte) (*Predictor, error) {
 // skills returns the number of skills.
 func (f *file) skills() int { return f.Shared + len(f.Families) + len(f.Heads) }
 
-// readAbilities reads the spread and the vector of each model, and its number of recorded outcomes by family.
+// readAbilities reads the spread, the vector and the number of recorded outcomes by family of each model.
 func (f *file) readAbilities() (map[string]Ability, error) {
 	n := f.skills() + 2
 	all, err := f.floats("abilities", n*len(f.Models))

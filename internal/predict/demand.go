@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// The demand of a prompt is how much harder it looks than an average prompt, in logits. It replaces the learned difficulty for prompts
-// unlike the training data. For those, the learned difficulty is unreliable: it treats every short text as easy.
+// The demand of a prompt is its apparent difficulty in logits, relative to an average prompt. It replaces the learned difficulty for
+// prompts unlike the training data, for which the learned difficulty is unreliable: it treats every short prompt as easy.
 const (
 	maxDemand       = 3
 	wordDemand      = 0.8 // demand of each demanding word, up to maxDemanding
@@ -16,14 +16,14 @@ const (
 	sizeDemand      = 0.3 // demand for each doubling of the word count above plainWords, at most maxDoublings times
 	plainWords      = 16
 	maxDoublings    = 2
-	technicalDemand = 8      // demand per share of technical words above usualTechnical
+	technicalDemand = 8      // factor from the share of technical words above usualTechnical to demand
 	usualTechnical  = 0.08   // share of long words and abbreviations in plain text
-	longWord        = 10     // minimum letters of a long word
+	longWord        = 10     // minimum number of letters in a long word
 	idealWord       = 0.6    // number of words per character in scripts without spaces
 	firstIdeal      = 0x0E00 // first code point of Thai, the lowest of the scripts without spaces
 )
 
-// demandStems are beginnings of words for expert work with several steps: proofs, designs, analyses, complex systems.
+// demandStems lists stems of words for expert work with several steps: proofs, designs, analyses, complex systems.
 var demandStems = func() []string {
 	stems := strings.Fields(`prove proof deriv rigor theorem lemma corollar conjecture counterexample formali axiom invariant optimal optimi asymptot
 	eigenv lagrang hamilton tensor manifold topolog stochast bayes concurren distribut lock-free linearizab consensus idempoten
@@ -43,7 +43,7 @@ var demandStems = func() []string {
 	return stems
 }()
 
-// demandOf returns the demand of a text. Of a long text it reads only the start and the end, like TaskOf.
+// demandOf returns the demand of a prompt. Like TaskOf, it reads only the start and the end of a long prompt.
 func demandOf(text string) float64 {
 	if len(text) > taskHead+taskTail {
 		text = strings.ToValidUTF8(text[:taskHead]+" "+text[len(text)-taskTail:], "")
@@ -79,7 +79,7 @@ func demandOf(text string) float64 {
 			}
 		}
 	}
-	share := float64(technical) / max(words, 8) // the share of a very short text is not meaningful, so a minimum of 8 words is assumed
+	share := float64(technical) / max(words, 8) // the share is not meaningful for very short prompts, so a minimum of 8 words is assumed
 	demand := wordDemand*float64(min(found, maxDemanding)) + technicalDemand*max(0, share-usualTechnical) +
 		sizeDemand*min(math.Log2(max(words/plainWords, 1)), maxDoublings)
 	return math.Round(1000*min(demand, maxDemand)) / 1000
@@ -87,7 +87,7 @@ func demandOf(text string) float64 {
 
 // isDemanding reports whether a word in lower case begins with one of demandStems.
 func isDemanding(word string) bool {
-	const shortest = 4 // bytes of the shortest stem
+	const shortest = 4 // length of the shortest stem in bytes
 	if len(word) < shortest {
 		return false
 	}
@@ -111,7 +111,7 @@ func isSeparator(r rune) bool {
 	return r <= ' ' || strings.ContainsRune(`.,;:!?"'()[]{}<>/\|*=+&%$#@^~。，、？！；：「」`+"`", r)
 }
 
-// capitals counts the upper-case and all ASCII letters of a word.
+// capitals counts the upper-case letters and all ASCII letters of a word.
 func capitals(word string) (upper, letters int) {
 	for i := range len(word) {
 		switch b := word[i]; {

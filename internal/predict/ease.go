@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// smallTalkEase is how much easier a greeting is than the prompts of the training data, for every model, on the logit
-// scale. The training data has no such prompts, because benchmarks ask questions.
+// smallTalkEase is the ease of a greeting for every model, in logits relative to the prompts in the training data. The training data
+// contains no greetings, because benchmarks consist of questions.
 const smallTalkEase = 3
 
 // easeOf returns smallTalkEase for a short prompt that starts with a greeting or thanks and has no numbers or code. For any

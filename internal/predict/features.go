@@ -10,18 +10,18 @@ import (
 // several kilobytes.
 type scratch struct {
 	x    extractor
-	seen []uint64          // one bit per bucket
+	seen []uint64          // set of the buckets seen so far, with one bit per bucket
 	rows []uint32          // buckets of the current block
-	acc  [lanes / 4]uint64 // sums of bytes, 16 bits per lane; eight lanes use two words
+	acc  [lanes / 4]uint64 // sums of weight bytes with 16 bits per lane, so that eight lanes use two words
 	sums [lanes]int64      // sums of the current block
 	out  [lanes]float64    // sums of all blocks
 }
 
 const (
-	lanes      = 40 // length of a row of the table; constant, so that the compiler can unroll the inner loop
+	lanes      = 40 // length of a table row; constant, so that the compiler can unroll the inner loop
 	evenBytes  = 0x00FF00FF00FF00FF
 	fullLanes  = 256 // maximum number of rows whose sum fits in 16 bits
-	weightBias = 128 // weights are stored as bytes, with zero as 128
+	weightBias = 128 // byte value of a zero weight; weights are stored as bytes
 )
 
 // Features returns the features of a prompt. Equal prompts have equal features.
@@ -44,8 +44,8 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	return s
 }
 
-// favourAgents is called for prompts with tools. A prompt unlike the training data has equal shares of all families; favourAgents
-// moves these shares to the families of agents, because success with tools depends on different skills than success with questions.
+// favourAgents is called for prompts with tools. A prompt unlike the training data has equal shares of all families. favourAgents moves
+// these shares to the agent families, because success with tools depends on different skills than success with questions.
 func (p *Predictor) favourAgents(f *Features) {
 	unknown := 1 - f.Known
 	if unknown == 0 || p.agents == 0 {
@@ -68,7 +68,7 @@ func (n *net) newScratch(table *words) *scratch {
 	}
 }
 
-// skills returns the skill vector of a text and its similarity to the training data.
+// skills returns the skill vector of a prompt and its similarity to the training data.
 func (n *net) skills(d *scratch, text string) ([]float64, float64) {
 	d.x.read(text)
 	d.out = [lanes]float64{}
@@ -82,8 +82,8 @@ func (n *net) skills(d *scratch, text string) ([]float64, float64) {
 	return n.join(d.out[:])
 }
 
-// block adds the mean weight of the distinct buckets of a block, times the square root of their number and the weight
-// of the block.
+// block adds the mean weight of the distinct buckets of a block to the output, multiplied by the square root of their number and by the
+// weight of the block.
 func (n *net) block(d *scratch, list []uint32, weight float64) {
 	rows := n.distinct(d, list)
 	if len(rows) == 0 {
@@ -107,8 +107,8 @@ func (n *net) block(d *scratch, list []uint32, weight float64) {
 	}
 }
 
-// distinct returns the distinct buckets of the hashes and clears the table of seen buckets again. It avoids branches,
-// because whether a bucket is new is unpredictable.
+// distinct returns the distinct buckets of the hashes and clears the table of seen buckets. It avoids branches, because new buckets cannot
+// be predicted.
 func (n *net) distinct(d *scratch, list []uint32) []uint32 {
 	d.rows = slices.Grow(d.rows[:0], len(list))[:len(list)]
 	rows, seen, buckets, count := d.rows, d.seen, uint64(n.buckets), 0
@@ -128,8 +128,8 @@ func (n *net) distinct(d *scratch, list []uint32) []uint32 {
 	return rows
 }
 
-// addRows adds the weights of the buckets, eight at a time: the even bytes of a word to one sum, the odd bytes to the next.
-// It processes four rows together, so that their memory accesses overlap.
+// addRows adds the weights of the buckets, eight at a time. It adds the even bytes of a word to one sum and the odd bytes to the next. It
+// processes four rows together, so that their memory accesses overlap.
 func (n *net) addRows(acc *[lanes / 4]uint64, buckets []uint32) {
 	for ; len(buckets) >= 4; buckets = buckets[4:] {
 		a, b, c, d := n.row(buckets[0]), n.row(buckets[1]), n.row(buckets[2]), n.row(buckets[3])
@@ -153,8 +153,8 @@ func (n *net) addRows(acc *[lanes / 4]uint64, buckets []uint32) {
 // row returns the weights of a bucket.
 func (n *net) row(bucket uint32) *[lanes]byte { return (*[lanes]byte)(n.table[int(bucket)*lanes:]) }
 
-// addDense adds the dense features, each limited to three standard deviations of the training data. It sums eight
-// lanes at a time, which fit in registers.
+// addDense adds the dense features, each limited to three standard deviations in the training data. It sums eight lanes at a time, which
+// fit in registers.
 func (n *net) addDense(d *scratch) {
 	x := &d.x.dense
 	for i, v := range x {
@@ -173,9 +173,9 @@ func (n *net) addDense(d *scratch) {
 	}
 }
 
-// join computes the skills from the lanes: the shared skills, the share of each family, and the heads of each family times
-// its share. A prompt unlike the training data has only shared skills and equal family shares. A prompt like the training
-// data has only the shares and heads of its families.
+// join computes the skills from the lanes: the shared skills, the family shares, and the heads of each family multiplied by its share. A
+// prompt unlike the training data has only shared skills and equal family shares. A prompt like the training data has only the shares and
+// heads of its families.
 func (n *net) join(sums []float64) ([]float64, float64) {
 	levels, families := sums[:n.shared+len(n.heads)], sums[n.shared+len(n.heads):][:n.families]
 	for l := range levels {
@@ -183,9 +183,9 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	}
 	shared, heads := levels[:n.shared], levels[n.shared:]
 	known := n.known(families)
-	most, sum := slices.Max(families), 0.0
+	maxScore, sum := slices.Max(families), 0.0
 	for i, s := range families { // softmax: shares that sum to one
-		families[i] = math.Exp(n.sharpness * (s - most))
+		families[i] = math.Exp(n.sharpness * (s - maxScore))
 		sum += families[i]
 	}
 	for i := range families {
@@ -217,7 +217,8 @@ func (p *Predictor) Typical() []float64 {
 	return skills
 }
 
-// known returns the similarity to the training data, 0 to 1. It is low if no family scores the prompt as high as its own prompts.
+// known returns the similarity to the training data, from 0 to 1. It is low if every family gives the prompt a lower score than its own
+// prompts.
 func (n *net) known(scores []float64) float64 {
 	best := 0
 	for f, s := range scores {

@@ -9,11 +9,11 @@ import (
 const (
 	languageHead = 500 // bytes read to detect the language
 	fewestHits   = 2   // minimum number of stop words in the text
-	shareOfHits  = 12  // at least one of this many words must be a stop word
+	shareOfHits  = 12  // maximum number of words per stop word
 )
 
-// LanguageOf returns the ISO 639-1 code of the language of a text, detected by script and stop words. It returns ""
-// if the start of the text is not conclusive.
+// LanguageOf returns the ISO 639-1 code of the language of a prompt, detected by script and stop words. It returns "" if the start of the
+// text is not conclusive.
 func LanguageOf(text string) string {
 	text = cut(text, languageHead)
 	var s scripts
@@ -52,7 +52,7 @@ func (s *scripts) read(text string) (ascii int) {
 	return ascii
 }
 
-// of returns the counter of a letter's script.
+// of returns the counter for the script of a letter.
 func (s *scripts) of(r rune) *int {
 	switch {
 	case r < 0x250:
@@ -94,7 +94,7 @@ func (s *scripts) of(r rune) *int {
 // language returns the language of the leading script, if one language dominates the script. A Chinese character
 // counts as three Latin letters.
 func (s *scripts) language() string {
-	best, most := "", s.latin/3
+	best, bestCount := "", s.latin/3
 	for _, c := range []struct {
 		code  string
 		count int
@@ -112,8 +112,8 @@ func (s *scripts) language() string {
 		{"el", s.greek},
 		{"ka", s.georgian},
 	} {
-		if c.count > most {
-			best, most = c.code, c.count
+		if c.count > bestCount {
+			best, bestCount = c.code, c.count
 		}
 	}
 	switch {
@@ -127,10 +127,10 @@ func (s *scripts) language() string {
 	return best
 }
 
-// latin are the languages detected by stop words, in the order of the bits in the table.
+// latin lists the languages detected by stop words, in the order of the bits in stopWords.
 var latin = []string{"en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "sv", "da", "vi", "id", "cs", "ro", "fi"}
 
-// stopWords maps frequent words to the languages they belong to, as bits.
+// stopWords maps frequent words to a bit set of the languages they belong to.
 var stopWords = func() *lexicon[uint32] {
 	lists := map[string]string{
 		"en": "the of and to in is that for it with as was on are this be by from or an at not have you what how which can if do your write following please",
@@ -159,7 +159,8 @@ var stopWords = func() *lexicon[uint32] {
 	return newLexicon(table)
 }()
 
-// byStopWords returns the language with the most stop words. A stop word of several languages counts as an equal part for each of them.
+// byStopWords returns the language with the most stop words. A stop word shared by several languages counts as an equal fraction for each
+// of them.
 func byStopWords(text string) string {
 	var word [longestWord]byte
 	var hits [32]float64

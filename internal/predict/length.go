@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// lengthPrior is the typical number of visible output tokens for prompts of a kind. It grows with a power of the number of words.
+// lengthPrior is the typical number of visible output tokens for one kind of prompt. It grows with a power of the number of words.
 type lengthPrior struct {
 	tokens float64 // output tokens for a prompt whose number of words is the field words
 	words  float64
 	power  float64
 }
 
-// taskLengths apply to prompts unlike the training data. They follow the recorded lengths of chat models and agents. Chat responses
-// to prompts of eight words are as long as responses to prompts of a hundred words.
+// taskLengths holds the length priors for prompts unlike the training data. They follow the recorded output lengths of chat models and
+// agents. Chat responses to prompts of eight words are as long as responses to prompts of a hundred words.
 var taskLengths = map[Task]lengthPrior{
 	Chat:        {400, 15, 0.15},
 	Code:        {450, 40, 0.3},
@@ -28,8 +28,8 @@ var taskLengths = map[Task]lengthPrior{
 	"":          {400, 20, 0.2},
 }
 
-// familyLengths are the expected response lengths for the prompt families in the training data. The training data contains no
-// lengths, so these are estimates for responses that include an explanation. Prompts of other families use the length for their task.
+// familyLengths holds the expected response lengths for the prompt families in the training data. The training data contains no lengths, so
+// the values are estimates for responses that include an explanation. Prompts of other families use the length for their task.
 var familyLengths = map[string]lengthPrior{
 	"mmlu":     {150, 60, 0.2},
 	"mmlu_pro": {260, 80, 0.2},
@@ -41,11 +41,11 @@ var familyLengths = map[string]lengthPrior{
 }
 
 const (
-	greetingLength = 25   // tokens of the response to a greeting
-	sumLength      = 50   // tokens of the response to a sum such as 17*23
-	maxSum         = 24   // maximum bytes of the prompt of a sum
-	bytesPerWord   = 6    // including the space
-	maxGrowth      = 1.6  // maximum factor of the length for a long prompt
+	greetingLength = 25   // length of the response to a greeting, in tokens
+	sumLength      = 50   // length of the response to an arithmetic expression such as 17*23, in tokens
+	maxSum         = 24   // maximum length of a prompt that is an arithmetic expression, in bytes
+	bytesPerWord   = 6    // average bytes per word, including the space
+	maxGrowth      = 1.6  // maximum growth factor of the length for a long prompt
 	demandGrowth   = 0.15 // relative growth of the length per logit of demand
 )
 
@@ -56,8 +56,8 @@ func (l lengthPrior) at(words float64) float64 {
 	return l.tokens * min(maxGrowth, math.Pow(max(words, 1)/l.words, l.power))
 }
 
-// outputLength returns the expected number of visible output tokens: the mean of the families' lengths weighted by their shares. The
-// remaining share has the length of the task. It returns 0 for translations, which are as long as the prompt.
+// outputLength returns the expected number of visible output tokens: the mean of the family lengths weighted by their shares, with the task
+// length for the remaining share. It returns 0 for translations, which are as long as the prompt.
 func (p *Predictor) outputLength(f *Features, text string) int64 {
 	if f.Task == Translation {
 		return 0
@@ -72,12 +72,12 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 	case len(text) <= maxSum && strings.ContainsAny(text, "0123456789") && strings.ContainsAny(text, "*+/^=×÷"):
 		return sumLength
 	case f.Task == Knowledge && slices.ContainsFunc(secondOptions[:], func(option string) bool { return strings.Contains(text, option) }):
-		usual = lengthPrior{140, 40, 0.2} // a multiple-choice question
+		usual = lengthPrior{140, 40, 0.2} // length for a multiple-choice question
 	}
-	rest, length := 1.0, 0.0 // share of the prompt that belongs to no family in familyLengths
+	rest, length := 1.0, 0.0 // share of the prompt outside the families in familyLengths
 	if f.Known > 0 && f.Task != Chat && f.Task != ToolUse && len(p.families) > 0 {
 		shares := f.Skills[p.families[0].Level-1:]
-		equal := (1 - f.Known) / float64(len(p.families)) // part of each share that is equal for all families
+		equal := (1 - f.Known) / float64(len(p.families)) // part of each family's share that is equal for all families
 		for i, family := range p.families {
 			if l, ok := familyLengths[family.Name]; ok && shares[i]-equal > 0.01 {
 				rest -= shares[i] - equal

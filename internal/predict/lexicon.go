@@ -3,7 +3,7 @@ package predict
 // lexicon is a fixed table of words. A word is found by its first and last byte and its length, which distinguish
 // most words: hashing the whole word would be slower, and every word of every prompt is looked up.
 type lexicon[T any] struct {
-	heads   [lexiconHeads]uint16 // indexed by lexiconAt: number of the first entry, starting at 1; 0 for none
+	heads   [lexiconHeads]uint16 // number of the first entry of each head, starting at 1; 0 for none; indexed by lexiconAt
 	entries []lexiconEntry[T]
 }
 
@@ -29,7 +29,7 @@ func lexiconAt(first, last byte, length int) int {
 	return (int(first)*37 + int(last)*11 + length*401) % lexiconHeads
 }
 
-// find returns the value of a word, which must not be empty.
+// find returns the value of a word. The word must not be empty.
 func (l *lexicon[T]) find(word []byte) (value T, ok bool) {
 	for at := l.heads[lexiconAt(word[0], word[len(word)-1], len(word))]; at != 0; at = l.entries[at-1].next {
 		if e := &l.entries[at-1]; string(word) == e.word {

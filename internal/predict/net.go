@@ -9,17 +9,17 @@ import (
 
 // net is the trained model that turns text into skills.
 type net struct {
-	buckets               int       // rows of the table
+	buckets               int       // number of table rows
 	blocks                []float64 // weight of each block
 	shared, families      int       // number of shared skills, and number of families
 	heads                 []int
-	table                 []byte    // buckets × lanes
-	scale, offset         []float64 // scale and offset of each lane
-	dense                 []float64 // denseCount × lanes
+	table                 []byte    // weight table of size buckets × lanes, in row-major order
+	scale, offset         []float64 // scale and offset of the weights in each lane
+	dense                 []float64 // weights of the dense features, of size denseCount × lanes
 	denseMean, denseScale []float64
 	sharpness, clip       float64   // sharpness of the softmax over family scores; maximum absolute value of a skill
-	typical               []float64 // lowest score that a family gives to nearly all of its own prompts
-	knownWeights          []float64 // intercept and slope of the logit of Known over the best relative family score, and the minimum of Known
+	typical               []float64 // score that nearly all of a family's own prompts exceed, by family
+	knownWeights          []float64 // coefficients of Known: intercept and slope of its logit over the best relative family score, and its minimum
 }
 
 // header describes the sections that follow it.
@@ -49,7 +49,7 @@ type anchorHeader struct {
 // section is the location of a list of numbers in the file.
 type section struct {
 	Offset int `json:"offset"`
-	Length int `json:"length"` // in bytes
+	Length int `json:"length"` // length in bytes
 }
 
 const magic = "FLPRED04"
@@ -101,7 +101,7 @@ func (f *file) validate() error {
 	return nil
 }
 
-// bytes returns a section, which must have this size.
+// bytes returns a section, which must have the given size in bytes.
 func (f *file) bytes(name string, size int) ([]byte, error) {
 	s, ok := f.Sections[name]
 	if !ok || s.Length != size || s.Offset < 0 || s.Offset > len(f.body) || size > len(f.body)-s.Offset {

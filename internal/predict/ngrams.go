@@ -10,9 +10,9 @@ import (
 
 // The blocks of hashed features. Each block is normalised separately.
 const (
-	blockWord = iota // single words, with 0 for every digit
-	blockPair        // two adjacent words
-	blockFour        // four bytes of the normal form
+	blockWord = iota // single words, with every digit replaced with 0
+	blockPair        // features of two adjacent words
+	blockFour        // groups of four bytes of the normal form
 	blockLead        // first and last words, which are characteristic of a prompt
 	blockCount
 )
@@ -26,22 +26,22 @@ const (
 )
 
 const (
-	sampleAbove = 6 << 10 // bytes above which only the start, the end and some blocks between them are read
+	sampleAbove = 6 << 10 // size in bytes above which only the start, the end and some blocks between them are read
 	sampleEnd   = 1536
 	sampleBlock = 512
 	sampleMid   = 5
 )
 
-// extractor holds the buffers for reading a text. They are reused for the next text. It is not safe for concurrent use.
+// extractor holds the buffers for reading a prompt. They are reused for the next prompt. An extractor is not safe for concurrent use.
 type extractor struct {
 	table  *words
-	normal []byte // lower case, single spaces, digits as 0
+	normal []byte // normal form of the prompt: lower case, single spaces, digits as 0
 	dense  [denseCount]float64
 	counts [kindCount]int
 	hashes [blockCount][]uint32 // hash of every occurrence; only the upper 28 bits are used
 }
 
-// read computes the hashes and dense features of a text.
+// read computes the hashes and dense features of a prompt.
 func (x *extractor) read(text string) {
 	length := len(text)
 	x.normal = x.normal[:0]
@@ -65,7 +65,7 @@ func (x *extractor) read(text string) {
 	x.fill(&look, length)
 }
 
-// eachPart calls f with the text, or with samples of a long text, cut between runes.
+// eachPart calls f with the whole prompt, or with samples of a long prompt. Samples never split a rune.
 func eachPart(text string, f func(string)) {
 	if len(text) <= sampleAbove {
 		f(text)
@@ -156,7 +156,7 @@ var normals = func() (table [256]normal) {
 type normal struct {
 	byte, class  byte
 	space, upper byte // space is 1 for a space; upper is 1 for a capital letter
-	counted      bool // the number of occurrences is a feature
+	counted      bool // whether the number of occurrences is a feature
 }
 
 const (
@@ -193,7 +193,7 @@ func (x *extractor) wordsAndPairs(look *textStats) {
 	pairs = append(pairs, mix(before*31))
 	x.hashes[blockWord], x.hashes[blockPair] = single, pairs
 	first, last := uint32(1), uint32(2)
-	for i := range min(leadWords, len(single)) { // the first one, two and three words, and the last one, two and three
+	for i := range min(leadWords, len(single)) { // the first one, two and three words, and the last one, two and three words
 		first = mix(first*31 + single[i])
 		last = mix(last*31 + single[len(single)-1-i])
 		x.hashes[blockLead] = append(x.hashes[blockLead], first, last)

@@ -9,20 +9,20 @@ import "math"
 // Prompt is the part of a request that the predictor reads.
 type Prompt struct {
 	Text     string // text of the last user message
-	System   string // instructions, if any
-	Tools    bool   // the model may call tools
-	Images   bool   // the prompt has images
-	JSON     bool   // the response must be JSON
-	Messages int    // length of the conversation
-	Tokens   int64  // estimated length of the whole request
+	System   string // system instructions; may be empty
+	Tools    bool   // whether the model may call tools
+	Images   bool   // whether the prompt contains images
+	JSON     bool   // whether the response must be JSON
+	Messages int    // number of messages in the conversation
+	Tokens   int64  // estimated length of the whole request, in tokens
 }
 
-// Features describe a prompt. They are stored with the decision, so that it can be recomputed without the text.
+// Features describes a prompt. The features are stored with the decision, so that the decision can be recomputed without the text.
 type Features struct {
 	Task     Task      `json:"task"`
-	Language string    `json:"language,omitempty"` // ISO 639-1; empty if unknown
-	Skills   []float64 `json:"skills"`             // rounded to thousandths, so that storing is lossless
-	Ease     float64   `json:"ease,omitempty"`     // how much easier the prompt is for every model, in logits; negative if demanding
+	Language string    `json:"language,omitempty"` // language of the prompt as an ISO 639-1 code; empty if unknown
+	Skills   []float64 `json:"skills"`             // skills that the prompt requires, rounded to thousandths so that storing them is lossless
+	Ease     float64   `json:"ease,omitempty"`     // ease of the prompt for every model, in logits; negative for a demanding prompt
 	Known    float64   `json:"known"`              // similarity to the training data, 0 to 1
 	Output   int64     `json:"output,omitempty"`   // expected visible output tokens; 0 if unknown
 }
@@ -37,13 +37,12 @@ const (
 
 // Ability describes the skills of a model.
 type Ability struct {
-	Vector []float64 `json:"vector"` // intercept, then one weight per skill
+	Vector []float64 `json:"vector"` // intercept, followed by one weight per skill
 	Spread float64   `json:"spread"` // standard deviation of the logit due to uncertainty of the vector
-	Source string    `json:"source"` // trained, benchmarks, prior, quality
+	Source string    `json:"source"` // source of the ability: trained, benchmarks, prior or quality
 	Mean   float64   `json:"mean"`   // mean success probability over general prompts; compares models regardless of the prompt
 
-	// Records is the number of recorded outcomes by family, for a trained ability. It determines how much of the vector
-	// was measured.
+	// Records holds the number of recorded outcomes by family of a trained ability. It determines how much of the vector was measured.
 	Records []float64 `json:"-"`
 
 	// Precision is the inverse covariance of a fitted vector, the lower half in row-major order. It determines
@@ -54,10 +53,10 @@ type Ability struct {
 // Estimate is a success probability with its uncertainty.
 type Estimate struct {
 	Probability float64 // probability of a good response, 0 to 1
-	Spread      float64 // one standard deviation
+	Spread      float64 // standard deviation of the probability
 }
 
-// Success returns the probability that a model of this ability responds well to the prompt.
+// Success returns the probability that a model with the given ability responds well to the prompt.
 func Success(s *Features, a *Ability) Estimate {
 	logit := s.Ease
 	if len(a.Vector) > 0 {
@@ -72,11 +71,11 @@ func Success(s *Features, a *Ability) Estimate {
 	return Estimate{Probability: p, Spread: p * (1 - p) * math.Hypot(a.Spread, unknownSpread*(1-s.Known))}
 }
 
-// unknownSpread is an additional standard deviation of the logit for a prompt unlike the training data. It was measured as the
-// standard deviation of the difference between predicted and observed success on sources without training data.
+// unknownSpread is an additional standard deviation of the logit for a prompt unlike the training data. It is the standard deviation of the
+// difference between predicted and observed success, measured on sources without training data.
 const unknownSpread = 0.8
 
-// Shift returns the estimate with the logit of the probability moved by d. The spread of the logit is unchanged.
+// Shift returns the estimate with d added to the logit of the probability. The spread of the logit is unchanged.
 func (e Estimate) Shift(d float64) Estimate {
 	if d == 0 || e.Probability <= 0 || e.Probability >= 1 {
 		return e

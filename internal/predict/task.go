@@ -1,6 +1,6 @@
 package predict
 
-// Task is the kind of work a prompt asks for.
+// Task is the kind of work that a prompt requests.
 type Task string
 
 // The tasks.
@@ -11,7 +11,7 @@ const (
 	Reasoning   Task = "reasoning" // puzzles, logic, multi-step questions
 	Knowledge   Task = "knowledge" // questions about facts
 	Translation Task = "translation"
-	Extraction  Task = "extraction" // extracting data from a text, classifying, summarising
+	Extraction  Task = "extraction" // extracting data from text, classifying, summarising
 	ToolUse     Task = "tools"
 	Vision      Task = "vision"
 	LongContext Task = "long_context"
@@ -23,16 +23,16 @@ func Tasks() []Task {
 }
 
 const (
-	longContext  = 32_000 // tokens from which a prompt counts as long context
+	longContext  = 32_000 // length in tokens above which a prompt counts as long context
 	taskHead     = 800    // bytes read from the start of the text
 	taskTail     = 300    // bytes read from the end of the text, where the question often is
 	systemHead   = 300    // bytes read from the instructions
-	systemPart   = 0.5    // weight of a word in the instructions, relative to the user's text
-	minTaskScore = 1.0    // a prompt with a lower score for every task is chat
+	systemPart   = 0.5    // weight of a word in the instructions, relative to a word in the user's text
+	minTaskScore = 1.0    // minimum score for a task; if every score is lower, the task is chat
 )
 
-// TaskOf returns the kind of work a prompt asks for, first by the form of the request and then by cues in the text.
-// It reads only the start and end of a long text.
+// TaskOf returns the kind of work that a prompt requests, based first on the form of the request and then on cues in the text. It reads
+// only the start and the end of a long prompt.
 func TaskOf(p Prompt) Task {
 	switch {
 	case p.Images:
@@ -54,10 +54,10 @@ func TaskOf(p Prompt) Task {
 		t.sum[kindExtraction] += 0.8
 	}
 	t.addWholeText(len(p.Text))
-	best, most := kindNothing, minTaskScore
+	best, bestScore := kindNothing, minTaskScore
 	for k := kindCode; k < taskKinds; k++ {
-		if t.sum[k] >= most { // if scores are equal, the later kind wins because it is more specific
-			best, most = k, t.sum[k]
+		if t.sum[k] >= bestScore { // if scores are equal, the later kind wins because it is more specific
+			best, bestScore = k, t.sum[k]
 		}
 	}
 	return [taskKinds]Task{
@@ -83,18 +83,18 @@ const (
 	taskKinds
 )
 
-// taskScores sums the cues of a text.
+// taskScores sums the cues in a prompt.
 type taskScores struct {
 	sum           [taskKinds]float64
-	sentenceStart bool // the next word starts a sentence or a clause
+	sentenceStart bool // whether the next word starts a sentence or a clause
 	numbers       int
-	options       int // lines that start like the options of a multiple-choice question
-	marks         int // characters that are frequent in source code
+	options       int // number of lines that start like the options of a multiple-choice question
+	marks         int // number of characters that are frequent in source code
 	bytes         int
-	foreign       bool // letters outside ASCII
-	isQuestion    bool // a sentence starts with a question word
-	amount        int  // words of quantity that occur in word problems
-	blank         bool // a gap to fill in
+	foreign       bool // whether the text contains letters outside ASCII
+	isQuestion    bool // whether a sentence starts with a question word
+	amount        int  // number of quantity words that occur in word problems
+	blank         bool // whether the text contains a gap to fill in
 }
 
 // addWholeText adds the cues that depend on the whole text.

@@ -2,16 +2,16 @@ package predict
 
 import "strings"
 
-// taskCue is the evidence of a word for a task.
+// taskCue is the evidence that a word provides for a task.
 type taskCue struct {
 	kind   taskKind
 	weight float64
-	amount bool // word of quantity that occurs in word problems
-	asks   bool // starts a question about a fact
+	amount bool // whether the word is a quantity word that occurs in word problems
+	asks   bool // whether the word starts a question about a fact
 }
 
-// taskCues are words in lower case. Weights reflect how much more often the word occurs in prompts of the task than
-// in others: one word of weight one is enough to decide.
+// taskCues maps lower-case words to cues. A weight reflects how much more often the word occurs in prompts of the task than in others. A
+// single word with weight 1 is enough to select the task.
 var taskCues = func() *lexicon[taskCue] {
 	table := map[string]taskCue{}
 	for _, group := range []struct {
@@ -66,7 +66,7 @@ type phrase struct {
 	weight float64
 }
 
-// phrases are cues in scripts that do not separate words with spaces, or that inflect them. They are searched in texts with letters
+// phrases are cues in scripts that do not separate words with spaces, or that inflect them. They are searched in text that contains letters
 // outside ASCII.
 var phrases = []phrase{
 	{"翻译", kindTranslation, 2},

@@ -2,7 +2,7 @@ package predict
 
 import "strings"
 
-// read adds the cues of a part of the text, multiplied by weight.
+// read adds the cues in a part of the prompt, multiplied by weight.
 func (t *taskScores) read(text string, weight float64) {
 	var word [longestWord]byte
 	t.sentenceStart = true
@@ -76,12 +76,12 @@ func (t *taskScores) mark(text string, i int, b byte, weight float64) {
 			t.sum[kindCode] += weight
 		}
 	case '\\':
-		t.sum[kindMaths] += 0.4 * weight // LaTeX
+		t.sum[kindMaths] += 0.4 * weight // a LaTeX command
 	case '$':
 		if i+1 < len(text) && !isSpace(text[i+1]) && strings.IndexByte(text[i+1:min(len(text), i+60)], '$') >= 0 {
 			t.sum[kindMaths] += 0.5 * weight
 		} else {
-			t.amount++ // money
+			t.amount++ // an amount of money
 		}
 	case '^':
 		t.sum[kindMaths] += 0.3 * weight

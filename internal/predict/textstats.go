@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// optionBytes is the maximum number of bytes of an option that are read.
+// optionBytes is the maximum number of bytes read from an option.
 const optionBytes = 256
 
-// textStats counts properties that the normal form of a text does not keep.
+// textStats counts properties of a prompt that its normal form does not preserve.
 type textStats struct {
-	bytes                                       [128]int // occurrences of each byte of the normal form
+	bytes                                       [128]int // number of occurrences of each byte in the normal form
 	upper, lines, bullets, numbered, indented   int
-	options, optionMax, optionBytes, optionSums int // optionSums counts options that start with a number or a formula
+	options, optionMax, optionBytes, optionSums int // statistics of multiple-choice options; optionSums counts options that start with a number or a formula
 	letters, digitRuns, digitMax, bigNumbers    int
 	words, longWords, shortWords                int
 	latin, cyrillic, han, arabic, indic, others int
@@ -59,7 +59,7 @@ func (s *textStats) option(text string) {
 	}
 }
 
-// rune counts the scripts.
+// rune counts a character for its script.
 func (s *textStats) rune(r rune) {
 	switch {
 	case r < 0x250:
@@ -77,7 +77,7 @@ func (s *textStats) rune(r rune) {
 	}
 }
 
-// word counts a word or a number of this size in bytes.
+// word counts a word or a number with the given size in bytes.
 func (s *textStats) word(class uint8, size int) {
 	if class == byteDigit {
 		s.digitRuns++
@@ -117,7 +117,7 @@ const (
 	denseOptionMax
 	denseOptionLength
 	denseOptionSums
-	denseQuestion // length without the options
+	denseQuestion // length of the prompt without the options
 	denseIndented
 	denseQuestions
 	denseExclaims
@@ -145,8 +145,8 @@ const (
 	denseArabic
 	denseIndic
 	denseOthers
-	denseKinds                           // first of kindCount logarithms of word counts by kind
-	denseShares = denseKinds + kindCount // the same counts as shares of all words
+	denseKinds                           // first of kindCount features with the logarithms of the word counts by kind
+	denseShares = denseKinds + kindCount // first of kindCount features with the word counts as shares of all words
 	denseCount  = denseShares + kindCount
 )
 

@@ -4,8 +4,8 @@ import "strings"
 
 const (
 	translationEase = 1.5 // ease of a translation between common languages, in logits
-	translationHead = 160 // bytes at the start of the text that name the languages
-	translationTail = 60  // bytes at the end of the text, where some prompts name the language again
+	translationHead = 160 // number of bytes at the start of the text that are searched for language names
+	translationTail = 60  // number of bytes at the end of the text that are searched, because some prompts name the language there
 )
 
 // languageNames maps the names of languages, in English and in some other languages, to whether the language is common. A translation
@@ -34,8 +34,8 @@ var languageNames = func() map[string]bool {
 	return names
 }()
 
-// easeOfTranslation returns how much easier a translation is than other prompts. Models differ little for common languages, and
-// a lot if one of the languages is rare.
+// easeOfTranslation returns the ease of a translation relative to other prompts. Models differ little for common languages and considerably
+// if one of the languages is rare.
 func easeOfTranslation(text, language string) float64 {
 	common := false
 	switch language {

@@ -52,8 +52,8 @@ func (m *Memory) encode(e *entry, now uint32) (text string, lifetime time.Durati
 	return string(b), time.Duration(last-now) * time.Second
 }
 
-// merge adds the record of another replica about a link. It never shortens an expiry. It ignores malformed lines and
-// expiry times beyond maxLifetime.
+// merge adds another replica's record of a link. It never shortens an expiry. It ignores malformed lines and expiry times beyond
+// maxLifetime.
 func (m *Memory) merge(p linkKey, text string, now uint32) {
 	head, rest, _ := strings.Cut(text, "\n")
 	version, head, _ := strings.Cut(head, " ")

@@ -6,14 +6,14 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// Outlook is the expectation about the next turn of a conversation, based on earlier turns. The zero value expects no further turn.
+// Outlook predicts the next turn of a conversation from earlier turns. The zero value predicts no further turn.
 type Outlook struct {
 	Another float64       // probability of a further turn
 	Gap     time.Duration // time since the previous turn
 }
 
-// outlook estimates whether a further turn follows. With k earlier turns the probability is (k+1)/(k+2). For a first turn
-// it is zero: most prompts are sent once, and a cache mark would make them more expensive.
+// outlook estimates the probability of a further turn. With k earlier turns the probability is (k+1)/(k+2). For a first turn it is zero:
+// most prompts are sent once, and a cache mark would make them more expensive.
 func outlook(turns int, gap time.Duration) Outlook {
 	if turns == 0 {
 		return Outlook{}
@@ -21,8 +21,8 @@ func outlook(turns int, gap time.Duration) Outlook {
 	return Outlook{Another: float64(turns+1) / float64(turns+2), Gap: gap}
 }
 
-// EndMark returns the mark that the gateway sets at the end of the prompt for a target with these rules. It selects a lifetime
-// within which the expected reads save more than the write costs. It returns Unmarked if the caller has set marks of its own.
+// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. It selects a lifetime within
+// which the expected reads save more than the write costs. It returns Unmarked if the caller has set any marks.
 func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 	if !rules.EndMark || fp.Tokens() < rules.Minimum || fp.Outlook.Another <= 0 || fp.Outlook.Another >= 1 {
 		return Unmarked
@@ -44,7 +44,7 @@ func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 	return Unmarked
 }
 
-// withEndMark returns the fingerprint with the mark that the gateway sets for a target with these rules.
+// withEndMark returns the fingerprint with the mark that the gateway sets for a target with the given rules.
 func (fp Fingerprint) withEndMark(rules catalog.CacheRule) Fingerprint {
 	mark := fp.EndMark(rules)
 	if mark == Unmarked {
@@ -57,7 +57,7 @@ func (fp Fingerprint) withEndMark(rules catalog.CacheRule) Fingerprint {
 	return fp
 }
 
-// Outlook returns the expectation about the next turn, based on the earlier turns.
+// Outlook returns the prediction of the next turn.
 func (v View) Outlook() Outlook { return v.fingerprint.Outlook }
 
 // Lifetime returns the lifetime of a mark as providers write it: 5m, 1h, or empty for none.

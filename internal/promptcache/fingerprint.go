@@ -1,6 +1,6 @@
-// Package promptcache estimates how much of a prompt each target has in its prompt cache, so that the expected cost of a
-// model and of the baseline includes cached tokens. It stores hashes and times, never text. The usage that providers report
-// corrects the estimates afterwards.
+// Package promptcache estimates how much of a prompt each target has in its prompt cache, so that the expected costs of models and of the
+// baseline account for cached tokens. It stores hashes and times, never text. The usage that providers report corrects the estimates
+// afterwards.
 package promptcache
 
 import (
@@ -19,14 +19,14 @@ type Mark uint8
 // The kinds of marks.
 const (
 	Unmarked  Mark = iota
-	ShortMark      // for the provider's default lifetime
-	LongMark       // for one hour
+	ShortMark      // mark with the provider's default lifetime
+	LongMark       // mark with a lifetime of one hour
 )
 
 // Link is one prefix of the prompt. It ends at the end of a message.
 type Link struct {
 	Hash   uint64 // hash of the whole prefix
-	Tokens int64  // estimated length of the prefix
+	Tokens int64  // estimated length of the prefix in tokens
 	Mark   Mark
 }
 
@@ -34,17 +34,18 @@ type Link struct {
 // every message adds a link. Each turn appends messages to the conversation, so the links of one turn appear again in the
 // next turn.
 type Fingerprint struct {
-	Session string // session ID given by the caller; may be empty
+	Session string // session ID set by the caller; may be empty
 	Links   []Link
-	// Opening is the hash of the prompt up to its first user message, which is the same in every turn. It is 0 without a user message.
+	// Opening is the hash of the prompt up to its first user message, which is the same in every turn. It is 0 if the prompt has no user
+	// message.
 	Opening uint64
-	// Previous is the index of the link at which the previous turn's prompt ended, or -1 in a first turn.
+	// Previous is the index of the link at which the previous turn's prompt ended, or -1 in the first turn.
 	Previous int
-	// Retention is how long the caller asks providers to keep the prompt; 0 for their default.
+	// Retention is the time for which the caller asks providers to cache the prompt; 0 for the provider's default.
 	Retention time.Duration
-	// MarksOnly means that the provider may cache only marked prefixes.
+	// MarksOnly reports whether the provider may cache only marked prefixes.
 	MarksOnly bool
-	// Outlook determines whether the gateway marks the end of a prompt without marks.
+	// Outlook predicts the next turn. It determines whether the gateway marks the end of a prompt without marks.
 	Outlook Outlook
 }
 
@@ -66,11 +67,11 @@ var messageMembers = []string{"messages", "input", "contents", "prompt"}
 // links of the earlier messages.
 const MaxLinks = 256
 
-// Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimate for the
-// whole prompt and is distributed over the links by size. Only chat and completion requests have links.
+// Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimated length of the whole prompt and
+// is distributed over the links by size. Only chat and completion requests have links.
 func Build(req *llm.Request, tokens int64) Fingerprint { return BuildTurn(req, tokens, nil) }
 
-// BuildTurn is like Build and returns the same fingerprint. It reads only the messages that earlier turns did not have.
+// BuildTurn returns the same fingerprint as Build, but reads only the messages that were added since earlier turns.
 func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint {
 	fp := Fingerprint{Session: req.Controls.SessionID, Previous: -1}
 	if req.Op != llm.Chat && req.Op != llm.Complete {
@@ -98,7 +99,7 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 		return fp
 	}
 	last := &fp.Links[len(fp.Links)-1]
-	if value, ok := member(&req.Payload, "cache_control"); ok { // at the top level, cache_control marks the last message
+	if value, ok := member(&req.Payload, "cache_control"); ok { // a top-level cache_control marks the last message
 		last.Mark = max(last.Mark, markOf(value))
 	}
 	each := 0.25 // tokens per byte; without an estimate of the whole prompt, about four bytes per token
@@ -126,13 +127,13 @@ func member(p *llm.Payload, name string) ([]byte, bool) {
 type builder struct {
 	fingerprint *Fingerprint
 	hash        xxhash.Digest
-	weight      int64 // bytes hashed so far
+	weight      int64 // number of bytes hashed so far
 	mark        Mark  // mark on content that has no link yet
-	pending     bool  // tools or instructions without a link
-	afterModel  bool  // the previous message was written by the model
+	pending     bool  // whether tools or instructions were added that have no link yet
+	afterModel  bool  // whether the previous message was written by the model
 
-	turn   *turncache.Turn            // nil if no states are kept
-	head   head                       // head of this request
+	turn   *turncache.Turn            // states of earlier turns; nil if none are kept
+	head   head                       // state after the head members of this request
 	recent turncache.Recent[progress] // states after the last messages
 }
 
@@ -239,14 +240,14 @@ func (fp *Fingerprint) thin() {
 		}
 		kept = append(kept, link)
 	}
-	if len(kept) > MaxLinks { // only if the caller marks hundreds of messages
+	if len(kept) > MaxLinks { // happens only if the caller marks hundreds of messages
 		cut := len(kept) - MaxLinks
 		kept = slices.Delete(kept, 1, 1+cut)
 		switch {
 		case fp.Previous > cut:
 			fp.Previous -= cut
 		case fp.Previous > 0:
-			fp.Previous = -1 // removed
+			fp.Previous = -1 // the link was removed
 		}
 	}
 	fp.Links = kept

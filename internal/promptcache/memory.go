@@ -31,42 +31,42 @@ const (
 type Memory struct {
 	names          *targetTable
 	initialBuckets int      // initial number of buckets
-	maxBuckets     int      // limit for the number of buckets
-	buckets        []bucket // replaced only with all locks held
+	maxBuckets     int      // maximum number of buckets
+	buckets        []bucket // current buckets, replaced only with all locks held
 	locks          [stripes]struct {
 		sync.Mutex
-		_ [56]byte // one lock per cache line
+		_ [56]byte // padding, so that each lock has its own cache line
 	}
 }
 
 type bucket struct {
-	keys    [ways]uint64 // 0 for a free slot
+	keys    [ways]uint64 // keys of the links; 0 for a free slot
 	entries [ways]entry
 }
 
 // entry is the state of a link. Times are Unix seconds.
 type entry struct {
-	owner   uint32 // workspace hash, so that workspaces never share a link
+	owner   uint32 // hash of the workspace, so that workspaces never share a link
 	seen    uint32
 	turn    uint16        // number of the turn whose prompt ended here, or 0
-	last    uint16        // target that served that turn
-	targets [slots]uint16 // filled from the front; 0 for a free slot
+	last    uint16        // target that served the turn
+	targets [slots]uint16 // targets that have the link cached, filled from the front; 0 for a free slot
 	until   [slots]uint32
 }
 
-// NewMemory returns a store for this many links, or DefaultLinks if links is not positive.
+// NewMemory returns a store with a capacity of the given number of links, or DefaultLinks if links is not positive.
 func NewMemory(links int) *Memory {
 	if links <= 0 {
 		links = DefaultLinks
 	}
-	most := (links + ways - 1) / ways
-	few := most
-	for few > maxInitialBuckets {
-		few = (few + 1) / 2
+	limit := (links + ways - 1) / ways
+	initial := limit
+	for initial > maxInitialBuckets {
+		initial = (initial + 1) / 2
 	}
 	names := &targetTable{}
 	names.table.Store(&targetSnapshot{ids: map[string]uint16{}, names: []string{""}, rates: []*hitRate{{}}})
-	return &Memory{names: names, initialBuckets: few, maxBuckets: most, buckets: make([]bucket, few)}
+	return &Memory{names: names, initialBuckets: initial, maxBuckets: limit, buckets: make([]bucket, initial)}
 }
 
 // linkKey identifies a link of a workspace.
@@ -119,7 +119,7 @@ func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules
 	if !isBaseline(target) {
 		fp = fp.withEndMark(rules)
 	}
-	before := m.Lookup(context.Background(), workspaceID, fp, now) // the state before this prompt, for the expected read and the turn number
+	before := m.Lookup(context.Background(), workspaceID, fp, now) // state before this prompt, used for the expected read and the turn number
 	if !isBaseline(target) {
 		m.learn(id, before, rules, u)
 	}
@@ -132,7 +132,7 @@ func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules
 		case i > cached:
 		case rules.Granularity == catalog.CacheBlocks, rules.Granularity == catalog.CachePromptEnd && i == last && !fp.MarksOnly, link.Mark != Unmarked:
 			n.until = seconds(now.Add(min(ttl(rules, fp, link.Mark), maxLifetime)))
-		default: // not written now, but a read extends the lifetime of an earlier write
+		default: // not a new write, but the read extends the lifetime of an earlier write
 			n.until, n.refresh = seconds(now.Add(min(ttl(rules, fp, Unmarked), maxLifetime))), true
 		}
 		if i == last && !isBaseline(target) {
@@ -163,8 +163,8 @@ func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Us
 // tolerance is added to the cached share of the prompt that a provider reports, because token estimates differ.
 const tolerance = 0.05
 
-// lastCachedLink returns the last link that a target has cached after reading a prompt, or -1. If the provider
-// reports cache reads and writes, they determine the link.
+// lastCachedLink returns the index of the last link that a target has cached after reading a prompt, or -1. If the provider reports cache
+// reads and writes, the reported token counts determine the link. If guess is true, the usage is ignored.
 func lastCachedLink(fp Fingerprint, rules catalog.CacheRule, u llm.Usage, guess bool) int {
 	whole := fp.Tokens()
 	if rules.Granularity == catalog.NoCache || whole < rules.Minimum {
@@ -178,8 +178,8 @@ func lastCachedLink(fp Fingerprint, rules catalog.CacheRule, u llm.Usage, guess 
 	if cached == 0 {
 		return -1
 	}
-	most := (float64(cached)/float64(u.Prompt()) + tolerance) * float64(whole)
-	for last >= 0 && float64(fp.Links[last].Tokens) > most {
+	maxTokens := (float64(cached)/float64(u.Prompt()) + tolerance) * float64(whole)
+	for last >= 0 && float64(fp.Links[last].Tokens) > maxTokens {
 		last--
 	}
 	return last
@@ -189,9 +189,9 @@ func lastCachedLink(fp Fingerprint, rules catalog.CacheRule, u llm.Usage, guess 
 type entryUpdate struct {
 	at      uint32
 	target  uint16
-	turn    uint16 // 0 for no change
-	until   uint32 // 0 for no change
-	refresh bool   // only extend an existing expiry
+	turn    uint16 // new turn number; 0 for no change
+	until   uint32 // new expiry time; 0 for no change
+	refresh bool   // whether to set until only if the copy has not expired
 }
 
 // bucketOf returns the bucket of a link with its lock held.
@@ -202,13 +202,13 @@ func (m *Memory) bucketOf(p linkKey) (*bucket, *sync.Mutex) {
 }
 
 // bucketAt returns the bucket of a key among n buckets. Doubling n splits every bucket into two neighbours.
-func bucketAt(key uint64, of int) int {
-	i, _ := bits.Mul64(key, uint64(of))
+func bucketAt(key uint64, n int) int {
+	i, _ := bits.Mul64(key, uint64(n))
 	return int(i)
 }
 
-// grow doubles the number of buckets, unless another goroutine has already doubled it. It takes milliseconds and is called
-// only a few times.
+// grow doubles the number of buckets, unless another goroutine has already doubled it. A call takes milliseconds, and there are only a few
+// calls.
 func (m *Memory) grow(from int) {
 	for i := range m.locks {
 		m.locks[i].Lock()
@@ -260,7 +260,7 @@ func (b *bucket) at(p linkKey) *entry {
 	return nil
 }
 
-// put applies an update. It creates no entry for an update without content.
+// put applies an update. It does not create an entry for an update that sets no turn and only extends an expiry.
 func (m *Memory) put(p linkKey, n entryUpdate) {
 	create := n.turn > 0 || n.until > 0 && !n.refresh
 	b, lock := m.bucketOf(p)
@@ -293,7 +293,8 @@ func (m *Memory) put(p linkKey, n entryUpdate) {
 	}
 }
 
-// rank orders the slots of a bucket for eviction: free, expired, least recently used.
+// rank returns the eviction rank of a slot. The slot with the lowest rank is evicted first: free slots, then expired links, then the least
+// recently used link.
 func (b *bucket) rank(i int, now uint32) uint64 {
 	switch {
 	case b.keys[i] == 0:
@@ -307,7 +308,7 @@ func (b *bucket) rank(i int, now uint32) uint64 {
 // liveRank is the lowest rank of a live link.
 const liveRank = 2
 
-// isLive reports whether a turn or a cached prefix of the entry has not expired.
+// isLive reports whether the entry has a turn or a cached prefix that has not expired.
 func (e *entry) isLive(now uint32) bool {
 	if e.turn > 0 && now < e.seen+uint32(idleTimeout/time.Second) {
 		return true
@@ -320,8 +321,8 @@ func (e *entry) isLive(now uint32) bool {
 	return false
 }
 
-// setExpiry records when the target's copy of the link expires. If the entry is full, it replaces the target whose
-// copy expires first. With refresh it only extends an unexpired copy.
+// setExpiry records when the target's copy of the link expires. If the entry is full, it replaces the target whose copy expires first. If
+// refresh is true, it only extends an unexpired copy.
 func (e *entry) setExpiry(target uint16, until, now uint32, refresh bool) {
 	at := 0
 	for i, one := range e.targets {

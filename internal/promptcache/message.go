@@ -1,12 +1,12 @@
 package promptcache
 
-// author is who wrote a message.
+// author identifies the author of a message.
 type author int
 
 const (
 	byOther  author = iota
 	bySystem        // system or developer
-	byModel         // written by the model in an earlier turn
+	byModel         // the model wrote the message in an earlier turn
 )
 
 // authorOf returns the author of the message at an offset, usually by its first member.
@@ -43,7 +43,8 @@ func (b *builder) addElement(raw []byte, at int) (end int) {
 		}
 		b.write(key)
 		if string(key) == `"content"` {
-			// A client may send a text as a string in one turn and as a part with a cache mark in the next turn. Both have the same hash.
+			// A client may send a message as a string in one turn and as a text part with a cache mark in the next turn. Both must have the
+			// same hash.
 			if text, mark, ok := soleText(one.raw); ok {
 				b.mark = max(b.mark, mark)
 				b.write(text)
@@ -53,12 +54,12 @@ func (b *builder) addElement(raw []byte, at int) (end int) {
 		}
 		b.addValue(one)
 	}
-	if end = message.end(); message.i == at { // a string or a list of token IDs
+	if end = message.end(); message.i == at { // not an object: a string or a list of token IDs
 		var bare value
 		bare, end = readValue(raw, at)
 		b.addValue(bare)
 	}
-	b.write([]byte{0}) // so that two messages and one message with the members of both have different hashes
+	b.write([]byte{0}) // separator, so that two messages and one message with the members of both have different hashes
 	return end
 }
 
@@ -69,7 +70,7 @@ func (b *builder) addValue(v value) {
 		b.write(v.raw)
 		return
 	}
-	raw, from, comma := v.raw, 0, -1 // raw[from:] is not written yet; comma is the index of a comma with no value after it, or -1
+	raw, from, comma := v.raw, 0, -1 // raw[from:] is not yet written; comma is the index of a comma without a value after it, or -1
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; c {
 		case '"':

@@ -16,7 +16,7 @@ type Redis struct {
 // NewRedis returns a Remote that uses the client. The caller closes the client.
 func NewRedis(client redis.UniversalClient) *Redis { return &Redis{client: client} }
 
-// Get implements Remote. It pipelines one command per key, because the keys of a cluster are on different nodes.
+// Get implements Remote. It pipelines one command per key, because in a cluster the keys are on different nodes.
 func (r *Redis) Get(ctx context.Context, keys []string) ([]string, error) {
 	texts := make([]string, len(keys))
 	commands, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {

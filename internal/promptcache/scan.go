@@ -10,14 +10,14 @@ import "bytes"
 // value is an encoded JSON value.
 type value struct {
 	raw    []byte
-	marked bool // contains a cache mark
-	excess int  // bytes of images and other media that do not count, because their tokens do not depend on their size
+	marked bool // whether the value contains a cache mark
+	excess int  // number of media bytes excluded from the weight, because the token count of media does not depend on its size
 }
 
 const (
-	mediaBytes  = 2048 // longer strings may be media
-	mediaSample = 512  // bytes checked to detect media
-	mediaWeight = 4096 // size counted for an image: about a thousand tokens
+	mediaBytes  = 2048 // length in bytes above which a string may be media
+	mediaSample = 512  // number of bytes checked to detect media
+	mediaWeight = 4096 // number of bytes counted for an image, about a thousand tokens
 )
 
 // controlKey and breakpointKey are the members that set a cache mark.
@@ -30,7 +30,7 @@ func isMark(key []byte) bool {
 	return string(key) == controlKey || string(key) == breakpointKey
 }
 
-// markOf parses the value of a mark. It returns Unmarked for null.
+// markOf parses the value of a mark. It returns Unmarked for null, false and an empty value.
 func markOf(raw []byte) Mark {
 	switch {
 	case len(raw) == 0 || raw[0] == 'n' || raw[0] == 'f':
@@ -113,7 +113,7 @@ func scanValue(b []byte, i int) value {
 	return v
 }
 
-// readValue returns the value that starts at i without trailing space, and its end.
+// readValue returns the value that starts at i, without trailing white space, and its end.
 func readValue(b []byte, i int) (v value, end int) {
 	v = scanValue(b, i)
 	end = i + len(v.raw)
@@ -121,8 +121,8 @@ func readValue(b []byte, i int) (v value, end int) {
 	return v, end
 }
 
-// eachElement calls take with the offset of every array element after from, which is 0 or the end of an element. A value that
-// is not an array counts as one element. take returns the end of the element, so that the element is scanned only once.
+// eachElement calls take with the offset of every array element after from. from is 0 or the end of an element. A value that is not an
+// array counts as one element. take returns the end of the element, so that the element is scanned only once.
 func eachElement(raw []byte, from int, take func(at int) (end int)) {
 	i := skipSpace(raw, from)
 	if from == 0 && (i >= len(raw) || raw[i] != '[') {
@@ -130,7 +130,7 @@ func eachElement(raw []byte, from int, take func(at int) (end int)) {
 		return
 	}
 	if i < len(raw) && raw[i] != ']' {
-		i++ // the bracket or a comma
+		i++ // skip the bracket or a comma
 	}
 	for i = skipSpace(raw, i); i < len(raw) && raw[i] != ']'; i = skipSpace(raw, i) {
 		end := take(i)
@@ -143,8 +143,8 @@ func eachElement(raw []byte, from int, take func(at int) (end int)) {
 	}
 }
 
-// object iterates over the members of a JSON object inside b. i is first the start of the object, then the end of the member
-// that next returned last.
+// object iterates over the members of a JSON object inside b. i is the start of the object at first, and later the end of the last member
+// that next returned.
 type object struct {
 	b []byte
 	i int

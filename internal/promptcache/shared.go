@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	readTimeout    = 2 * time.Millisecond // how long a request waits for the Remote
-	readBackoff    = time.Second          // time without reads after a failed or slow read
-	remoteTimeout  = time.Second          // for calls that no request waits for
+	readTimeout    = 2 * time.Millisecond // maximum time that a request waits for the Remote
+	readBackoff    = time.Second          // pause between reads after a failed or slow read
+	remoteTimeout  = time.Second          // timeout of calls in the background, for which no request waits
 	maxReads       = 16
-	queueSize      = 4096 // links waiting to be published
+	queueSize      = 4096 // maximum number of links waiting to be published
 	batchSize      = 256
-	readLinks      = 32   // number of last links that are fetched per prompt, in addition to the first link
-	minFetchTokens = 1024 // shorter prompts are rarely cached
+	readLinks      = 32   // number of last links fetched per prompt, in addition to the first link
+	minFetchTokens = 1024 // minimum prompt length in tokens for fetching links, because shorter prompts are rarely cached
 )
 
-// Remote is a key-value store that the replicas share.
+// Remote is a key-value store shared by the replicas.
 type Remote interface {
-	// Get returns the values of the keys in their order, empty for a missing key.
+	// Get returns the values of the keys, in the order of the keys. The value of a missing key is empty.
 	Get(ctx context.Context, keys []string) ([]string, error)
 	// Set stores the items.
 	Set(ctx context.Context, items []Item) error
@@ -42,9 +42,9 @@ type Shared struct {
 	memory       *Memory
 	remote       Remote
 	queue        chan Item
-	readSlots    chan struct{} // one slot per read in progress
+	readSlots    chan struct{} // semaphore with one slot per read in progress
 	began        time.Time     // start time, with a monotonic clock reading
-	backoffUntil atomic.Int64  // end of the pause between reads, in nanoseconds since began
+	backoffUntil atomic.Int64  // end of the pause after a failed or slow read, in nanoseconds since began
 	dropped      atomic.Int64
 	readTimeout  time.Duration
 }
@@ -56,7 +56,7 @@ func NewShared(m *Memory, r Remote) *Shared {
 	}
 }
 
-// Dropped counts links that were not published because the queue was full or the Remote failed.
+// Dropped returns the number of links that were not published because the queue was full or the Remote failed.
 func (s *Shared) Dropped() int64 { return s.dropped.Load() }
 
 // Lookup implements Store.
@@ -77,7 +77,7 @@ func (s *Shared) fetch(ctx context.Context, workspaceID string, fp Fingerprint, 
 	select {
 	case s.readSlots <- struct{}{}:
 	default:
-		return false // too many reads in progress to finish in time
+		return false // too many reads are in progress to finish in time
 	}
 	workspace := xxhash.Sum64String(workspaceID)
 	places := make([]linkKey, 0, readLinks+1)
@@ -154,7 +154,7 @@ func (s *Shared) Record(workspaceID string, fp Fingerprint, target string, rules
 	}
 }
 
-// Run publishes records until ctx ends, then publishes one last batch. It returns when no read is in progress.
+// Run publishes records until ctx is done, then publishes one last batch. It returns when no read is in progress.
 func (s *Shared) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -168,12 +168,12 @@ func (s *Shared) Run(ctx context.Context) {
 		s.publish(ctx, s.batch(first))
 	default:
 	}
-	for range maxReads { // after taking every slot, no read is in progress and none can start
+	for range maxReads { // after all slots are acquired, no read is in progress and none can start
 		s.readSlots <- struct{}{}
 	}
 }
 
-// batch returns the first item and the queued items after it. If several items have the same key, it returns the last.
+// batch returns the first item and the queued items after it. If several items have the same key, it returns only the last one.
 func (s *Shared) batch(first Item) []Item {
 	items := []Item{first}
 	at := map[string]int{first.Key: 0}

@@ -12,30 +12,30 @@ import (
 // Store records which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate
 // of each target, which is a property of the provider.
 type Store interface {
-	// Lookup returns which parts of a prompt targets have cached. It waits at most a few milliseconds for the network. If the
-	// network fails, it returns only the records of this replica.
+	// Lookup returns the cache state of a prompt: which of its prefixes targets have cached. It waits at most a few milliseconds for the
+	// network. If the network fails, it returns only the records of this replica.
 	Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View
-	// Record stores that a target has read a prompt, and the usage that the target reported. now is the time at which the
-	// prompt was sent, because cache lifetimes start at that time. For a target named by Baseline, the usage is ignored.
+	// Record stores the fact that a target has read a prompt, and the usage that the target reported. now is the time at which the prompt
+	// was sent, because cache lifetimes start at that time. For a target named by Baseline, the usage is ignored.
 	Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time)
 }
 
 // baselinePrefix is the prefix of the target names of baseline models.
 const baselinePrefix = "baseline:"
 
-// Baseline returns the target name of a baseline model, which is never called but counts as having served every turn.
+// Baseline returns the target name of a baseline model. A baseline is never called but counts as having served every turn.
 func Baseline(model string) string { return baselinePrefix + model }
 
 func isBaseline(target string) bool { return strings.HasPrefix(target, baselinePrefix) }
 
-// CacheHit is the cached prefix that a target is expected to have, in the estimated tokens of the fingerprint.
+// CacheHit is the prefix of a prompt that a target is expected to have cached. Token counts are the estimates in the fingerprint.
 type CacheHit struct {
-	Prompt  int64     `json:"prompt"`          // whole prompt
-	Held    int64     `json:"held,omitempty"`  // cached prefix according to the provider's rules
+	Prompt  int64     `json:"prompt"`          // length of the whole prompt in tokens
+	Held    int64     `json:"held,omitempty"`  // length of the cached prefix according to the provider's rules
 	Tokens  int64     `json:"tokens"`          // expected cache read: Held times HitRate
 	Writes  int64     `json:"write,omitempty"` // expected cache write, billed separately
-	Long    bool      `json:"long,omitempty"`  // written with a lifetime of one hour
-	Until   time.Time `json:"until,omitzero"`  // expiry without further use
+	Long    bool      `json:"long,omitempty"`  // whether the prefix is written with a lifetime of one hour
+	Until   time.Time `json:"until,omitzero"`  // expiry time if the prefix is not used again
 	HitRate float64   `json:"hit_rate,omitempty"`
 }
 

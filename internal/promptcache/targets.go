@@ -11,7 +11,7 @@ const maxNames = 1 << 13
 
 // targetTable assigns small numbers to targets, starting at 1, and tracks the hit rate of each.
 type targetTable struct {
-	mu    sync.Mutex // held by writers
+	mu    sync.Mutex // lock held while a new table is published
 	table atomic.Pointer[targetSnapshot]
 }
 
@@ -29,7 +29,7 @@ func (n *targetTable) id(name string) (uint16, bool) {
 
 func (n *targetTable) name(id uint16) string { return n.table.Load().names[id] }
 
-// assign returns the number of a target and assigns one if needed. It reports false when the table is full.
+// assign returns the number of a target and assigns one if needed. It returns false if the table is full.
 func (n *targetTable) assign(name string) (uint16, bool) {
 	if id, ok := n.id(name); ok {
 		return id, true
@@ -50,7 +50,7 @@ func (n *targetTable) assign(name string) (uint16, bool) {
 	return id, true
 }
 
-// hitRate tracks the share of recent expected cache reads that happened.
+// hitRate tracks the share of recently expected cache reads that occurred.
 type hitRate struct {
 	mu           sync.Mutex
 	hits, misses float64
@@ -58,7 +58,7 @@ type hitRate struct {
 
 const (
 	priorWeight  = 5  // weight of the prior, in responses
-	memoryWeight = 40 // maximum weight of past responses; older responses fade
+	memoryWeight = 40 // maximum weight of past responses, so that older responses lose weight
 )
 
 // learn adds the observed share of an expected read.

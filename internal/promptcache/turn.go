@@ -14,7 +14,7 @@ type list struct {
 	name   string
 	raw    []byte
 	at     int  // offset of the list in the body
-	inside bool // all head members precede the list
+	inside bool // whether all head members precede the list
 }
 
 func listOf(req *llm.Request) (l list) {
@@ -48,16 +48,16 @@ type head struct {
 // progress is the state of a builder after a message. Apart from the head, it depends only on the body up to end.
 type progress struct {
 	list       string
-	inside     bool // the head members precede the list
+	inside     bool // whether all head members precede the list
 	head       head
-	end        int // offset in the body after the message
+	end        int // offset in the body of the first byte after the message
 	hash       xxhash.Digest
 	weight     int64
 	afterModel bool
 	opening    uint64
 	previous   int
-	count      int    // links up to end
-	links      []Link // Tokens holds bytes
+	count      int    // number of links up to end
+	links      []Link // links up to end, with sizes in bytes in the field Tokens
 }
 
 // addHeads adds the members that precede the messages in the prompt and returns the state after them.
@@ -93,7 +93,7 @@ func (l list) progress(turn *turncache.Turn) (*progress, int) {
 	return nil, 0
 }
 
-// maxKept is the maximum number of links of a stored state.
+// maxKept is the maximum number of links in a stored state.
 const maxKept = 4 * MaxLinks
 
 // keep stores the states after the last messages for the next turn. It must be called before the sizes of links are converted to tokens.

@@ -16,7 +16,7 @@ type hit struct {
 	until  uint32
 }
 
-// View is the cache state of a prompt at one moment. The zero value has no hits.
+// View is the cache state of a prompt at one point in time. The zero value has no hits.
 type View struct {
 	fingerprint  Fingerprint
 	names        *targetTable
@@ -26,7 +26,7 @@ type View struct {
 	turns        int
 	last         uint16
 	seen         uint32        // time of the previous turn
-	covered      [slots]uint16 // targets of the last entry whose targets all have hits
+	covered      [slots]uint16 // targets of the most recent entry whose targets all have hits
 }
 
 // addEntry adds the entry of a link. Links are added longest first.
@@ -88,7 +88,7 @@ func (v View) Last() string {
 	return v.names.name(v.last)
 }
 
-// CacheHit returns the expected cached prefix at a target with these rules.
+// CacheHit returns the expected cached prefix at a target with the given rules.
 func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 	w := CacheHit{Prompt: v.fingerprint.Tokens()}
 	if rules.Granularity == catalog.NoCache || w.Prompt == 0 {
@@ -126,7 +126,7 @@ func (v *View) hit(target uint16) (hit, bool) {
 	return hit{}, false
 }
 
-// cachedTokens returns how many tokens a target can read from its cache if it has cached all links up to the given one.
+// cachedTokens returns the number of tokens that a target can read from its cache if it has cached all links up to the given link.
 func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	tokens := v.fingerprint.Links[link].Tokens
 	if rules.Granularity == catalog.CacheMarks {
@@ -147,7 +147,8 @@ func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	return tokens
 }
 
-// writes returns how much of the prompt is written to the cache and billed, if the given number of tokens is read from the cache.
+// writes returns the number of tokens that are written to the cache and billed if the given number of tokens is read from the cache, and
+// whether they are written with the long lifetime.
 func (v View) writes(rules catalog.CacheRule, read int64) (tokens int64, long bool) {
 	if !rules.Writes {
 		return 0, false
@@ -164,7 +165,7 @@ func (v View) writes(rules catalog.CacheRule, read int64) (tokens int64, long bo
 	return max(v.fingerprint.Links[end].Tokens-read, 0), rules.Long > 0 && v.fingerprint.Links[end].Mark == LongMark
 }
 
-// ttl returns how long a link stays cached after its last use.
+// ttl returns the time for which a link stays cached after its last use.
 func ttl(rule catalog.CacheRule, fp Fingerprint, mark Mark) time.Duration {
 	switch {
 	case mark == LongMark && rule.Long > 0:

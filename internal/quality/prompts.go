@@ -2,11 +2,10 @@ package quality
 
 import "fairlead.dev/internal/predict"
 
-// longPrompt is the assumed length in tokens of the prompts for long context.
+// longPrompt is the assumed length of long-context prompts in tokens.
 const longPrompt = 40_000
 
-// references are the prompts of each kind of task that qualities are computed for. They are typical requests, neither trivial nor
-// demanding for their kind.
+// references lists the reference prompts for each kind of task. They are typical requests, neither trivial nor demanding for their kind.
 var references = []struct {
 	task    predict.Task
 	prompts []string
@@ -93,7 +92,7 @@ var references = []struct {
 	}},
 }
 
-// Prompts returns the reference prompts of a task, from which qualities are computed.
+// Prompts returns the reference prompts for a kind of task.
 func Prompts(task predict.Task) []predict.Prompt {
 	var list []predict.Prompt
 	for _, r := range references {

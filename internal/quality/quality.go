@@ -1,6 +1,6 @@
-// Package quality computes the predicted quality of models by kind of task, with the functions and abilities that routing uses.
-// The quality for a kind of task is the mean success probability over fixed reference prompts, so that models can be compared
-// without traffic. The package performs no I/O.
+// Package quality predicts the quality of models by kind of task, with the functions and abilities that routing uses. The quality for a
+// kind of task is the mean success probability over fixed reference prompts, so that models can be compared without traffic. The package
+// performs no I/O.
 package quality
 
 import (
@@ -22,7 +22,7 @@ type Features interface {
 	Features(p predict.Prompt) predict.Features
 }
 
-// Corrections adjusts abilities by the outcomes of a workspace.
+// Corrections adjusts abilities to the outcomes of a workspace.
 type Corrections interface {
 	// Ability returns the corrected ability of a model for a task, or base for a model without outcomes.
 	Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability
@@ -56,13 +56,13 @@ type Rater struct {
 	known map[evidence]predict.Ability
 }
 
-// evidence is the data that an ability is fitted to. Abilities are cached by their evidence, because fitting takes milliseconds and
-// a changed price or provider creates a new catalog with the same evidence.
+// evidence identifies the data to which an ability is fitted. Abilities are cached by their evidence, because fitting takes milliseconds
+// and a changed price or provider creates a new catalog with the same evidence.
 type evidence struct {
 	name    string
 	quality float64
 	source  string
-	scores  *catalog.Benchmark // pointer to the first score, which copies of a model share; nil without scores
+	scores  *catalog.Benchmark // pointer to the first score, which is shared by copies of a model; nil if there are no scores
 	count   int
 }
 
@@ -79,7 +79,7 @@ func New(abilities Abilities, features Features) *Rater {
 	})}
 }
 
-// maxKnown bounds the stored abilities. All are dropped when it is reached.
+// maxKnown is the maximum number of cached abilities. When it is reached, all of them are dropped.
 const maxKnown = 4096
 
 func (r *Rater) ability(m *catalog.Model) predict.Ability {
@@ -120,7 +120,7 @@ func (r *Rater) Rate(m *catalog.Model, corrections Corrections) *Rating {
 			best = corrections.Ability(m.Name, task, &base)
 		}
 		prompts := r.tasks()[task]
-		var mean Interval // each bound is the mean of the bounds, because the error of an ability is the same for all prompts
+		var mean Interval // mean of the intervals; averaging the bounds is correct because all prompts share the error of the ability
 		for i := range prompts {
 			mean.add(bounds(predict.Success(&prompts[i], best)))
 		}
@@ -135,7 +135,7 @@ func (r *Rater) Rate(m *catalog.Model, corrections Corrections) *Rating {
 	return rating
 }
 
-// can reports whether the model supports requests of a kind of task.
+// can reports whether the model supports requests with the given kind of task.
 func can(m *catalog.Model, task predict.Task) bool {
 	switch task { //nolint:exhaustive // the other kinds need only text
 	case predict.ToolUse:

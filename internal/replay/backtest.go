@@ -21,36 +21,36 @@ type Source interface {
 	Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []Row, next string, err error)
 }
 
-// Rules is the data that routing decisions depend on.
+// Rules holds the data on which routing decisions depend.
 type Rules struct {
 	Snapshot    *route.Snapshot
 	Policies    *policy.Set
 	Corrections route.Corrections
-	Feedback    string           // version of the corrections
-	Objective   *route.Objective // replaces the objective of requests for the model auto; nil keeps their objective
+	Feedback    string           // version of Corrections
+	Objective   *route.Objective // objective that replaces the objective of requests for the model auto; nil keeps their objective
 }
 
 // Options selects the requests of a backtest and the rules to apply.
 type Options struct {
 	Filter    requestlog.Filter
 	Limit     int64   // maximum number of requests, newest first; 0 for all
-	Live      Rules   // active rules
+	Live      Rules   // active rules of the workspace
 	Draft     *Rules  // rules under test; nil applies the active rules to past requests
-	Predictor string  // current version; requests with features of another version are skipped
-	All       bool    // include requests for an explicit model, embeddings and moderations
-	Ready     bool    // treat every circuit as closed and every credential as usable
+	Predictor string  // current predictor version; requests with features of another version are skipped
+	All       bool    // whether to include requests for an explicit model, embeddings and moderations
+	Ready     bool    // whether to treat every circuit as closed and every credential as usable
 	Largest   int     // number of largest changes to list; 20 if 0
-	Ratings   Ratings // measured outcomes; nil for none
+	Ratings   Ratings // source of ratings; nil for none
 	Total     int64   // number of requests, for progress reports; 0 if unknown
-	Workers   int     // concurrent decisions; the number of cores if 0
+	Workers   int     // number of concurrent decisions; the number of cores if 0
 }
 
 // pageSize is the maximum number of rows in a page.
 const pageSize = 512
 
-// Run recomputes the decisions of stored traffic and reports the changes. Each decision uses the conditions that were
-// recorded with the request. Run calls progress after each page. If it fails or ctx ends, it returns the report for the
-// requests so far and the error.
+// Run recomputes the decisions of stored traffic and reports the changes. Each decision uses the conditions that were recorded with the
+// request. Run calls progress after each page. If it fails or ctx is cancelled, it returns the report for the requests processed so far and
+// the error.
 func Run(ctx context.Context, source Source, o Options, progress func(Progress)) (*Report, error) {
 	o.Largest = cmp.Or(o.Largest, 20)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
@@ -78,7 +78,7 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 // page is a page of rows with the outcomes of its rated requests.
 type page struct {
 	rows     []Row
-	outcomes map[string]outcome // by request
+	outcomes map[string]outcome // outcomes by request ID
 }
 
 // backtest is the state of one run.

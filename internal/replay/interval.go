@@ -2,8 +2,8 @@ package replay
 
 import "math"
 
-// mean computes the mean of values and its confidence interval with Welford's algorithm, which stays accurate over millions
-// of small values.
+// mean computes the mean of values and its confidence interval with Welford's algorithm, which is accurate even for millions of small
+// values.
 type mean struct {
 	n       int64
 	average float64
@@ -23,7 +23,7 @@ func (m *mean) interval() (low, high float64) {
 	if m.n < 2 {
 		return m.average, m.average
 	}
-	const quantile = 1.959963984540054 // 97.5 % of the normal distribution
+	const quantile = 1.959963984540054 // 97.5th percentile of the standard normal distribution
 	half := quantile * math.Sqrt(m.squares/float64(m.n-1)/float64(m.n))
 	return m.average - half, m.average + half
 }

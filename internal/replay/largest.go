@@ -14,7 +14,7 @@ type largest struct {
 }
 
 type weighted struct {
-	weight float64 // signed difference
+	weight float64 // signed difference between after and before
 	Change
 }
 

@@ -15,10 +15,10 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Archived is the data that a decision was computed from, as far as it is still stored.
+// Archived holds the stored part of the data from which a decision was computed.
 type Archived struct {
 	Rules
-	Catalog string   // version of the catalog that names are looked up in
+	Catalog string   // version of the catalog in which names are looked up
 	Missing []string // descriptions of missing data
 }
 
@@ -32,7 +32,7 @@ type Library struct {
 	mu          sync.Mutex
 	catalogs    map[string]*catalog.Catalog
 	snapshots   map[string]*route.Snapshot
-	policies    map[[2]string]*policy.Set // by version of the policies and of the snapshot
+	policies    map[[2]string]*policy.Set // policies by policy version and snapshot version
 	corrections map[string]*feedback.Corrections
 }
 
@@ -89,8 +89,8 @@ func (l *Library) Load(ctx context.Context, v route.Versions) Archived {
 	return w
 }
 
-// catalogOf returns the catalog of a version, or the current one if that version is not archived. Older versions
-// of the program archived no catalogs. Decisions depend on the catalog only for models without a target.
+// catalogOf returns the catalog with the given version, or the current catalog if that version is not archived. Older versions of the
+// program archived no catalogs. Decisions depend on the catalog only for models without a target.
 func (l *Library) catalogOf(ctx context.Context, version string) *catalog.Catalog {
 	if version == "" || version == l.catalog.Version() {
 		return l.catalog
@@ -131,7 +131,7 @@ func (l *Library) rules(ctx context.Context, version string, snap *route.Snapsho
 	})
 }
 
-// cached returns the value of a key in the map. If the map does not have the key, cached reads the value and stores it.
+// cached returns the value of a key in m. If m does not have the key, cached reads the value and stores it.
 func cached[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, error) {
 	if v, ok := m[key]; ok {
 		return v, nil
@@ -148,7 +148,7 @@ func cached[K comparable, V any](m map[K]V, key K, read func() (V, error)) (V, e
 	return v, nil
 }
 
-// NamesOf returns the names that policies may use with the snapshot's targets. zone may be nil.
+// NamesOf returns the names that policies for the snapshot's targets may use. zone may be nil.
 func NamesOf(snap *route.Snapshot, zone func(string) (*time.Location, error)) policy.Inventory {
 	w := policy.Inventory{Zone: zone, Canonical: func(name string) (string, bool) {
 		m, ok := snap.Catalog.Model(name)

@@ -11,31 +11,31 @@ import (
 
 // Ratings reads the ratings of requests.
 type Ratings interface {
-	// FeedbackOfAll returns the ratings and signals of requests. It omits requests without any.
+	// FeedbackOfAll returns the ratings and signals of requests. It omits requests without ratings and signals.
 	FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error)
 }
 
 // Measured compares the quality of two sets of choices on rated requests. The estimates are doubly robust: the predicted quality of a
-// choice is corrected by the difference between rating and prediction. The weight of this correction is the probability of the rated
-// model in the set of choices, divided by its probability in the log. The estimates are correct if the recorded probabilities are
-// correct, even if the predictions are wrong.
+// choice is corrected with the difference between rating and prediction. The weight of this correction is the probability of the rated
+// model in the set of choices, divided by its probability in the log. The estimates are correct if the recorded probabilities are correct,
+// even if the predictions are wrong.
 type Measured struct {
-	Requests  int64           `json:"requests"`         // rated requests with a prediction for all models that could be chosen
-	Before    *proof.Estimate `json:"before,omitempty"` // mean quality; nil for too few requests
-	After     *proof.Estimate `json:"after,omitempty"`  // mean quality
-	Change    *proof.Estimate `json:"change,omitempty"` // mean of the differences
+	Requests  int64           `json:"requests"`         // number of rated requests with a prediction for all models that could be chosen
+	Before    *proof.Estimate `json:"before,omitempty"` // mean quality before the change; nil for too few requests
+	After     *proof.Estimate `json:"after,omitempty"`  // mean quality after the change; nil for too few requests
+	Change    *proof.Estimate `json:"change,omitempty"` // mean of the differences between after and before; nil for too few requests
 	Overlap   float64         `json:"overlap"`          // share of the choices that the logged decisions could have made
 	Effective float64         `json:"effective"`        // effective sample size: number of equally weighted ratings with the same information
 	Warning   string          `json:"warning,omitempty"`
 }
 
-// Bounds below which a measured quality has a warning.
+// Bounds below which a Measured has a warning.
 const (
 	minOverlap   = 0.9
 	minEffective = 100
 )
 
-// chances are the probabilities with which a decision chooses each model, in the order of the candidates. They sum to 1.
+// chances lists the probability with which a decision chooses each model, in the order of the candidates. The probabilities sum to 1.
 type chances []chance
 
 type chance struct {
@@ -43,7 +43,7 @@ type chance struct {
 	probability float64
 }
 
-// add adds to the probability of a model.
+// add increases the probability of a model.
 func (c *chances) add(model string, probability float64) {
 	if i := slices.IndexFunc(*c, func(one chance) bool { return one.model == model }); i >= 0 {
 		(*c)[i].probability += probability
@@ -78,7 +78,7 @@ type outcome struct {
 // outcomes reads the mean rating of each rated request. Signals and verdicts of comparisons are not ratings.
 func outcomes(ctx context.Context, source Ratings, workspaceID string, rows []Row) (map[string]outcome, error) {
 	if source == nil || len(rows) == 0 {
-		return nil, nil //nolint:nilnil // no request is rated
+		return nil, nil //nolint:nilnil // a nil result means that no request is rated
 	}
 	ids := make([]string, len(rows))
 	for i := range rows {
@@ -107,26 +107,26 @@ func outcomes(ctx context.Context, source Ratings, workspaceID string, rows []Ro
 	return found, nil
 }
 
-// evidence is a rated request with the predictions for the models that its decisions could choose.
+// evidence is a rated request with predictions for the models that its decisions could choose.
 type evidence struct {
 	model   string             // model that was chosen and responded
 	quality float64            // measured quality of the model
 	logged  chances            // probabilities in the logged decision
-	predict map[string]float64 // predicted quality by model
+	predict map[string]float64 // predicted qualities by model
 }
 
-// value returns the doubly robust estimate of the quality of the request with other choice probabilities, and the weight of the rating.
-func (e *evidence) value(of chances) (value, weight float64) {
-	for _, c := range of {
+// value returns the doubly robust quality estimate for the request under the given choice probabilities, and the weight of the rating.
+func (e *evidence) value(choices chances) (value, weight float64) {
+	for _, c := range choices {
 		value += c.probability * e.predict[c.model]
 	}
-	weight = of.of(e.model) / e.logged.of(e.model)
+	weight = choices.of(e.model) / e.logged.of(e.model)
 	return value + weight*(e.quality-e.predict[e.model]), weight
 }
 
-// knows reports whether all models in the list have a prediction.
-func (e *evidence) knows(of chances) bool {
-	for _, c := range of {
+// knows reports whether there is a prediction for all models in choices.
+func (e *evidence) knows(choices chances) bool {
+	for _, c := range choices {
 		if _, ok := e.predict[c.model]; !ok {
 			return false
 		}
@@ -159,7 +159,7 @@ func (m *measured) add(e *evidence, from, to chances) {
 	}
 }
 
-// report returns the estimates, or nil without evidence.
+// report returns the estimates, or nil if there is no evidence.
 func (m *measured) report() *Measured {
 	if m.change.n == 0 {
 		return nil
@@ -177,12 +177,12 @@ func (m *measured) report() *Measured {
 	case r.Overlap < minOverlap:
 		r.Warning = fmt.Sprintf("The logged decisions could have made only %.0f %% of these choices. The estimate for the others is a prediction. Enable exploration to measure them.", 100*r.Overlap)
 	case r.Effective < minEffective:
-		r.Warning = fmt.Sprintf("The ratings are worth only %.0f equally weighted ones. Collect more ratings or explore more.", r.Effective)
+		r.Warning = fmt.Sprintf("The ratings have the statistical weight of only %.0f equally weighted ratings. Collect more ratings or explore more.", r.Effective)
 	}
 	return r
 }
 
-// anytime returns the mean with an interval that stays valid when the backtest is repeated on a growing log.
+// anytime returns the mean with an interval that is valid even if the backtest is repeated on a growing log.
 func (m *mean) anytime() *proof.Estimate {
 	return new(proof.Asymptotic(m.n, m.average, m.squares/float64(m.n-1)))
 }

@@ -5,7 +5,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// usageWith returns the usage with the cached tokens of hit.
+// usageWith returns u with its prompt tokens split into uncached, cached and written tokens according to hit.
 func usageWith(u llm.Usage, hit route.CacheHit) llm.Usage {
 	prompt := u.Prompt()
 	other := llm.Usage{Output: u.Output, Reasoning: u.Reasoning, AudioOutput: u.AudioOutput, Searches: u.Searches}

@@ -19,13 +19,13 @@ import (
 // Row is a stored entry. The trace is decompressed only when it is read.
 type Row struct {
 	ID      string
-	Summary []byte // the entry as JSON, without its trace
+	Summary []byte // entry as JSON, without its trace
 	// Trace appends a JSON object to buffer whose "trace" member is the decision. It is safe for concurrent use.
 	Trace func(buffer []byte) ([]byte, error)
 }
 
-// record holds the parts of an entry that are needed for recomputing its decision. Most of a trace is the result of the
-// decision; only the inputs are decoded.
+// record holds the parts of an entry that are needed for recomputing its decision. Most of a trace is the result of the decision, so only
+// the inputs are decoded.
 type record struct {
 	id       string
 	at       time.Time
@@ -36,7 +36,7 @@ type record struct {
 	chosen   string // target of the first choice; empty if the decision had no choice
 	served   string // target that served the request
 	seen     sightings
-	chances  chances // probability of each model; empty if the decision did not record probabilities
+	chances  chances // probability of each model; empty if the decision recorded no probabilities
 
 	checkResult
 
@@ -47,7 +47,7 @@ type record struct {
 // checkResult is the result of checking the first response.
 type checkResult struct {
 	checked    string        // target whose response was checked first; empty if none was checked
-	escalated  bool          // the checked response failed, and another target served the request
+	escalated  bool          // whether the checked response failed and another target served the request
 	firstCost  *money.Amount // cost of the response that failed; nil if unknown
 	secondCost *money.Amount // cost of the response that was served instead
 }
@@ -114,7 +114,7 @@ func (r *record) read(row *Row) error {
 	return nil
 }
 
-// attempt is the part of a logged attempt that has the result of its checks and its cost.
+// attempt holds the check result and the cost of a logged attempt.
 type attempt struct {
 	Provider string                `json:"provider"`
 	Model    string                `json:"model"`
@@ -152,7 +152,8 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 				r.readCandidate(s)
 				continue
 			}
-			// This is the observed state of a target that policies excluded. The candidates may include the same target without its state.
+			// The element is the observed state of a target that policies excluded. The candidates may include the same target without its
+			// state.
 			var aside route.Sighting
 			decode(s, &aside)
 			known := r.seen[aside.Target]
@@ -187,7 +188,7 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 		case "excluded":
 			eachMember(s, func(key []byte) {
 				if string(key) == "code" {
-					_ = code.UnmarshalText([]byte(r.readName(s))) // never fails
+					_ = code.UnmarshalText([]byte(r.readName(s))) // UnmarshalText never fails
 				}
 			})
 		}
@@ -245,7 +246,7 @@ func readState(s *rawjson.Scanner) (state route.State) {
 	return state
 }
 
-// readName reads the name of a target or a code. It allocates a string only for a new name.
+// readName reads a target name or a code. It allocates a string only for a new name.
 func (r *record) readName(s *rawjson.Scanner) string {
 	const maxNames = 10_000
 	if s.Kind() != '"' {

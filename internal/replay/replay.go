@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Kinds of versioned data that a decision refers to.
+// Kinds of versioned data to which a decision refers.
 const (
 	Snapshots = "snapshot"
 	Catalogs  = "catalog"
@@ -20,13 +20,13 @@ const (
 	Abilities = "abilities"
 )
 
-// Archive returns the data that past decisions were computed from.
+// Archive reads the data from which past decisions were computed.
 type Archive interface {
 	// KeptVersion returns the stored data of a kind and version, or an error if there is none.
 	KeptVersion(ctx context.Context, kind, version string) ([]byte, error)
 }
 
-// Keeper stores the data that decisions are computed from.
+// Keeper stores the data from which decisions are computed.
 type Keeper interface {
 	// KeepVersion stores a version. It does not change a version that is already stored.
 	KeepVersion(ctx context.Context, kind, version string, body []byte) error

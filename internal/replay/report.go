@@ -7,33 +7,33 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might
-// have produced a different number of tokens. Quality is predicted; Measured corrects predictions by ratings.
+// Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might have produced a
+// different number of tokens. Quality contains predictions; Measured corrects predictions with ratings.
 type Report struct {
 	From       time.Time `json:"from,omitzero"` // time of the oldest request
 	To         time.Time `json:"to,omitzero"`   // time of the newest request
 	Considered int64     `json:"considered"`    // requests that match the filter
 	Decided    int64     `json:"decided"`       // requests whose decision was recomputed
 	Skipped    []Skip    `json:"skipped"`       // skipped requests by reason, most frequent first
-	Limited    bool      `json:"limited"`       // the limit excluded older requests
+	Limited    bool      `json:"limited"`       // whether the limit excluded older requests
 
-	Draft Rulebook `json:"draft"`
-	Live  Rulebook `json:"live"` // active rules
-	Same  bool     `json:"same"` // no draft was given, so Draft and Live are both the active rules
+	Draft RuleSet `json:"draft"`
+	Live  RuleSet `json:"live"` // rules that are active now
+	Same  bool    `json:"same"` // whether there is no draft, so that Draft and Live are both the active rules
 
-	Logged Comparison  `json:"versus_logged"`         // the draft compared with the recorded choices
-	InLive *Comparison `json:"versus_live,omitempty"` // the draft compared with the active rules; nil without a draft
+	Logged Comparison  `json:"versus_logged"`         // comparison of the draft with the recorded choices
+	InLive *Comparison `json:"versus_live,omitempty"` // comparison of the draft with the active rules; nil if there is no draft
 
-	Policies []PolicyFigures `json:"policies"` // policies of the draft, in order
+	Policies []PolicyFigures `json:"policies"` // statistics for the policies of the draft, in order
 }
 
-// Rulebook identifies the rules that decisions are based on.
-type Rulebook struct {
+// RuleSet identifies the rules on which decisions are based.
+type RuleSet struct {
 	Versions  route.Versions   `json:"versions"`
-	Objective *route.Objective `json:"objective,omitempty"` // replaces the objective of the requests
+	Objective *route.Objective `json:"objective,omitempty"` // objective that replaces the objective of the requests
 }
 
-// Reason is the code for why the decision of a request was not recomputed.
+// Reason is a code for the reason why the decision of a request was not recomputed.
 type Reason string
 
 // Reasons for which requests are skipped.
@@ -79,7 +79,7 @@ type Comparison struct {
 	Unchanged int64       `json:"unchanged"` // requests with the same target
 	Rejected  []Rejection `json:"rejected"`  // requests that are rejected only after the change, most frequent reason first
 	Accepted  int64       `json:"accepted"`  // requests that are rejected only before the change
-	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare ones are summed
+	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare changes are summed
 	Cost      Costs       `json:"cost"`
 	Quality   Quality     `json:"quality"`
 	Measured  *Measured   `json:"measured,omitempty"` // quality from ratings; nil if no request is rated
@@ -90,12 +90,12 @@ type Comparison struct {
 // Rejection is the number of requests rejected for one reason.
 type Rejection struct {
 	Code     string `json:"code"`             // error code
-	Policy   string `json:"policy,omitempty"` // policy that rejects them
+	Policy   string `json:"policy,omitempty"` // policy that rejects the requests
 	Requests int64  `json:"requests"`
 }
 
-// Flow is the number of requests that change from one model to another. An empty name means that the request is rejected. Both names are
-// Others in the sum of rare flows.
+// Flow is the number of requests that change from one model to another. An empty name means that the request is rejected. In the sum of
+// rare flows, both names are Others.
 type Flow struct {
 	From     string       `json:"from"`
 	To       string       `json:"to"`
@@ -113,18 +113,18 @@ type Costs struct {
 	Coverage float64       `json:"coverage"` // share of priced requests among the requests that are served before and after the change
 	Before   money.Amount  `json:"before_usd"`
 	After    money.Amount  `json:"after_usd"`
-	Change   money.Amount  `json:"change_usd"` // after minus before
+	Change   money.Amount  `json:"change_usd"` // After minus Before
 	Baseline *money.Amount `json:"baseline_usd,omitempty"`
-	Based    int64         `json:"baseline_known"` // priced requests that Baseline includes
+	Based    int64         `json:"baseline_known"` // number of priced requests included in Baseline
 }
 
 // Quality compares success probabilities, predicted with the current predictor and feedback.
 type Quality struct {
 	Requests int64   `json:"requests"` // requests with a prediction for both choices
-	Before   float64 `json:"before"`   // mean
+	Before   float64 `json:"before"`   // mean probability before the change
 	After    float64 `json:"after"`
-	Change   float64 `json:"change"` // mean of the differences
-	Low      float64 `json:"low"`    // 95 % confidence interval of Change
+	Change   float64 `json:"change"` // mean of the differences between after and before
+	Low      float64 `json:"low"`    // lower bound of the 95 % confidence interval of Change
 	High     float64 `json:"high"`
 }
 
@@ -134,17 +134,17 @@ type Change struct {
 	Time          time.Time     `json:"time"`
 	From          string        `json:"from"`
 	To            string        `json:"to"`
-	CostBefore    *money.Amount `json:"cost_before_usd"` // nil when unknown
+	CostBefore    *money.Amount `json:"cost_before_usd"` // cost before the change; nil if unknown
 	CostAfter     *money.Amount `json:"cost_after_usd"`
 	SuccessBefore *float64      `json:"success_probability_before"`
 	SuccessAfter  *float64      `json:"success_probability_after"`
 	Policy        string        `json:"policy,omitempty"` // policy of the draft that made the choice
 }
 
-// PolicyFigures are the effects of one policy.
+// PolicyFigures holds statistics about the effects of one policy.
 type PolicyFigures struct {
 	Name    string       `json:"name"`
-	Source  string       `json:"source,omitempty"` // name of its document
+	Source  string       `json:"source,omitempty"` // name of the policy document
 	Matched int64        `json:"matched"`
 	Decided int64        `json:"decided"` // requests whose target the policy changed
 	Denied  int64        `json:"denied"`
@@ -154,6 +154,6 @@ type PolicyFigures struct {
 
 // Progress is the progress of a backtest.
 type Progress struct {
-	Done  int64 `json:"done"`  // requests processed
-	Total int64 `json:"total"` // 0 if unknown
+	Done  int64 `json:"done"`  // number of processed requests
+	Total int64 `json:"total"` // total number of requests; 0 if unknown
 }

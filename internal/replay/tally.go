@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tally sums results. Its size depends on the number of models and policies, not on the number of requests.
+// tally accumulates results. Its size depends on the number of models and policies, not on the number of requests.
 type tally struct {
 	oldest, newest time.Time
 	considered     int64
@@ -17,7 +17,7 @@ type tally struct {
 	logged         *versus
 	live           *versus
 	policies       []PolicyFigures
-	drafted, ruled Rulebook
+	drafted, ruled RuleSet
 }
 
 func newTally(o *Options) *tally {
@@ -103,9 +103,9 @@ func (t *tally) report(o *Options) *Report {
 // versus compares two sets of choices.
 type versus struct {
 	changed, moved, unchanged, accepted int64
-	served                              int64 // requests that are served before and after the change
+	served                              int64 // number of requests that are served before and after the change
 	rejected                            map[Rejection]int64
-	flows                               map[Flow]*Flow // by from and to
+	flows                               map[Flow]*Flow // flows by From and To
 	cost                                Costs
 	before, after, change               mean
 	byCost, byQuality                   largest
@@ -178,7 +178,7 @@ func (v *versus) flow(from, to *choice) {
 	}
 }
 
-// note records the change if it is one of the largest.
+// note records the change if it is one of the largest changes.
 func (v *versus) note(r *result, from, to *choice) {
 	c := Change{
 		RequestID: r.id, Time: r.at, From: from.target, To: to.target, CostBefore: from.cost, CostAfter: to.cost,

@@ -23,19 +23,19 @@ type worker struct {
 
 // result is the outcome of one request.
 type result struct {
-	skipped  Reason // why the decision was not recomputed; empty if it was
+	skipped  Reason // reason why the decision was not recomputed; empty if it was
 	id       string
 	at       time.Time
 	baseline *money.Amount
 	logged   choice
 	live     choice
 	draft    choice
-	evidence *evidence // nil if the request is not rated
+	evidence *evidence // evidence from the rating; nil if the request is not rated
 }
 
 // choice is the target of a request, with its cost and predicted quality.
 type choice struct {
-	target  string // empty if the request is rejected
+	target  string // ID of the target; empty if the request is rejected
 	model   string
 	cost    *money.Amount
 	quality *float64 // predicted success probability
@@ -73,8 +73,8 @@ func (w *worker) decide(row *Row, rated *outcome) result {
 	return out
 }
 
-// evidence returns the predictions that a rating is compared with. It returns nil unless the first choice responded, because
-// the probability of a fallback is not recorded.
+// evidence returns the rating with the predictions to compare. It returns nil unless the first choice responded, because the probability of
+// a fallback is not recorded.
 func (w *worker) evidence(rated *outcome, r *result) *evidence {
 	if rated == nil || rated.model != r.logged.model || r.logged.chances.of(rated.model) <= 0 {
 		return nil
@@ -90,7 +90,7 @@ func (w *worker) evidence(rated *outcome, r *result) *evidence {
 	return e
 }
 
-// skipReason returns why the decision of a request is not recomputed, or an empty reason.
+// skipReason returns the reason why the decision of a request is not recomputed, or an empty reason.
 func (w *worker) skipReason() Reason {
 	in := &w.record.in
 	predicted := route.IsAuto(in.Model) && (in.Op == llm.Chat || in.Op == llm.Complete)
@@ -126,7 +126,7 @@ func (w *worker) logged() choice {
 		c.chances.complete(c.model)
 	}
 	if s := r.seen[c.target]; c.quality == nil && s.rated && r.in.Op == llm.Chat {
-		c.quality = &s.quality // the model was removed: use the recorded prediction
+		c.quality = &s.quality // the model was removed, so use the recorded prediction
 	}
 	return c
 }
@@ -181,8 +181,8 @@ func (w *worker) choose(by *Rules) choice {
 	return c
 }
 
-// cost returns the cost of one response of a target. For the target that was chosen or that served the request, it is the recorded
-// cost. If the recorded cost also includes a response that failed its checks, cost returns only the part of this target.
+// cost returns the cost of one response from a target. For the target that was chosen or that served the request, it is the recorded cost.
+// If the recorded cost also includes a response that failed its checks, cost returns only the part that belongs to this target.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
@@ -199,12 +199,12 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t.Price == nil || r.usage.Total() == 0 {
 		return nil
 	}
-	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // with the expected cached prefix at this target
+	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the prefix that the target is expected to have cached
 }
 
-// cascadeCost returns the cost of a decision: the cost of its first target and, if the response is checked, the cost of the second
-// model. If a response of the first target was checked in the log, the logged result counts. Otherwise the cost of the second model
-// counts in proportion to the expected failures.
+// cascadeCost returns the cost of a decision: the cost of its first target and, if the response is checked, the cost of the second model.
+// If the log contains a check of the first target's response, the logged check result is used. Otherwise, the cost of the second model is
+// multiplied by the expected failure probability.
 func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
 	first := w.cost(d.Plan[0])
 	if first == nil || d.Cascade == nil || len(d.Cascade.Steps) < 2 {
@@ -244,7 +244,7 @@ func (w *worker) quality(model string) *float64 {
 }
 
 func (w *worker) target(by *Rules, id string) *provider.Target {
-	name, model, _ := strings.Cut(id, "/") // the name of a model may contain slashes
+	name, model, _ := strings.Cut(id, "/") // a model name may contain slashes
 	p, ok := by.Snapshot.Provider(name)
 	if !ok {
 		return nil

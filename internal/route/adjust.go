@@ -1,6 +1,8 @@
 package route
 
 import (
+	"fmt"
+
 	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/predict"
@@ -11,30 +13,30 @@ type AdjustmentCode string
 
 // The kinds of adjustments.
 const (
-	Housekeeping AdjustmentCode = "housekeeping"   // a call that an agent makes for itself: the cheapest target is chosen
-	Escalated    AdjustmentCode = "escalated"      // the task is stuck: predictions are lower and the quality target is higher
+	Housekeeping AdjustmentCode = "housekeeping"   // the request is an agent's housekeeping call, so the cheapest target is chosen
+	Escalated    AdjustmentCode = "escalated"      // the task is stuck, so predictions are lower and the quality target is higher
 	Recovered    AdjustmentCode = "recovered"      // the task was stuck and makes progress again
-	Downgraded   AdjustmentCode = "downgraded"     // a budget of the session or the end user is nearly spent: routed by auto:cost
-	Inherited    AdjustmentCode = "task_inherited" // a short reply is routed like the task before it
+	Downgraded   AdjustmentCode = "downgraded"     // a budget of the session or the end user is nearly spent, so the request is routed by auto:cost
+	Inherited    AdjustmentCode = "task_inherited" // the request is a short reply and is routed like the preceding task
 )
 
 // Adjustment is an effect of the conversation on the decision, with its reason.
 type Adjustment struct {
 	Code   AdjustmentCode `json:"code"`
-	Reason string         `json:"reason"` // such as "3 identical tool errors"
+	Reason string         `json:"reason"` // reason for the adjustment, such as "3 identical tool errors"
 }
 
 // MaxEscalation is the number of escalation steps.
 const MaxEscalation = 3
 
-// escalations are the effects of the escalation steps, by step.
+// escalations holds the effects of each escalation step.
 var escalations = [MaxEscalation + 1]struct {
 	logitDrop float64 // decrease of the logit of every prediction, because the task is harder than its text suggests
-	doubt     float64 // weight of the skills of a typical prompt, relative to the skills predicted from the text
+	doubt     float64 // weight of a typical prompt's skills, relative to the skills predicted from the text
 	shift     float64 // increase of the trade-off, as a share of its distance to 1
 }{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.85}, {1.5, 0.9, 0.95}}
 
-// escalation returns the step for a conversation.
+// escalation returns the escalation step for a conversation.
 func escalation(t *conversation.Trouble) int {
 	switch {
 	case t.Level < conversation.Troubled:
@@ -77,13 +79,13 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 	return o, step
 }
 
-// AdjustForTrouble returns the features that predictions use in a conversation with this trouble, if no policy limits the escalation.
-// typical contains the skills of an unknown prompt.
+// AdjustForTrouble returns the features used for predictions in a conversation with the given trouble, assuming that no policy limits the
+// escalation. typical contains the skills of an unknown prompt.
 func AdjustForTrouble(f predict.Features, t *conversation.Trouble, typical []float64) predict.Features {
 	return escalateFeatures(f, escalation(t), typical)
 }
 
-// escalateFeatures lowers the predictions by an escalation step.
+// escalateFeatures returns features that lower the predictions according to the escalation step.
 func escalateFeatures(f predict.Features, step int, typical []float64) predict.Features {
 	if step == 0 {
 		return f
@@ -100,7 +102,7 @@ func escalateFeatures(f predict.Features, step int, typical []float64) predict.F
 	return f
 }
 
-// adjustments describes the effects of the conversation.
+// adjustments returns the effects of the conversation on the decision.
 func (r *ranking) adjustments() []Adjustment {
 	in := r.in
 	if in.Op != llm.Chat || !IsAuto(in.Model) {
@@ -111,9 +113,9 @@ func (r *ranking) adjustments() []Adjustment {
 		list = append(list, Adjustment{Downgraded, in.Downgrade})
 	}
 	if c.Inherited > 0 {
-		reason := "short reply to a task of the user turn before"
+		reason := "the last user message is a short reply"
 		if c.Inherited > 1 {
-			reason = "short replies to a task of an earlier user turn"
+			reason = fmt.Sprintf("the last %d user messages are short replies", c.Inherited)
 		}
 		list = append(list, Adjustment{Inherited, reason})
 	}
@@ -123,7 +125,7 @@ func (r *ranking) adjustments() []Adjustment {
 	case r.step > 0:
 		list = append(list, Adjustment{Escalated, c.Trouble.Cause()})
 	case c.Trouble.Recovered:
-		list = append(list, Adjustment{Recovered, "tool results are good again"})
+		list = append(list, Adjustment{Recovered, "tool calls succeed again"})
 	}
 	return list
 }

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// archived is the stored form of a snapshot. Decisions are recomputed from it after targets and prices have changed.
+// archived is the stored form of a snapshot. It is used to recompute decisions after targets and prices have changed.
 type archived struct {
 	Catalog   string             `json:"catalog"`
 	Providers []archivedProvider `json:"providers"`
@@ -31,7 +31,7 @@ type archivedModel struct {
 // Version returns a hash of the snapshot's content.
 func (s *Snapshot) Version() string { return s.version }
 
-// Archive encodes the data that decisions depend on, for Restore.
+// Archive encodes the data on which decisions depend, for Restore.
 func (s *Snapshot) Archive() ([]byte, error) {
 	kept := archived{Models: make([]archivedModel, len(s.models)), Typical: s.typical}
 	if s.Catalog != nil {
@@ -58,8 +58,7 @@ func (s *Snapshot) Archive() ([]byte, error) {
 	return data, nil
 }
 
-// Restore returns a snapshot that makes the same decisions as the archived one. Models without a target are looked up in
-// cat.
+// Restore returns a snapshot that makes the same decisions as the archived snapshot. Models without a target are looked up in cat.
 func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 	var kept archived
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -11,12 +11,12 @@ import (
 // IsAuto reports whether a model name leaves the choice to the router.
 func IsAuto(name string) bool { return name == "auto" || strings.HasPrefix(name, "auto:") }
 
-// AutoAlias precedes auto in names such as claude-auto:cost, which have the meaning of auto:cost. Claude Code lists only the models of
-// a gateway whose names contain claude or anthropic.
+// AutoAlias is the prefix in names such as claude-auto:cost, which have the same meaning as auto:cost. Claude Code lists only gateway
+// models whose names contain claude or anthropic.
 const AutoAlias = "claude-"
 
-// AsAuto returns auto and its objectives in lower case and without AutoAlias, because model names are case-insensitive. Other names
-// are unchanged.
+// AsAuto returns the names of auto and its objectives in lower case and without AutoAlias, because model names are case-insensitive. It
+// returns other names unchanged.
 func AsAuto(name string) string {
 	if lower := strings.TrimPrefix(strings.ToLower(name), AutoAlias); IsAuto(lower) {
 		return lower
@@ -54,8 +54,8 @@ func (r *ranking) addAll() error {
 	return nil
 }
 
-// addNamed adds the targets of the names in order. If restrict is set, the names limit the choice of auto: their order has no
-// meaning and unknown names are ignored.
+// addNamed adds the targets for the names in order. If restrict is set, the names limit the choice of auto: their order has no effect, and
+// unknown names are ignored.
 func (r *ranking) addNamed(names []string, restrict bool) error {
 	for i, name := range names {
 		targets := r.snap.Named(name)

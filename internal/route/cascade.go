@@ -9,14 +9,14 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// Cascade is the plan of a request whose response is checked before it is served. If the response of the first model fails the checks,
-// the second model serves the request.
+// Cascade is the plan for a request whose response is checked before it is served. If the response of the first model fails the checks, the
+// second model serves the request.
 type Cascade struct {
 	Policy string        `json:"policy"`
 	Checks []string      `json:"checks"` // checks that can apply to the request
 	Steps  []CascadeStep `json:"steps"`  // first and second model
-	// Cost is the expected cost of both steps: the cost of the first step, plus the cost of the second step times the failure probability of
-	// the first.
+	// Cost is the expected cost of both steps: the cost of the first step, plus the cost of the second step multiplied by the failure
+	// probability of the first step.
 	Cost money.Amount `json:"expected_cost_usd"`
 	// Without is the expected cost of the second step alone.
 	Without money.Amount `json:"second_alone_usd"`
@@ -26,7 +26,7 @@ type Cascade struct {
 	Verify *policy.ResponseChecks `json:"-"`
 }
 
-// CascadeStep is a model of a cascade.
+// CascadeStep is a model in a cascade.
 type CascadeStep struct {
 	Target  string       `json:"target"` // first target of the model
 	Model   string       `json:"model"`
@@ -34,8 +34,8 @@ type CascadeStep struct {
 	Failure float64      `json:"failure_probability"` // probability that the response fails the checks
 }
 
-// checkPrior is the weight of the predicted success probability, as a number of checked responses. The weight is low, so that observations
-// soon outweigh the prediction, because most checks fail less often than predicted.
+// checkPrior is the weight of the predicted success probability, as an equivalent number of checked responses. The weight is low, so that
+// observations soon outweigh the prediction, because most checks fail less often than predicted.
 const checkPrior = 4
 
 // failure returns the probability that a response of the candidate fails the checks.
@@ -47,7 +47,7 @@ func (r *candidate) step() CascadeStep {
 	return CascadeStep{Target: r.Target, Model: r.Model, Price: r.cost, Failure: r.failure()}
 }
 
-// cascadeCost returns the expected cost of trying first, and second if the checks fail.
+// cascadeCost returns the expected cost of trying first, and then second if the checks fail.
 func cascadeCost(first, second *candidate) money.Amount {
 	return first.cost.Add(money.Amount(first.failure() * float64(second.cost)))
 }
@@ -74,8 +74,8 @@ func applicableChecks(in *Input, v *policy.ResponseChecks) []string {
 	return checks
 }
 
-// cascade plans the checks of a request and moves the model that is tried first to the front. It returns nil if no policy requires
-// checks, no check can apply, or only one model can serve the request.
+// cascade plans the response checks of a request and moves the first model of the cascade to the front. It returns nil if no policy
+// requires checks, no check can apply, or only one model can serve the request.
 func (r *ranking) cascade() *Cascade {
 	v := r.rules.Verify
 	if !v.IsSet() || r.in.Op != llm.Chat || r.in.Choices > 1 || r.in.Stream && v.Value.Streams != nil && !*v.Value.Streams {
@@ -91,7 +91,7 @@ func (r *ranking) cascade() *Cascade {
 	if first == nil {
 		first, second = choice, r.stronger(choice)
 		prefers := second != nil && first.preference != second.preference && first.fallbackOrder == second.fallbackOrder && first.providerOrder == second.providerOrder
-		// A policy prefers the first model, but the second alone is expected to cost less than trying the first.
+		// A policy prefers the first model, but the second model alone is expected to cost less than trying the first model.
 		if prefers && first.cost < second.cost && cascadeCost(first, second) >= second.cost {
 			skipped := first.step()
 			first, c.Skipped = second, &skipped
@@ -124,7 +124,7 @@ func (r *ranking) cheaperFirst(choice *candidate) *candidate {
 	least := choice.cost
 	for i, cand := range r.ready {
 		if i == 0 || cand.Model == r.ready[i-1].Model || !cand.priced() || !sameClass(cand, choice) {
-			continue // only the first target of each model in the class of the choice is considered
+			continue // consider only the first target of each model, in the same class as the choice
 		}
 		if cost := cascadeCost(cand, choice); cost < least {
 			best, least = cand, cost
@@ -133,12 +133,12 @@ func (r *ranking) cheaperFirst(choice *candidate) *candidate {
 	return best
 }
 
-// sameClass reports whether the router decides the order of two candidates. Otherwise the caller or a policy decides it.
+// sameClass reports whether the router determines the order of two candidates. Otherwise, the caller or a policy determines it.
 func sameClass(a, b *candidate) bool {
 	return a.fallbackOrder == b.fallbackOrder && a.providerOrder == b.providerOrder && a.preference == b.preference
 }
 
-// stronger returns the next model of the plan: the next model in the order of the caller or of a policy, or the next model with a higher
+// stronger returns the next model to try: the next model in the order set by the caller or a policy, or the next model with a higher
 // predicted quality.
 func (r *ranking) stronger(choice *candidate) *candidate {
 	after := false
@@ -154,8 +154,8 @@ func (r *ranking) stronger(choice *candidate) *candidate {
 	return nil
 }
 
-// moveToFront moves the models of candidates to the front of the plan, in this order. Targets that the caller or a policy ranks behind
-// the candidate stay where they are.
+// moveToFront moves the models of the given candidates to the front of the plan, in the given order. Targets that the caller or a policy
+// ranks behind the candidates are not moved.
 func (r *ranking) moveToFront(leaders ...*candidate) {
 	ordered := make([]*candidate, 0, len(r.ready))
 	for _, leader := range leaders {

@@ -37,7 +37,7 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 		return d, r.rejection()
 	}
 	if !r.ranked[0].ready() {
-		d.Kind = Fallback // the first choice is unavailable at the moment
+		d.Kind = Fallback // the first choice is temporarily unavailable
 	}
 	if r.rules.restrict() && r.policiesChangedRanking() {
 		d.attributeToPolicy(r)
@@ -48,7 +48,7 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d.Explored = r.explore()
 	d.HeldOut = r.holdOut()
 	if d.Explored || d.HeldOut != "" {
-		d.Cascade = nil // the drawn model serves the request alone
+		d.Cascade = nil // the randomly drawn model serves the request without a cascade
 	}
 	if d.Cascade != nil && choice.Model != first.Model {
 		if d.Policy == "" {
@@ -64,7 +64,7 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d.Plan = make([]*provider.Target, len(r.ready))
 	for i, cand := range r.ready {
 		if d.Plan[i] = cand.target; cand.Effort != "" {
-			d.Plan[i] = cand.effort.target // with the effort that the router chose
+			d.Plan[i] = cand.effort.target // target with the effort chosen by the router
 		}
 	}
 	if len(r.ready) > 1 {
@@ -78,31 +78,31 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	return d, nil
 }
 
-// candidate is a target that is ranked.
+// candidate is a target that is considered for a request.
 type candidate struct {
-	Candidate     // as stored in the decision, without Price and Excluded
+	Candidate     // candidate as stored in the decision, without Price and Excluded
 	entry         *targetEntry
 	target        *provider.Target
-	model         int   // index of its model in the snapshot
-	prompt        int64 // prompt tokens for this model
+	model         int   // index of the model in the snapshot
+	prompt        int64 // number of prompt tokens for the model
 	price         *currentPrice
-	fallbackOrder int  // 0 for the requested model, then the fallbacks in order
-	named         bool // named by the caller or a policy
-	trusted       bool // named without alternatives, so the catalog's abilities are not enforced
-	eligible      bool // can serve the request, regardless of policies
+	fallbackOrder int  // position in the order of models: 0 for the requested model, followed by the fallbacks
+	named         bool // whether the caller or a policy named the model
+	trusted       bool // whether the request names the model itself, not as a choice for auto, so that the catalog's abilities are not enforced
+	eligible      bool // whether the target can serve the request, regardless of policies
 	scored        bool
-	providerOrder int // index of its provider in provider.order
+	providerOrder int // index of the provider in provider.order
 	preference    int // index of the first matching policy preference
 	excluded      *Exclusion
 	estimates
 }
 
-// estimates holds the expected cost and latency of a candidate at a reasoning effort, and the resulting penalty.
+// estimates holds the expected cost and latency of a candidate with a certain reasoning effort, and the resulting penalty.
 type estimates struct {
-	effort             *effortEntry // nil for the model's default
-	cost               money.Amount // cost of this request; valid if priced
-	total              money.Amount // cost of this request and of reading the prompt again in later turns
-	totalUncached      money.Amount // total without cached prompts
+	effort             *effortEntry // reasoning effort; nil for the model's default
+	cost               money.Amount // expected cost of the request; valid if priced
+	total              money.Amount // expected cost of the request and of reading the prompt again in later turns
+	totalUncached      money.Amount // value of total without cached prompts
 	delay              float64      // expected latency in doublings of minLatency
 	penaltyWithoutCost float64      // penalty without the cost component
 	penalty            float64
@@ -112,49 +112,49 @@ func (r *candidate) ready() bool { return r.excluded == nil }
 
 func (r *candidate) priced() bool { return r.scored && r.target.Price != nil }
 
-// ranking holds the working state of one decision. It is pooled; decisions keep no reference to it.
+// ranking holds the working state of one decision. Rankings are pooled, and decisions keep no references to them.
 type ranking struct {
 	in          *Input
 	snap        *Snapshot
 	c           *Conditions
 	rules       *rules
-	policyRules rules // storage for rules made by policies
+	policyRules rules // storage for rules set by policies
 	hits        []policy.Hit
 	criteria
 	promptTokens
 	candidates  []candidate
-	success     []estimate // by model, computed on first use
-	bestByModel []float64  // smallest penalty by model
+	success     []estimate // success probabilities by model, computed on first use
+	bestByModel []float64  // smallest penalty of each model
 	standings
 }
 
 // criteria holds the inputs of the ranking that are the same for all candidates.
 type criteria struct {
 	objective   Objective
-	step        int              // escalation step
-	features    predict.Features // with the effect of the escalation
+	step        int              // escalation step of the conversation
+	features    predict.Features // features after applying the escalation
 	weights     weights
 	target      QualityTarget
 	reference   float64      // reference cost of the request, in dollars
 	discards    money.Amount // cost of the reasoning that is lost if another target continues the tool loop
 	outputPrior outputPrior
-	session     Session // expected rest of the conversation
+	session     Session // expected remainder of the conversation
 	maxOutput   int64   // maximum output tokens set by caller and policies; 0 for no limit
 }
 
-// promptTokens counts the tokens of the prompt for each model, on first use.
+// promptTokens caches the number of prompt tokens for each model, counted on first use.
 type promptTokens struct {
 	tokenMeter token.Meter
-	measured   bool    // tokenMeter is set
-	prompt     []int64 // by model
+	measured   bool    // whether tokenMeter is set
+	prompt     []int64 // number of prompt tokens by model
 }
 
-// standings holds the candidates in the order of their penalty.
+// standings holds the candidates, sorted by penalty.
 type standings struct {
-	ranked   []*candidate // in order, including temporarily unavailable ones
+	ranked   []*candidate // sorted candidates, including temporarily unavailable candidates
 	ready    []*candidate // available candidates of ranked
 	excluded []*candidate
-	reasons  []Exclusion // storage for candidate.excluded
+	reasons  []Exclusion // storage for the values of candidate.excluded
 }
 
 // newRanking returns an empty ranking for a request, from the pool if possible.
@@ -187,13 +187,13 @@ func (r *ranking) rank() {
 	if len(r.ready) == len(r.ranked) {
 		copy(r.ready, r.ranked)
 	} else {
-		r.sort(r.ready) // unavailable targets do not raise the rank of their model
+		r.sort(r.ready) // sorted separately, so that unavailable targets do not raise the rank of their model
 	}
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates. While no candidate remains, it drops more needs. The adapter omits the fields of dropped
-// needs and adds a warning.
+// evaluate filters and scores the candidates. If no candidate remains, it repeats this with fewer needs. The adapter omits the fields of
+// dropped needs and adds a warning.
 func (r *ranking) evaluate() {
 	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discardedReasoningCost()
 	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch
@@ -205,7 +205,7 @@ func (r *ranking) evaluate() {
 	}
 }
 
-// evaluateFor filters and scores the candidates for these needs.
+// evaluateFor filters and scores the candidates for the given needs.
 func (r *ranking) evaluateFor(needs llm.Abilities) {
 	for i := range r.candidates {
 		r.candidates[i].excluded = nil
@@ -228,7 +228,7 @@ func (r *ranking) evaluateFor(needs llm.Abilities) {
 	}
 }
 
-// admits scores a target that can serve the request. It returns false and sets x for other targets.
+// admits reports whether a target can serve the request. It scores such a target. For other targets, it sets x to the reason.
 func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) bool {
 	cand.prompt = r.promptFor(cand)
 	if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), x) {
@@ -249,15 +249,15 @@ func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) boo
 	return false
 }
 
-// outputTokens returns the tokens that a context window must have left for the output.
+// outputTokens returns the number of tokens that the context window must have left for the output.
 func (r *ranking) outputTokens() int64 { return min(r.in.MaxOutput, r.maxOutput) }
 
 func (r *ranking) exclude(cand *candidate, x Exclusion) {
 	r.reasons = append(r.reasons, x)
-	cand.excluded = &r.reasons[len(r.reasons)-1] // stays valid when the slice grows, because reasons are never modified
+	cand.excluded = &r.reasons[len(r.reasons)-1] // valid even after the slice grows, because reasons are never modified
 }
 
-// results returns the candidates of the decision: the plan in order, then the excluded targets.
+// results returns the candidates of the decision: the plan in order, followed by the excluded targets.
 func (r *ranking) results() []Candidate {
 	n := len(r.candidates)
 	list := &listing{make([]Candidate, 0, n), make([]money.Amount, 0, n), make([]Exclusion, 0, len(r.reasons))}
@@ -276,7 +276,7 @@ func (r *ranking) results() []Candidate {
 	return list.candidates
 }
 
-// listing copies candidates out of the pooled ranking with three allocations.
+// listing copies candidates from the pooled ranking with three allocations.
 type listing struct {
 	candidates []Candidate
 	prices     []money.Amount
@@ -305,7 +305,7 @@ func (r *ranking) restrictFallbacks() {
 	keep := r.ready[:0]
 	for i, cand := range r.ready {
 		switch {
-		case r.in.Op == llm.Embed && cand.Model != first.Model: // vectors of different models are not comparable
+		case r.in.Op == llm.Embed && cand.Model != first.Model: // vectors from different models are not comparable
 			r.exclude(cand, Exclusion{Code: NotPinned, format: "its vectors are not comparable with those of %s", subject: first.Model})
 		case r.in.Controls.Provider.NoFallbacks && i > 0:
 			r.exclude(cand, Exclusion{Code: NotRequested, format: "the request allows no fallbacks"})

@@ -1,5 +1,5 @@
-// Package route decides which targets may serve a request, in which order, and why. Decide is a pure function: the same
-// input, snapshot and conditions give the same decision. Explain, verify and backtest run it again.
+// Package route decides which targets may serve a request, in which order, and why. Decide is a pure function: the same input, snapshot and
+// conditions give the same decision. The functions to explain, verify and backtest decisions call it again.
 package route
 
 import (
@@ -24,114 +24,114 @@ const (
 	Policy   Kind = "policy"   // a policy changed the router's choice
 )
 
-// Decision is the plan for one request with its reasons. It is stored in the request's entry and can be recomputed from
-// its input and the versions it names.
+// Decision is the plan for one request with its reasons. It is stored in the request's log entry and can be recomputed from its input and
+// the data with the recorded versions.
 type Decision struct {
 	Kind          Kind          `json:"kind"`
 	Input         Input         `json:"input"`
 	QualityTarget QualityTarget `json:"quality_target,omitzero"`
-	Candidates    []Candidate   `json:"candidates"` // the plan in order, then the excluded targets
+	Candidates    []Candidate   `json:"candidates"` // targets of the plan in order, followed by the excluded targets
 	Baseline      *Baseline     `json:"baseline,omitempty"`
 	Lead
 	PolicyChange
 	Stay *Stay `json:"stay,omitempty"`
 	Experiment
-	Adjustments []Adjustment `json:"adjustments,omitempty"` // effects of the conversation
-	Policies    []PolicyHit  `json:"policies"`              // evaluated in order
+	Adjustments []Adjustment `json:"adjustments,omitempty"` // effects of the conversation on the decision
+	Policies    []PolicyHit  `json:"policies"`              // results of the policies, in the order of evaluation
 	Versions    Versions     `json:"versions"`
-	Micros      int64        `json:"micros"` // time to compute the decision
+	Micros      int64        `json:"micros"` // time to compute the decision, in microseconds
 	PolicyEffects
 
 	Plan []*provider.Target `json:"-"` // targets to try, best first
 }
 
-// Lead compares the chosen target with the next target of the plan.
+// Lead compares the chosen target with the next target in the plan.
 type Lead struct {
-	RunnerUp string  `json:"runner_up,omitempty"` // next target of the plan
+	RunnerUp string  `json:"runner_up,omitempty"` // next target in the plan
 	Margin   float64 `json:"margin,omitempty"`    // score difference between the choice and the runner-up
 }
 
 // PolicyChange describes how policies changed the choice.
 type PolicyChange struct {
 	Policy string     `json:"policy,omitempty"` // name of the policy that changed the choice or rejected the request
-	Alone  string     `json:"alone,omitempty"`  // the router's choice without policies, if it differs
-	Aside  []Sighting `json:"aside,omitempty"`  // state of targets excluded by policies
+	Alone  string     `json:"alone,omitempty"`  // choice without policies, if it differs
+	Aside  []Sighting `json:"aside,omitempty"`  // observed states of targets excluded by policies
 }
 
 // Experiment describes a choice that was made for exploration or comparison.
 type Experiment struct {
-	Explored bool   `json:"explored,omitempty"` // the choice was drawn at random for exploration
-	HeldOut  string `json:"held_out,omitempty"` // the router's choice, if the baseline serves the request for comparison
+	Explored bool   `json:"explored,omitempty"` // whether the choice was drawn at random for exploration
+	HeldOut  string `json:"held_out,omitempty"` // target chosen by the router, if the baseline serves the request for comparison
 }
 
 // PolicyEffects holds the effects of policies other than the choice of a target.
 type PolicyEffects struct {
 	MaxOutput  int64 `json:"max_output,omitempty"`  // limit on output tokens; 0 for none
-	OmitBodies bool  `json:"omit_bodies,omitempty"` // prompt and answer are not stored
-	// SessionBudget is the budget of the session that a policy sets; nil for none.
+	OmitBodies bool  `json:"omit_bodies,omitempty"` // whether prompt and response must not be stored
+	// SessionBudget is the session budget set by a policy; nil for none.
 	SessionBudget *policy.SessionLimit `json:"session_budget,omitempty"`
-	// Cascade is the plan for checks of the response; nil for none.
+	// Cascade is the plan for response checks; nil for none.
 	Cascade *Cascade `json:"cascade,omitempty"`
-	// ResponseCache is the maximum age of a cached response that a policy sets, 0 to disable the response cache; nil for none.
+	// ResponseCache is the maximum age of a cached response set by a policy; 0 disables the response cache, nil sets no maximum age.
 	ResponseCache *policy.CacheAge `json:"response_cache,omitempty"`
-	// NoCacheMarks reports that the gateway sets no prompt-cache marks.
+	// NoCacheMarks reports whether the gateway must not set prompt-cache marks.
 	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
 }
 
-// Versions identifies the data that a decision was computed from.
+// Versions identifies the data from which a decision was computed.
 type Versions struct {
 	Router    string `json:"router"`
 	Catalog   string `json:"catalog"`
-	Snapshot  string `json:"snapshot,omitempty"`  // targets, prices and abilities
-	Predictor string `json:"predictor,omitempty"` // version that computed the features
+	Snapshot  string `json:"snapshot,omitempty"`  // version of the targets, prices and abilities
+	Predictor string `json:"predictor,omitempty"` // version of the predictor that computed the features
 	Policy    string `json:"policy,omitempty"`
-	Feedback  string `json:"feedback,omitempty"` // corrections from the workspace's ratings
+	Feedback  string `json:"feedback,omitempty"` // version of the corrections from the workspace's ratings
 }
 
 // QualityTarget is the predicted quality that `auto` requires.
 type QualityTarget struct {
-	Best   float64 `json:"best"`                // highest success probability of the configured models
+	Best   float64 `json:"best"`                // highest success probability of any configured model
 	Target float64 `json:"success_probability"` // success probability above which more quality adds nothing to the score
 }
 
 // Candidate is a target that was considered: ranked with a score, or excluded with a reason.
 type Candidate struct {
-	Target   string `json:"target"` // provider/model
+	Target   string `json:"target"` // target name in the form provider/model
 	Model    string `json:"model"`
 	Provider string `json:"provider"`
-	Rank     int    `json:"rank,omitempty"` // 1 is the first choice; 0 when excluded
+	Rank     int    `json:"rank,omitempty"` // position in the plan, starting at 1; 0 if excluded
 	Scores
 	ExpectedCost
-	Effort     string     `json:"effort,omitempty"` // reasoning effort that the router chose
+	Effort     string     `json:"effort,omitempty"` // reasoning effort chosen by the router
 	Output     int64      `json:"expected_output,omitempty"`
 	Cache      CacheHit   `json:"cached_prefix,omitzero"`
 	Latency    int64      `json:"expected_ms,omitempty"`
-	Seen       State      `json:"seen,omitzero"`        // observed state when the decision was made
-	Propensity float64    `json:"propensity,omitempty"` // probability of being chosen, with exploration
+	Seen       State      `json:"seen,omitzero"`        // observed state at the time of the decision
+	Propensity float64    `json:"propensity,omitempty"` // probability of being tried first, if models are drawn at random; otherwise 0
 	Excluded   *Exclusion `json:"excluded,omitempty"`
 }
 
-// Scores are the score of a candidate and its components.
+// Scores holds the score of a candidate and the components of the score.
 type Scores struct {
 	Score   float64 `json:"score"`
 	Quality float64 `json:"quality"`          // predicted success probability
 	Spread  float64 `json:"spread,omitempty"` // standard deviation of Quality
-	Cost    float64 `json:"cost"`             // cost component of the score, 0 (expensive) to 1 (free)
-	Speed   float64 `json:"speed"`            // speed component of the score, 0 to 1
+	Cost    float64 `json:"cost"`             // cost component of the score, from 0 (expensive) to 1 (free)
+	Speed   float64 `json:"speed"`            // speed component of the score, from 0 to 1
 }
 
-// ExpectedCost is the expected cost of a request at a candidate.
+// ExpectedCost holds the expected costs of a request if the candidate serves it.
 type ExpectedCost struct {
 	Price    *money.Amount `json:"expected_cost_usd,omitempty"`
-	Ahead    money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of the later turns of this conversation
-	Discards money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that is lost with a switch inside a tool loop
+	Ahead    money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of later turns in the conversation
+	Discards money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that a switch inside a tool loop discards
 }
 
 // Stay reports that the conversation keeps its target because part of its prompt is cached there, or because only this target can read
 // the reasoning of the current tool loop.
 type Stay struct {
-	Target      string       `json:"target"`      // target that is kept
-	Alternative string       `json:"alternative"` // choice if no prompt were cached
+	Target      string       `json:"target"`      // kept target
+	Alternative string       `json:"alternative"` // choice without cached prompts and without the cost of discarded reasoning
 	Switch      money.Amount `json:"switch_usd"`  // additional cost of switching, now and in later turns
 	Reason      StayReason   `json:"reason,omitempty"`
 }
@@ -139,10 +139,10 @@ type Stay struct {
 // StayReason is the reason why a conversation keeps its target. It is empty for a cached prompt.
 type StayReason string
 
-// StayReasoning means that another target could not read the reasoning of the tool loop.
+// StayReasoning is used if another target could not read the reasoning of the tool loop.
 const StayReasoning StayReason = "reasoning"
 
-// Baseline is the model that savings are measured against.
+// Baseline is the model used to measure savings.
 type Baseline struct {
 	Model  string         `json:"model"`
 	Source BaselineSource `json:"source"`
@@ -151,61 +151,61 @@ type Baseline struct {
 // BaselineSource names the setting that selected the baseline.
 type BaselineSource string
 
-// The sources of a baseline, the most specific first.
+// The sources of a baseline, most specific first.
 const (
-	BaselineCaller        BaselineSource = "caller" // the requested model
+	BaselineCaller        BaselineSource = "caller" // the baseline is the requested model
 	BaselineHeader        BaselineSource = "header"
 	BaselinePolicy        BaselineSource = "policy"
 	BaselineKey           BaselineSource = "key"
 	BaselineDefault       BaselineSource = "default"
-	BaselineMostExpensive BaselineSource = "most_expensive" // the most expensive candidate
+	BaselineMostExpensive BaselineSource = "most_expensive" // the baseline is the most expensive candidate
 )
 
 // Objective is the caller's trade-off between quality, cost and speed.
 type Objective struct {
-	Name     string  `json:"name"`     // auto, cost, quality, speed, or number
-	Tradeoff float64 `json:"tradeoff"` // 0 cheapest, 1 best
+	Name     string  `json:"name"`     // name of the objective: auto, cost, quality, speed or number
+	Tradeoff float64 `json:"tradeoff"` // trade-off between cost and quality, from 0 (cheapest) to 1 (best)
 }
 
-// Input holds the properties of a request that the decision depends on.
+// Input holds the properties of a request on which the decision depends.
 type Input struct {
 	Op        llm.Op    `json:"op"`
 	Format    string    `json:"format,omitempty"`
 	Model     string    `json:"model"` // model name as requested
 	Objective Objective `json:"objective"`
-	Downgrade string    `json:"downgrade,omitempty"` // why Model replaces the requested model: a budget is nearly spent
+	Downgrade string    `json:"downgrade,omitempty"` // reason why Model replaces the requested model, because a budget is nearly spent; otherwise empty
 	Prediction
 	PromptSize
 	ResponseOptions
 	PromptParts
 	EmbeddingOptions
 	Settings
-	At time.Time `json:"at,omitzero"` // time of the request, for prices and policies
+	At time.Time `json:"at,omitzero"` // time of the request, used for prices and policies
 	History
 	Caller
 	Exploration
 }
 
-// Prediction holds the data that the success and the length of a response are predicted from.
+// Prediction holds the data used to predict the success and the length of a response.
 type Prediction struct {
 	Features  predict.Features `json:"features,omitzero"`
-	Predictor string           `json:"predictor,omitempty"` // version that computed the features
+	Predictor string           `json:"predictor,omitempty"` // version of the predictor that computed the features
 	Lengths   LengthFactors    `json:"lengths,omitzero"`
 }
 
-// PromptSize holds the data that the prompt tokens of a model are computed from.
+// PromptSize holds the data used to compute the number of prompt tokens for a model.
 type PromptSize struct {
-	InputTokens int64       `json:"input_tokens"` // model-independent estimate
+	InputTokens int64       `json:"input_tokens"` // model-independent estimate of the number of prompt tokens
 	Text        llm.Text    `json:"text,omitzero"`
 	ImageSizes  []llm.Image `json:"image_sizes,omitempty"`
 }
 
-// ResponseOptions are the caller's settings for the response.
+// ResponseOptions holds the caller's settings for the response.
 type ResponseOptions struct {
 	MaxOutput int64         `json:"max_output,omitempty"`
 	Choices   int           `json:"choices"`
 	Needs     llm.Abilities `json:"needs"`
-	Effort    string        `json:"effort,omitempty"` // reasoning effort that the caller set
+	Effort    string        `json:"effort,omitempty"` // reasoning effort set by the caller
 	Sampling  []string      `json:"sampling,omitempty"`
 	Stream    bool          `json:"stream"`
 }
@@ -215,30 +215,30 @@ type PromptParts struct {
 	Messages      int `json:"messages,omitempty"`
 	Images        int `json:"images,omitempty"`
 	ImageURLs     int `json:"image_urls,omitempty"`
-	AttachedBytes int `json:"attached_bytes,omitempty"` // size of inline audio, video and documents
-	Unsized       int `json:"unsized,omitempty"`        // attachments whose token count only the provider knows
+	AttachedBytes int `json:"attached_bytes,omitempty"` // size in bytes of inline audio, video and documents
+	Unsized       int `json:"unsized,omitempty"`        // number of attachments whose token count is known only to the provider
 }
 
-// EmbeddingOptions describes the inputs and the vectors of a request for embeddings.
+// EmbeddingOptions describes the inputs and the vectors of an embeddings request.
 type EmbeddingOptions struct {
-	Longest    float64 `json:"longest,omitempty"` // share of the longest of several inputs, which must fit the context window
+	Longest    float64 `json:"longest,omitempty"` // length of the longest input as a share of all inputs; 0 for a single input
 	Dimensions int64   `json:"dimensions,omitempty"`
 	TokenInput bool    `json:"token_input,omitempty"`
 }
 
-// Settings are the routing settings of the request, its key and its workspace.
+// Settings holds the routing settings of the request, its key and its workspace.
 type Settings struct {
 	Controls      llm.Controls `json:"controls,omitzero"`
-	AllowedModels []string     `json:"allowed_models,omitempty"` // the key's allowed models; empty allows all
+	AllowedModels []string     `json:"allowed_models,omitempty"` // models allowed by the key; empty allows all models
 	AllowUnpriced bool         `json:"allow_unpriced,omitempty"`
-	Baseline      Baseline     `json:"baseline_hint,omitzero"` // set by caller, key or workspace; empty for the most expensive candidate
+	Baseline      Baseline     `json:"baseline_hint,omitzero"` // baseline set by the caller, the key or the workspace; empty for the most expensive candidate
 	PinnedEmbed   string       `json:"pinned_embedding,omitempty"`
 }
 
-// History is the conversation so far.
+// History describes the conversation so far.
 type History struct {
-	Turns        int                   `json:"turns,omitempty"` // previous answers
-	Last         string                `json:"last,omitempty"`  // target of the latest answer
+	Turns        int                   `json:"turns,omitempty"` // number of previous responses
+	Last         string                `json:"last,omitempty"`  // target of the latest response
 	Conversation conversation.Findings `json:"conversation,omitzero"`
 }
 
@@ -251,8 +251,8 @@ type Caller struct {
 	Tags      map[string]string   `json:"tags,omitempty"`
 }
 
-// Exploration contains the random draws for trying other models. A model is selected at random if Draw is below Explore. With a
-// Trial, Explore limits the share of the spending instead of the share of requests.
+// Exploration contains the random draws for exploring other models. A model is selected at random if Draw is below Explore. If Trial is
+// set, Explore limits a share of the spending instead of a share of the requests.
 type Exploration struct {
 	Explore float64  `json:"explore,omitempty"`
 	Draw    float64  `json:"draw,omitempty"`
@@ -262,21 +262,21 @@ type Exploration struct {
 
 // State is the observed state of a target.
 type State struct {
-	Open       bool          `json:"open,omitempty"`              // the circuit is open
+	Open       bool          `json:"open,omitempty"`              // whether the circuit is open
 	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if a credential is usable now
-	Rejected   bool          `json:"rejected,omitempty"`          // the provider rejected the credential or the model: waiting alone does not help
+	Rejected   bool          `json:"rejected,omitempty"`          // whether the provider rejected the credential or the model, so that waiting alone does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
-	// Checked is the number of recent responses to the kind of task that were checked, and CheckFailed is the number of these that failed.
-	// Both decay with time.
+	// Checked is the number of recently checked responses for the kind of task, and CheckFailed is the number of these responses that
+	// failed. Both decay with time.
 	Checked     float64 `json:"checked,omitempty"`
 	CheckFailed float64 `json:"check_failed,omitempty"`
 
 	Length float64 `json:"length,omitempty"` // observed length of the model's responses divided by the predicted length; 0 if unknown
 }
 
-// LengthFactors are observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0 means
-// that no response was observed.
+// LengthFactors holds the observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0
+// means that no response was observed.
 type LengthFactors struct {
 	Visible   float64 `json:"visible,omitempty"`
 	Reasoning float64 `json:"reasoning,omitempty"`
@@ -284,25 +284,25 @@ type LengthFactors struct {
 
 // CacheHit is the expected use of a provider's prompt cache.
 type CacheHit struct {
-	Read   int64 `json:"read,omitempty"`   // cached prompt tokens
-	Write  int64 `json:"write,omitempty"`  // prompt tokens written to the cache at the write price
-	Long   bool  `json:"long,omitempty"`   // written with a lifetime of one hour
-	Caches bool  `json:"caches,omitempty"` // the whole prompt will be cached for the next turn
+	Read   int64 `json:"read,omitempty"`   // number of cached prompt tokens
+	Write  int64 `json:"write,omitempty"`  // number of prompt tokens written to the cache at the write price
+	Long   bool  `json:"long,omitempty"`   // whether the tokens are written with a lifetime of one hour
+	Caches bool  `json:"caches,omitempty"` // whether the whole prompt will be cached for the next turn
 }
 
-// Corrections adjusts abilities by the outcomes of a workspace.
+// Corrections adjusts abilities to the outcomes of a workspace.
 type Corrections interface {
 	// Ability returns the corrected ability of a model for a task, or base for a model without outcomes.
 	Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability
 }
 
-// Conditions are the inputs of a decision other than the request and the snapshot. The zero value has no policies and no
+// Conditions holds the inputs of a decision in addition to the request and the snapshot. The zero value has no policies and no
 // observations. A decision records the conditions that it used.
 type Conditions struct {
 	State func(target string) State
-	// CacheHit returns the expected cache use of a prompt of this many tokens. marks reports whether the gateway may set marks.
+	// CacheHit returns the expected cache use of a prompt with the given number of tokens. marks reports whether the gateway may set marks.
 	CacheHit    func(t *provider.Target, prompt int64, marks bool) CacheHit
 	Policies    *policy.Set
 	Corrections Corrections
-	Feedback    string // version of the corrections
+	Feedback    string // version of Corrections
 }

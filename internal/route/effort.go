@@ -9,12 +9,12 @@ import (
 type effortEntry struct {
 	level  string
 	logit  float64          // change of the logit of the success probability
-	length float64          // reasoning tokens relative to the model's typical number
-	target *provider.Target // the target with this effort
+	length float64          // number of reasoning tokens relative to the model's typical number
+	target *provider.Target // copy of the target with the effort set
 }
 
-// efforts returns the efforts to compare: the efforts of the target that leave enough of the caller's output limit for the
-// response, or only the effort that the caller set. It returns nil if the effort is unknown or the caller named the model.
+// efforts returns the efforts to compare: the target's efforts that leave enough of the caller's output limit for the response, or only the
+// effort set by the caller. It returns nil if the effort is unknown or the caller named the model.
 func (r *ranking) efforts(cand *candidate) []effortEntry {
 	all := cand.entry.efforts
 	if r.in.Effort != "" {

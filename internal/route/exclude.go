@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// permanentlyExcluded reports whether the target can never serve the request, and sets why. Checks return bool because they
-// run for every target of every request and most targets pass.
+// permanentlyExcluded reports whether the target can never serve the request. If so, it sets why. Checks return bool because they run for
+// every target of every request and most targets pass.
 func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output int64, why *Exclusion) bool {
 	w, t := &in.Controls.Provider, e.target
 	switch {
@@ -36,7 +36,7 @@ func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output in
 	return format(in, e, why) || abilities(in, e, needs, why) || contextSize(in, e, output, why) || vector(in, e, why) || price(in, e, why)
 }
 
-// temporarilyExcluded reports whether the target is unavailable at the moment, and sets why.
+// temporarilyExcluded reports whether the target is temporarily unavailable. If so, it sets why.
 func temporarilyExcluded(cand *candidate, why *Exclusion) bool {
 	if cand.Seen.Open {
 		return why.set(Exclusion{Code: CircuitOpen, format: "circuit open after repeated failures"})
@@ -51,7 +51,8 @@ func temporarilyExcluded(cand *candidate, why *Exclusion) bool {
 	return false
 }
 
-// Allowed reports whether a list of allowed models (names, provider/model, or prefixes ending in *) admits the target.
+// Allowed reports whether a list of allowed models contains the target. An element is a name, provider/model, or a prefix followed by *. An
+// empty list contains all targets.
 func Allowed(list []string, t *provider.Target) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(pattern string) bool {
 		if matchesName(pattern, t.Model.Name) || slices.Contains(t.Model.Aliases, pattern) {
@@ -73,7 +74,7 @@ func matchesName(pattern, name string) bool {
 	return pattern == name
 }
 
-// optionalNeeds are the needs that a target may lack if the request sets best_effort.
+// optionalNeeds is the set of needs that a target may lack if the request sets best_effort.
 const optionalNeeds = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema
 
 // format excludes targets whose wire format cannot express the request, even if the caller named the model. With best_effort, tools and
@@ -105,7 +106,7 @@ func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) boo
 	return why.set(Exclusion{Code: MissingCapability, format: "does not support %s", lacks: missing})
 }
 
-// contextSize excludes targets whose context window is too small. For models that the caller named, it tolerates errors of the token
+// contextSize excludes targets whose context window is too small. For models that the caller named, it tolerates errors in the token
 // estimate.
 func contextSize(in *Input, e *candidate, output int64, why *Exclusion) bool {
 	m := e.target.Model
@@ -127,7 +128,7 @@ func contextSize(in *Input, e *candidate, output int64, why *Exclusion) bool {
 	return false
 }
 
-// longest returns the tokens that must fit the context window. Several inputs are processed separately.
+// longest returns the number of tokens that must fit into the context window. Several inputs are processed separately.
 func (in *Input) longest(prompt int64) int64 {
 	if in.Longest == 0 {
 		return prompt

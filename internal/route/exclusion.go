@@ -59,12 +59,12 @@ func (r *Reason) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Exclusion is the reason why a candidate cannot be chosen. The sentence is formatted on demand, because most decisions
-// exclude many candidates and few are displayed.
+// Exclusion is the reason why a candidate cannot be chosen. The sentence is formatted on demand, because most decisions exclude many
+// candidates, but few decisions are displayed.
 type Exclusion struct {
 	Code Reason
 
-	format  string // sentence, or format string for the other fields
+	format  string // sentence, or a format string for the fields below
 	subject string
 	cause   string
 	a, b    int64
@@ -117,7 +117,7 @@ func (x Exclusion) MarshalJSON() ([]byte, error) {
 	return json.Marshal(exclusionJSON{x.Code, x.Reason()})
 }
 
-// UnmarshalJSON reads the form written by MarshalJSON.
+// UnmarshalJSON reads the format written by MarshalJSON.
 func (x *Exclusion) UnmarshalJSON(data []byte) error {
 	var stored exclusionJSON
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -127,7 +127,7 @@ func (x *Exclusion) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Equal reports whether both have the same stored form.
+// Equal reports whether both exclusions have the same stored form.
 func (x Exclusion) Equal(other Exclusion) bool {
 	return x.Code == other.Code && x.Reason() == other.Reason()
 }

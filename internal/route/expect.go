@@ -10,11 +10,11 @@ import (
 	"fairlead.dev/internal/token"
 )
 
-// outputPrior is the expected number of output tokens, and of reasoning tokens for reasoning models. The estimates are used to compare
-// prices; the bill uses the real counts.
+// outputPrior holds the expected numbers of visible tokens, and of reasoning tokens for reasoning models. The estimates are used to compare
+// prices; the bill uses the actual counts.
 type outputPrior struct{ visible, reasoning int64 }
 
-// outputPriors are the typical numbers of a task. They apply where the features have no length.
+// outputPriors holds the typical numbers for each task. They are used if the features contain no length.
 var outputPriors = map[predict.Task]outputPrior{
 	predict.Chat:        {350, 500},
 	predict.Code:        {700, 2000},
@@ -31,7 +31,7 @@ var outputPriors = map[predict.Task]outputPrior{
 
 const reasoningGrowth = 0.4 // relative growth of the reasoning tokens per logit of difficulty, which is -Features.Ease
 
-// expectedOutput returns the expected output for a request, corrected by the lengths observed in the workspace.
+// expectedOutput returns the expected output for a request, corrected with the lengths observed in the workspace.
 func expectedOutput(in *Input) outputPrior {
 	a := predictedOutput(&in.Features)
 	return outputPrior{scaled(a.visible, in.Lengths.Visible), scaled(a.reasoning, in.Lengths.Reasoning)}
@@ -56,11 +56,11 @@ func scaled(n int64, factor float64) int64 {
 	return int64(math.Round(float64(n) * factor))
 }
 
-// Length is a number of visible and of reasoning tokens.
+// Length holds a number of visible tokens and a number of reasoning tokens.
 type Length struct{ Visible, Reasoning float64 }
 
-// ExpectedLength returns the length of a target's response as the features predict it, without corrections. Lengths that the decision
-// does not contain are 0.
+// ExpectedLength returns the length of a target's response that is predicted from the features, without corrections. Lengths that the
+// decision does not contain are 0.
 func (d *Decision) ExpectedLength(target string) Length {
 	raw := predictedOutput(&d.Input.Features)
 	expected := Length{Visible: float64(raw.visible)}
@@ -79,27 +79,27 @@ func (d *Decision) ExpectedLength(target string) Length {
 }
 
 const (
-	horizon = 8 // maximum number of expected further turns; up to it, a conversation is expected to have as many further turns as so far
+	horizon = 8 // maximum number of expected further turns, which otherwise equals the number of turns so far
 
 	// Agents with longer instructions and more tools take more turns: about 4 for MINT (900 tokens), 11 for tau-bench (2,400 tokens).
 	agentTurns   = 3.5
 	agentPrompt  = 900
 	agentPower   = 1.1
 	mostTurns    = 30
-	growthTokens = 150  // tokens that a turn adds to the prompt, in addition to the output
-	growthShare  = 0.08 // further growth per turn as a share of the first prompt, because agents with large prompts read files
+	growthTokens = 150  // number of tokens that a turn adds to the prompt in addition to its output
+	growthShare  = 0.08 // additional growth per turn as a share of the first prompt, because agents with large prompts read files
 )
 
-// Session is the expected rest of a conversation after the current request.
+// Session describes the expected remainder of a conversation after the current request.
 type Session struct {
-	Turns  float64 // further requests
-	Growth float64 // tokens that each further request adds to the prompt
-	Output float64 // output tokens of each further request
+	Turns  float64 // number of further requests
+	Growth float64 // number of tokens that each further request adds to the prompt
+	Output float64 // number of output tokens of each further request
 }
 
-// expectedSession returns the expected rest of the conversation. An agent that has taken n turns is expected to take t²/(t+n) more turns,
-// but at least min(n, horizon)/2. t is the typical number of turns for the length of its first prompt. Further turns of an agent need
-// little reasoning.
+// expectedSession returns the expected remainder of the conversation. An agent that has taken n turns is expected to take t²/(t+n) more
+// turns, but at least min(n, horizon)/2. t is the typical number of turns for the length of its first prompt. Further turns of an agent
+// need little reasoning.
 func expectedSession(in *Input, output outputPrior) Session {
 	turns := float64(min(in.Turns, horizon))
 	if in.Op != llm.Chat || !in.Needs.Has(llm.Tools) || in.Conversation.Purpose != "" {
@@ -111,7 +111,8 @@ func expectedSession(in *Input, output outputPrior) Session {
 	return Session{Turns: max(typical*typical/(typical+n), turns/2), Growth: growthTokens + growthShare*first, Output: float64(output.visible)}
 }
 
-// usage returns the tokens of the further requests of a conversation whose prompt has this length now.
+// usage returns the token usage of the further requests. prompt is the current length of the prompt. caches reports whether repeated tokens
+// are cached.
 func (s Session) usage(prompt int64, caches bool) llm.Usage {
 	fresh := s.Turns * s.Growth
 	again := s.Turns*float64(prompt) + fresh*max(0, s.Turns-1)/2
@@ -122,8 +123,8 @@ func (s Session) usage(prompt int64, caches bool) llm.Usage {
 	return u
 }
 
-// ExpectedTokens returns the expected prompt and output tokens of a request and of the rest of its conversation, at a model that
-// does not reason.
+// ExpectedTokens returns the expected numbers of prompt and output tokens of a request and the remainder of its conversation, for a model
+// that does not reason.
 func ExpectedTokens(in *Input) (input, output int64) {
 	prior := expectedOutput(in)
 	rest := expectedSession(in, prior)
@@ -131,7 +132,7 @@ func ExpectedTokens(in *Input) (input, output int64) {
 	return in.InputTokens + u.Input, prior.visible + u.Output
 }
 
-// expect estimates the cost of the request at a target, with cached tokens at the cached price, and the cost of the rest of the
+// expect estimates the cost of the request at a target, with cached tokens at the cached price, and the cost of the remainder of the
 // conversation.
 func (r *ranking) expect(cand *candidate) {
 	u := llm.Usage{Input: cand.prompt, Output: r.outputPrior.output(r.in, cand, r.maxOutput)}
@@ -156,8 +157,8 @@ func (r *ranking) expect(cand *candidate) {
 		ahead := r.session.usage(cand.prompt, cand.Cache.Caches)
 		cand.Ahead = rates.Cost(&ahead)
 	}
-	// The comparison of targets includes only the cost of reading the prompt again in later turns. If it included the whole sessions, the cost
-	// of a switch would be a small share of the total, and agents would change models often.
+	// The comparison of targets includes only the cost of reading the prompt again in later turns. If it included the whole session, the
+	// cost of a switch would be a small share of the total, and agents would often change models.
 	again := Session{Turns: float64(min(r.in.Turns, horizon))}
 	if again.Turns == 0 {
 		return
@@ -166,9 +167,9 @@ func (r *ranking) expect(cand *candidate) {
 	cand.total, cand.totalUncached = cand.cost.Add(rates.Cost(&cached)), uncachedCost.Add(rates.Cost(&uncached))
 }
 
-// discardedReasoningCost returns the cost of the reasoning that is lost when another target continues a tool loop: reasoning is signed or
-// encrypted for the target that made it. The cost is the same for all other targets, so it does not change their order. The cost is 0 for a
-// stuck loop, so that the request can escalate to another model.
+// discardedReasoningCost returns the cost of the reasoning that is lost if another target continues a tool loop. Reasoning is signed or
+// encrypted for the target that generated it. The cost is the same for all other targets, so it does not change their order. The cost is 0
+// for a stuck loop, so that the request can escalate to another model.
 func (r *ranking) discardedReasoningCost() money.Amount {
 	in := r.in
 	if !in.Conversation.Loop || in.Last == "" || !IsAuto(in.Model) || in.Effort == "none" || in.Conversation.Trouble.Level >= conversation.Troubled {
@@ -188,7 +189,7 @@ func (r *ranking) discardedReasoningCost() money.Amount {
 	return 0
 }
 
-// output estimates the output tokens for a prompt. A limit of 0 means none.
+// output estimates the number of output tokens for a candidate. A limit of 0 means no limit.
 func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate || in.Op.Media() {
 		return 0
@@ -210,7 +211,7 @@ func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
 	return n * int64(max(in.Choices, 1))
 }
 
-// promptFor returns the prompt tokens for the candidate's model. An input stored without text statistics has only the
+// promptFor returns the number of prompt tokens for the candidate's model. For an input stored without text statistics, it returns the
 // model-independent estimate.
 func (r *ranking) promptFor(cand *candidate) int64 {
 	in, n := r.in, &r.prompt[cand.model]

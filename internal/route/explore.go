@@ -2,11 +2,11 @@ package route
 
 import "math"
 
-// maxExploreCost limits the cost of an explored model to a multiple of the best choice's cost.
+// maxExploreCost is the maximum cost of an explored model as a multiple of the best choice's cost.
 const maxExploreCost = 4
 
-// explore replaces the choice by a randomly drawn model for a share of requests, so that all models receive ratings. It
-// records the propensity of every model that could have been drawn.
+// explore replaces the choice with a randomly drawn model for a share of requests, so that all models receive ratings. It records the
+// propensity of every model that could have been drawn.
 func (r *ranking) explore() bool {
 	if r.in.Explore <= 0 || !IsAuto(r.in.Model) {
 		return false
@@ -40,27 +40,27 @@ func (r *ranking) explore() bool {
 	return true
 }
 
-// Trial bounds exploration by its cost and by predicted quality instead of by the number of requests.
+// Trial limits exploration by cost and predicted quality instead of by the number of requests.
 type Trial struct {
-	Floor float64 `json:"floor,omitempty"` // minimum predicted quality of a model that is tried
+	Floor float64 `json:"floor,omitempty"` // minimum predicted quality of a tried model
 }
 
 const (
-	// maxQualityLoss is the maximum difference between the predicted quality of the best choice and of a tried model.
+	// maxQualityLoss is the maximum difference between the predicted qualities of the best choice and a tried model.
 	maxQualityLoss = 0.05
 	// trialHope is the number of standard deviations within which a tried model must be as good as the best choice.
 	trialHope = 1.645
 )
 
-// try replaces the choice by another model that may turn out to be better. The probability of each model is in inverse proportion to its
-// cost, so that the expected cost of trials is at most the share Explore of the best choice's cost. A model is not tried if its predicted
-// quality is below the floor, or lower than the quality of the best choice by more than maxQualityLoss.
+// try replaces the choice with another model that may be better. The probability of each model is inversely proportional to its cost, so
+// that the expected cost of trials is at most the share Explore of the best choice's cost. A model is not tried if its predicted quality is
+// below the floor, or lower than the quality of the best choice by more than maxQualityLoss.
 func (r *ranking) try(t *Trial) bool {
 	first := r.ready[0]
 	if !first.priced() || first.total <= 0 || r.discards > 0 {
 		return false // the cost is unknown, or another model could not read the reasoning of the tool loop
 	}
-	var tried []int // indexes of the first target of each model
+	var tried []int // indexes of the first target of each model that may be tried
 	for i, cand := range r.ready {
 		if i == 0 || cand.Model == r.ready[i-1].Model || cand.Model == first.Model || !cand.priced() || cand.total <= 0 {
 			continue

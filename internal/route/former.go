@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// The methods below decode entries that were stored before fields and values were renamed. Each decodes the former names in
-// addition to the current ones, which the embedded pointer provides.
+// The methods below decode entries that were stored before fields and values were renamed. Each method decodes the former names in addition
+// to the current names, which the embedded pointer provides.
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Decision) UnmarshalJSON(data []byte) error {

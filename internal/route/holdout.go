@@ -2,16 +2,16 @@ package route
 
 import "slices"
 
-// Holdout serves a share of routed requests by a baseline model, to compare it with the router's choice. A Draw below Share selects
-// the baseline.
+// Holdout configures serving a share of routed requests with a baseline model, in order to compare it with the router's choice. The
+// baseline is selected if Draw is below Share.
 type Holdout struct {
 	Model string  `json:"model"` // canonical name of the baseline
 	Share float64 `json:"share"`
 	Draw  float64 `json:"draw"`
 }
 
-// holdOut moves the baseline model to the front if the request is held out. It returns the target that the router would have used, or
-// an empty string if the request is not held out. It records the propensity of every model that can serve the request first.
+// holdOut moves the baseline model to the front if the request is held out. It returns the target that the router would have used, or an
+// empty string if the request is not held out. It records the propensity of every model that can be tried first.
 func (r *ranking) holdOut() string {
 	h := r.in.Holdout
 	if h == nil || h.Share <= 0 || !IsAuto(r.in.Model) {

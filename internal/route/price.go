@@ -10,9 +10,9 @@ import (
 
 // currentPrice is the price of a target at a point in time, with the rates of its first price tier.
 type currentPrice struct {
-	price     *catalog.Price // nil when unknown
+	price     *catalog.Price // price of the target; nil if unknown
 	rates     catalog.Rates
-	maxPrompt int64 // longest prompt that the rates apply to
+	maxPrompt int64 // maximum prompt length in tokens for which the rates apply
 }
 
 func newCurrentPrice(t *provider.Target, at time.Time) currentPrice {
@@ -28,7 +28,7 @@ func newCurrentPrice(t *provider.Target, at time.Time) currentPrice {
 	return c
 }
 
-// ratesFor returns the rates for a prompt of this many tokens.
+// ratesFor returns the rates for a prompt with the given number of tokens.
 func (c *currentPrice) ratesFor(prompt int64) *catalog.Rates {
 	if prompt <= c.maxPrompt {
 		return &c.rates
@@ -37,7 +37,7 @@ func (c *currentPrice) ratesFor(prompt int64) *catalog.Rates {
 	return &rates
 }
 
-// pricesAtTime caches the prices of all targets for the latest time, which most requests within a second share.
+// pricesAtTime caches the prices of all targets for the latest time. Most requests within a second share the same time.
 type pricesAtTime struct {
 	at   time.Time
 	list []currentPrice

@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// sort orders candidates by the caller's order of models and providers, then by policy preference, then by score. Targets of
-// one model stay together, so that other providers of a model are tried before other models.
+// sort sorts candidates by the caller's order of models and providers, then by policy preference, then by score. It keeps the targets of a
+// model together, so that other providers of a model are tried before other models.
 func (r *ranking) sort(list []*candidate) { slices.SortFunc(list, r.order(list)) }
 
-// order returns the comparison function of sort. Names are compared last because that is slow.
+// order returns the comparison function of sort. Names are compared last, because comparing them is slow.
 func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
 	best := r.bestByModel
 	for i := range best {
@@ -39,8 +39,7 @@ func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
 	}
 }
 
-// keptTarget returns a Stay if another target would have been chosen without cached prompts, or without the reasoning that a switch
-// discards.
+// keptTarget returns a Stay if another target would have been chosen without cached prompts, or without the cost of discarding reasoning.
 func (r *ranking) keptTarget() *Stay {
 	chosen := r.ready[0]
 	if chosen.Cache.Read > 0 {
@@ -59,7 +58,7 @@ func (r *ranking) keptTarget() *Stay {
 	return stay
 }
 
-// keptFor returns a Stay if penaltyOf gives a smaller penalty to another target.
+// keptFor returns a Stay if penaltyOf returns a smaller penalty for another target.
 func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
 	chosen := r.ready[0]
 	other, least := chosen, penaltyOf(chosen)
@@ -77,7 +76,7 @@ func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
 	return &Stay{Target: chosen.Target, Alternative: other.Target, Switch: other.total.Sub(chosen.total)}
 }
 
-// baseline returns the model named by caller, policy, key or workspace, else the most expensive eligible candidate.
+// baseline returns the model named by the caller, a policy, the key or the workspace, or otherwise the most expensive eligible candidate.
 func (r *ranking) baseline() *Baseline {
 	in := r.in
 	if !IsAuto(in.Model) {
@@ -95,7 +94,7 @@ func (r *ranking) baseline() *Baseline {
 	}
 	eligible := r.ranked
 	if in.Op == llm.Embed {
-		eligible = r.ready // vectors of different models are not interchangeable, so unavailable models do not count
+		eligible = r.ready // vectors from different models are not interchangeable, so unavailable models do not count
 	}
 	best := slices.MaxFunc(eligible, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(priceOf(a), priceOf(b)), -cmp.Compare(a.Target, b.Target))

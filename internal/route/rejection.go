@@ -14,7 +14,7 @@ func (r *ranking) rejection() error {
 	out := slices.Concat(r.excluded, r.ranked)
 	excluded := make([]map[string]any, 0, len(out))
 	count, sentences := map[Reason]int{}, map[string]int{}
-	mainReason := "" // the most frequent reason
+	mainReason := "" // most frequent reason
 	need := int64(0) // smallest token count of the targets excluded only for their context size
 	for _, cand := range out {
 		code, reason := cand.excluded.Code, cand.excluded.Reason()
@@ -48,7 +48,7 @@ func (r *ranking) rejection() error {
 		With("excluded", excluded)
 }
 
-// unavailable returns the error when every eligible target backs off or has an open circuit. It is retryable unless every
+// unavailable returns the error for a request if every eligible target is backing off or has an open circuit. It is retryable unless every
 // provider rejected the credential or the model.
 func unavailable(out []*candidate) *llm.Error {
 	const untilProbe = 3 * time.Second // an open circuit admits a probe within seconds

@@ -8,16 +8,16 @@ import (
 	"fairlead.dev/internal/policy/condition"
 )
 
-// rules is the combined effect of policies on one request. The zero value has no effect.
+// rules holds the combined effects of the policies on one request. The zero value has no effects.
 type rules struct {
 	policy.Outcome
 	costReason string // reason shared by all targets above the maximum cost
 }
 
-// noRules is used without policies.
+// noRules is used if there are no policies.
 var noRules rules
 
-// applyPolicies evaluates the policies and records them in the decision. It returns PolicyRejected if one denies the request.
+// applyPolicies evaluates the policies and records them in the decision. It returns PolicyRejected if a policy denies the request.
 func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 	if set.Len() == 0 {
 		r.setRules(&noRules)
@@ -82,7 +82,7 @@ func (r *rules) restrict() bool {
 	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxEscalation.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Restricts()
 }
 
-// forbid reports whether policies exclude a target, and sets why.
+// forbid reports whether policies exclude a target. If so, it sets why.
 func (r *rules) forbid(cand *candidate, why *Exclusion) bool {
 	if !r.Restricts() {
 		return false
@@ -96,7 +96,7 @@ func (r *rules) above(cand *candidate) bool {
 	return r.MaxCost.IsSet() && cand.priced() && cand.cost > r.MaxCost.Value
 }
 
-// reason returns the policy that kept the router from choosing this target.
+// reason returns the name of the policy that prevented the router from choosing the target.
 func (r *rules) reason(alone *candidate) string {
 	if r.Pin.IsSet() {
 		return r.Pin.Policy
@@ -122,12 +122,12 @@ func (r *rules) reason(alone *candidate) string {
 // PolicyHit is the result of one evaluated policy. Its sentences are formatted on demand.
 type PolicyHit struct {
 	Name    string
-	Source  string // instance or workspace
+	Source  string // owner of the policy: instance or workspace
 	Matched bool
 
 	verdict policy.Verdict
-	facts   *condition.Facts // the facts it was evaluated with
-	stored  *storedHit       // set when read from the log
+	facts   *condition.Facts // facts with which the policy was evaluated
+	stored  *storedHit       // formatted sentences, set if the hit was read from the log
 }
 
 // storedHit holds the formatted sentences.
@@ -144,7 +144,7 @@ func (h *PolicyHit) Effect() string {
 	return ""
 }
 
-// Reason names the condition that did not match.
+// Reason describes the condition that did not match.
 func (h *PolicyHit) Reason() string {
 	switch {
 	case !h.verdict.IsZero():
@@ -174,7 +174,7 @@ func (h PolicyHit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(policyHitJSON{h.Name, h.Source, h.Matched, h.Effect(), h.Reason()})
 }
 
-// UnmarshalJSON reads the form written by MarshalJSON.
+// UnmarshalJSON reads the format written by MarshalJSON.
 func (h *PolicyHit) UnmarshalJSON(data []byte) error {
 	var stored policyHitJSON
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -184,7 +184,7 @@ func (h *PolicyHit) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Equal reports whether both have the same stored form.
+// Equal reports whether both hits have the same stored form.
 func (h PolicyHit) Equal(other PolicyHit) bool {
 	return h.Name == other.Name && h.Source == other.Source && h.Matched == other.Matched &&
 		h.Effect() == other.Effect() && h.Reason() == other.Reason()

@@ -32,17 +32,17 @@ type Predictor interface {
 // typicalPredictor is a Predictor that provides typical skills for an unknown prompt.
 type typicalPredictor interface{ Typical() []float64 }
 
-// Snapshot is an immutable view of targets, prices and abilities. A reload makes a new one.
+// Snapshot is an immutable view of targets, prices and abilities. A reload creates a new snapshot.
 type Snapshot struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
 
 	version  string
-	targets  []*provider.Target // sorted by ID, so that the order of the configuration has no effect
+	targets  []*provider.Target // targets sorted by ID, so that the order in the configuration has no effect
 	entries  []targetEntry      // targets with precomputed values
 	models   []modelEntry
 	typical  []float64      // typical skills of an unknown prompt; nil without a trained predictor
-	index    map[string]int // index in models by name
+	index    map[string]int // indexes in models by model name
 	byModel  map[string][]*provider.Target
 	byName   map[string]*provider.Provider
 	rankings sync.Pool
@@ -87,7 +87,7 @@ func (s *Snapshot) entryOf(t *provider.Target) *targetEntry {
 type modelEntry struct {
 	model     *catalog.Model
 	ability   predict.Ability
-	maxEffort float64 // change of the logit of the success probability at the highest effort of any target
+	maxEffort float64 // logit change of the success probability at the highest effort that any target of the model supports
 }
 
 // NewSnapshot returns a snapshot of the providers' targets. A nil predictor uses the configured quality of each model.
@@ -126,23 +126,23 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 	s.nearlyBest, s.best = s.cheapest(0.95), s.cheapest(0.99)
 	if data, err := s.Archive(); err == nil {
 		sum := sha256.Sum256(data)
-		s.version = hex.EncodeToString(sum[:6]) // enough to distinguish the snapshots of one installation
+		s.version = hex.EncodeToString(sum[:6]) // six bytes are enough to distinguish the snapshots of one installation
 	}
 	return s
 }
 
 // cheapest returns the index of the cheapest target whose model reaches the given share of the highest mean success probability.
 func (s *Snapshot) cheapest(share float64) int {
-	most := 0.0
+	bestQuality := 0.0
 	for i := range s.models {
 		if m := &s.models[i]; m.comparable() {
-			most = max(most, m.ability.Mean)
+			bestQuality = max(bestQuality, m.ability.Mean)
 		}
 	}
 	at, least := -1, money.Amount(0)
 	for i := range s.entries {
 		e := &s.entries[i]
-		if m := &s.models[e.model]; !m.comparable() || e.target.Price == nil || m.ability.Mean < share*most {
+		if m := &s.models[e.model]; !m.comparable() || e.target.Price == nil || m.ability.Mean < share*bestQuality {
 			continue
 		}
 		if cost := e.target.Price.Cost(typicalUsage); at < 0 || cost < least {
@@ -152,7 +152,7 @@ func (s *Snapshot) cheapest(share float64) int {
 	return at
 }
 
-// comparable reports whether the model takes part in the choice of auto.
+// comparable reports whether auto can choose the model.
 func (m *modelEntry) comparable() bool { return m.model.Op == llm.Chat && !m.model.Deprecated }
 
 // catalogQuality is a Predictor that uses only the quality in the catalog.
@@ -165,7 +165,7 @@ func (catalogQuality) Ability(m *catalog.Model) predict.Ability {
 	return predict.Ability{Vector: []float64{math.Log(quality / (1 - quality))}, Source: "quality", Mean: quality}
 }
 
-// Ability returns the ability of a model of the snapshot.
+// Ability returns the ability of a model in the snapshot.
 func (s *Snapshot) Ability(model string) (predict.Ability, bool) {
 	i, ok := s.index[model]
 	if !ok {
@@ -183,7 +183,8 @@ func (s *Snapshot) Provider(name string) (*provider.Provider, bool) {
 // Targets lists every target in a fixed order.
 func (s *Snapshot) Targets() []*provider.Target { return s.targets }
 
-// Price returns the price of a baseline model: the cheapest configured price, else the list price, else nil.
+// Price returns the price of a baseline model: the cheapest configured price, or otherwise the list price. It returns nil if neither
+// exists.
 func (s *Snapshot) Price(model string) *catalog.Price {
 	var best *catalog.Price
 	for _, t := range s.byModel[model] {
@@ -200,7 +201,7 @@ func (s *Snapshot) Price(model string) *catalog.Price {
 // typicalUsage is used to compare prices.
 var typicalUsage = llm.Usage{Input: 1000, Output: 250}
 
-// Named returns the targets that match a name: all targets of a model, or one for provider/model.
+// Named returns the targets that match a name: all targets of a model, or a single target for provider/model.
 func (s *Snapshot) Named(name string) []*provider.Target {
 	if before, after, found := strings.Cut(name, "/"); found {
 		if p, ok := s.byName[before]; ok {
@@ -216,19 +217,19 @@ func (s *Snapshot) Named(name string) []*provider.Target {
 	return nil
 }
 
-// withSnapshotName returns targets that request the dated snapshot that the caller named, such as gpt-4.1-2025-04-14, at
-// the price of the model.
+// withSnapshotName returns targets that request the dated snapshot named by the caller, such as gpt-4.1-2025-04-14, at the price of the
+// model.
 func withSnapshotName(targets []*provider.Target, name string) []*provider.Target {
-	asked := make([]*provider.Target, len(targets))
+	requested := make([]*provider.Target, len(targets))
 	for i, t := range targets {
-		asked[i] = t
+		requested[i] = t
 		if strings.HasPrefix(name, t.Upstream+"-") || strings.HasPrefix(name, t.Upstream+"@") {
 			snapshot := *t
 			snapshot.Upstream = name
-			asked[i] = &snapshot
+			requested[i] = &snapshot
 		}
 	}
-	return asked
+	return requested
 }
 
 func (s *Snapshot) at(p *provider.Provider, name string) []*provider.Target {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Sighting is the observed state of a target that policies excluded. The router's choice without policies depends on it, so
-// it is stored for recomputing the decision.
+// Sighting is the observed state of a target that policies excluded. The router's choice without policies depends on this state, so the
+// state is stored for recomputing the decision.
 type Sighting struct {
 	Target string   `json:"target"`
 	Seen   State    `json:"seen,omitzero"`
 	Cache  CacheHit `json:"cached_prefix,omitzero"`
 }
 
-// policiesChangedRanking reports whether policies affected the ranking. Often they match but exclude no target; the ranking
-// without policies is then the same and need not be computed.
+// policiesChangedRanking reports whether policies affected the ranking. If policies match without affecting the ranking, the ranking
+// without policies is the same and need not be computed.
 func (r *ranking) policiesChangedRanking() bool {
 	if r.rules.Pin.Value != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput {
 		return true
@@ -37,7 +37,7 @@ func (d *Decision) attributeToPolicy(r *ranking) {
 	if alone.rankWithoutPolicies(r) {
 		d.Aside = r.unlistedSightings(alone)
 	}
-	if len(alone.ready) == 0 { // only a pin or an output limit admits a request that has no target without policies
+	if len(alone.ready) == 0 { // without policies no target is available, which is possible only with a pin or an output limit
 		d.Policy = cmp.Or(r.rules.Pin.Policy, r.rules.MaxOutput.Policy)
 	} else if first := slices.MinFunc(alone.ready, alone.order(alone.ready)); first.Target != r.ready[0].Target {
 		d.Policy, d.Alone = r.rules.reason(first), first.Target
@@ -79,7 +79,7 @@ func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 	return true
 }
 
-// unlistedSightings returns the observations that the decision's candidates do not include.
+// unlistedSightings returns the observations that the decision's candidates do not contain.
 func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
 	var list []Sighting
 	for i := range alone.candidates {

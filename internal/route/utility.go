@@ -19,30 +19,30 @@ const (
 
 // Lower ends of the cost and latency scales.
 const (
-	minCost    = 1e-6 // dollars
-	minLatency = 0.1  // seconds
+	minCost    = 1e-6 // lower end of the cost scale in dollars
+	minLatency = 0.1  // lower end of the latency scale in seconds
 )
 
 // minAmount is the smallest amount that can be billed, in dollars.
 const minAmount = 1e-9
 
-// weights are the weights of the penalty's components.
+// weights holds the weights of the penalty components.
 type weights struct {
-	cost         float64 // per reference cost if relative, otherwise per doubling of the price
-	quality      float64 // per percentage point below the quality target
-	speed        float64 // per doubling of the time to the last token
+	cost         float64 // penalty per reference cost if relative, otherwise per doubling of the price
+	quality      float64 // penalty per percentage point below the quality target
+	speed        float64 // penalty per doubling of the time to the last token
 	qualityShare float64 // quality target as a share of the best model's success probability
-	relative     bool    // compare dollars with the reference cost of the request
-	fine         bool    // use the logarithmic scale also below minCost
+	relative     bool    // whether costs are compared with the reference cost of the request
+	fine         bool    // whether the cost scale is logarithmic below minCost, too
 }
 
 // pointValue is the value of one percentage point of success at a trade-off of 0.5, as a multiple of the reference cost of the request. It
-// was chosen to minimize the end-to-end regret over recorded outcomes.
+// was chosen to minimise the end-to-end regret over recorded outcomes.
 const pointValue = 0.20
 
-// weigh converts the objective into weights. At a trade-off t, one percentage point of success is worth pointValue·t/(1-t)
-// of the reference cost of the request. Dollars are weighted linearly, because a mixture of two models costs
-// the mean of both: on any other scale auto would choose models that a mixture outperforms.
+// weigh converts an objective to weights. At a trade-off t, one percentage point of success is worth pointValue·t/(1-t) of the reference
+// cost of the request. Dollars are weighted linearly, because a mixture of two models costs the mean of both costs: on any other scale,
+// auto would choose models that a mixture outperforms.
 func weigh(in *Input, o Objective) weights {
 	switch in.Controls.Provider.Sort {
 	case "price":
@@ -51,12 +51,12 @@ func weigh(in *Input, o Objective) weights {
 		return weights{speed: 1}
 	}
 	if in.Op == llm.Embed || in.Op == llm.Moderate || in.Op.Media() || !IsAuto(in.Model) {
-		return weights{cost: 1, speed: 0.25, fine: true} // the model is fixed: only providers differ
+		return weights{cost: 1, speed: 0.25, fine: true} // the model is fixed, so only providers differ
 	}
 	if o.Name == "speed" {
 		return weights{cost: 0.1, quality: 0.2, speed: 1, qualityShare: 0.8}
 	}
-	const maxWeight = 1e6 // only quality counts
+	const maxWeight = 1e6 // weight at which only quality counts
 	t := o.Tradeoff
 	return weights{cost: 1, quality: min(maxWeight, pointValue*t/max(1-t, 1e-9)), speed: 0.02, qualityShare: 1, relative: true}
 }
@@ -67,7 +67,8 @@ func (r *ranking) qualityTarget() QualityTarget {
 	if r.weights.quality == 0 {
 		return QualityTarget{}
 	}
-	// Up to the default trade-off the best model counts at its usual effort, so that the quality target does not require a higher effort.
+	// Up to the default trade-off, the best model counts with its usual effort, so that the quality target does not require a higher
+	// effort.
 	effortShare := max(0, 2*r.objective.Tradeoff-1)
 	if r.in.Effort != "" {
 		effortShare = 0
@@ -81,9 +82,9 @@ func (r *ranking) qualityTarget() QualityTarget {
 	return QualityTarget{Best: round(best), Target: round(best * r.weights.qualityShare)}
 }
 
-// referenceCost returns the dollars that weights.cost refers to. Up to the default trade-off it is the cost of the request at the cheapest
-// target that is nearly as good as the best one; above that, it approaches the cost at the best target. Otherwise a single cheap and good
-// model would make every better model too expensive at any trade-off.
+// referenceCost returns the cost in dollars to which weights.cost refers. Up to the default trade-off, it is the cost of the request at the
+// cheapest target that is nearly as good as the best target. Above the default trade-off, it approaches the cost at the best target,
+// because otherwise a single cheap and good model would make every better model too expensive at any trade-off.
 func (r *ranking) referenceCost() float64 {
 	if !r.weights.relative {
 		return minCost
@@ -92,7 +93,7 @@ func (r *ranking) referenceCost() float64 {
 	return low * math.Pow(high/low, max(0, 2*r.objective.Tradeoff-1))
 }
 
-// costAt returns the cost of the request in dollars at a target of the snapshot, without cached prompts.
+// costAt returns the cost of the request in dollars at a target in the snapshot, without cached prompts.
 func (r *ranking) costAt(entry int) float64 {
 	if entry < 0 {
 		return minCost
@@ -194,9 +195,9 @@ func (r *ranking) rate(cand *candidate) {
 	cand.Score = round(min(1, 1-cand.penalty/(20*(w.cost+w.quality+w.speed))))
 }
 
-// price returns the penalty of a cost. With weights.relative it is proportional to the cost. Otherwise it is the number of doublings of
-// minCost. Below minCost it is linear, so that free models do not dominate the ranking. With weights.fine it is logarithmic below minCost
-// too, because embedding a short text costs less than minCost.
+// price returns the penalty of a cost. With weights.relative, it is proportional to the cost. Otherwise, it is proportional to the number
+// of doublings of minCost. Below minCost it is linear, so that free models do not dominate the ranking. With weights.fine it is also
+// logarithmic below minCost, because embedding a short input costs less than minCost.
 func (r *ranking) price(a money.Amount) float64 {
 	w := &r.weights
 	if w.relative {
@@ -209,10 +210,10 @@ func (r *ranking) price(a money.Amount) float64 {
 	return w.cost * math.Log2(max(v, minAmount/minCost))
 }
 
-// Lengths of the scales: the natural logarithm of the upper end divided by the lower end.
+// Lengths of the scales, as the natural logarithm of the upper end divided by the lower end.
 const (
-	costSpan    = 6 * math.Ln10 // from minCost to 1 dollar
-	latencySpan = 3 * math.Ln10 // from minLatency to 100 seconds
+	costSpan    = 6 * math.Ln10 // length of the scale from minCost to 1 dollar
+	latencySpan = 3 * math.Ln10 // length of the scale from minLatency to 100 seconds
 )
 
 // position maps a positive number to 0..1 on a logarithmic scale.
@@ -247,7 +248,7 @@ func ParseObjective(model, tradeoff string) (Objective, error) {
 	return Objective{Name: "number", Tradeoff: t}, nil
 }
 
-// NamedObjective returns the objective with a name such as cost.
+// NamedObjective returns the objective with the given name, such as cost.
 func NamedObjective(name string) (Objective, bool) {
 	switch name {
 	case "cost":

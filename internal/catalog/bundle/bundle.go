@@ -1,5 +1,5 @@
-// Package bundle reads, compares, signs and verifies catalog files. A catalog file holds the tables of models and
-// prices in one text, with its creation time.
+// Package bundle reads, compares, signs and verifies catalog files. A catalog file contains the model and price
+// tables as a single text document, with its creation time.
 package bundle
 
 import (
@@ -20,7 +20,7 @@ const (
 	createdLine = "created "
 )
 
-// ErrFormat is returned for a text that is not a valid catalog file.
+// ErrFormat is returned for content that is not a valid catalog file.
 var ErrFormat = errors.New("not a catalog file")
 
 // Bundle is a parsed catalog file.
@@ -58,7 +58,7 @@ func Parse(text []byte) (*Bundle, error) {
 		return nil, fmt.Errorf("%w: the second line must be %q and a time such as 2026-11-17T00:00:00Z", ErrFormat, createdLine)
 	}
 	tables, name := map[string]string{}, ""
-	start := 0 // start of the table's text in rest
+	start := 0 // offset of the table's content in rest
 	for at := 0; at < len(rest); {
 		line, _, _ := strings.Cut(rest[at:], "\n")
 		next := min(at+len(line)+1, len(rest))

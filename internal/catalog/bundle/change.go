@@ -38,7 +38,7 @@ func CheckChange(active, next *catalog.Catalog, factor float64) error {
 			old, new money.Rate
 		}{{"input", before.Price.Input, after.Price.Input}, {"output", before.Price.Output, after.Price.Output}} {
 			ratio := float64(one.new) / float64(one.old)
-			if one.old != 0 && (ratio > factor || ratio < 1/factor) { // a free model may get a price
+			if one.old != 0 && (ratio > factor || ratio < 1/factor) { // a free model may become paid
 				jumps = append(jumps, fmt.Sprintf("%s/%s %s from $%s to $%s", before.Provider, before.Model, one.what, money.Amount(one.old), money.Amount(one.new)))
 			}
 		}

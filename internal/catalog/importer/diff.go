@@ -11,25 +11,25 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// State is the result of comparing a row of a price list with the catalog.
+// State is the result of comparing a price-list row with the catalog.
 type State string
 
 // States of a change. Only new and changed prices are applied.
 const (
-	New      State = "new"      // no price in the catalog
-	Changed  State = "changed"  // another price in the catalog
-	Rejected State = "rejected" // implausible; Reason describes the problem
-	Kept     State = "kept"     // set manually, not changed
+	New      State = "new"      // the catalog has no price
+	Changed  State = "changed"  // the catalog has a different price
+	Rejected State = "rejected" // the price is implausible; Reason describes the problem
+	Kept     State = "kept"     // the price was set manually and is not changed
 )
 
-// maxFactor is the largest factor by which a rate may change by default.
+// maxFactor is the default factor at or above which a rate change is rejected.
 const maxFactor = 5
 
 // Options control which changes are accepted.
 type Options struct {
-	At        time.Time // time the list was read
-	Jumps     bool      // accept changes by more than maxFactor
-	NewModels bool      // accept models that are not in the catalog
+	At        time.Time // time at which the list was read
+	Jumps     bool      // whether to accept changes by maxFactor or more
+	NewModels bool      // whether to accept models that are not in the catalog
 }
 
 // Change is a difference between a price list and the catalog.
@@ -40,17 +40,17 @@ type Change struct {
 	Old      *catalog.Price // current price; nil if there is none
 	New      *catalog.Price // resulting price; nil if the list has none
 	Factor   float64        // largest factor by which a rate changes; 0 without an old price
-	Reason   string         // for rejected and kept prices
+	Reason   string         // reason why a price was rejected or kept; otherwise empty
 
 	row      Row
-	upstream string // name of a new offer at its provider
+	upstream string // model name that the provider uses for a new offer
 	newModel bool
 }
 
 // Diff is the set of changes that a list would make.
 type Diff struct {
 	Source    string
-	Changes   []Change // sorted by provider, then model
+	Changes   []Change // changes sorted by provider, then model
 	Unchanged int
 	Unknown   int // number of skipped models that are not in the catalog
 }
@@ -89,7 +89,7 @@ func Compare(source string, rows []Row, c *catalog.Catalog, o Options) Diff {
 type comparison struct {
 	catalog *catalog.Catalog
 	options Options
-	offers  map[string]catalog.Offer // by provider and upstream name
+	offers  map[string]catalog.Offer // offers by provider and upstream name
 	taken   map[string]bool          // provider and model of every offer
 	diff    Diff
 }
@@ -110,7 +110,7 @@ func (m *comparison) add(row Row) {
 	case known && model.Name != name:
 		m.diff.Unknown++ // an alias or a snapshot
 	case known && m.taken[key(row.Provider, name)]:
-		m.diff.Unknown++ // another name of the same model, such as a regional one
+		m.diff.Unknown++ // a different name for the same model, such as a regional one
 	case known && model.Op == row.Op:
 		m.taken[key(row.Provider, name)] = true
 		m.compare(row, model.Name, row.ID, nil)
@@ -126,7 +126,7 @@ func (m *comparison) add(row Row) {
 		}
 		m.classify(&change, nil)
 		if change.State == Rejected {
-			m.diff.Unknown++ // no usable price
+			m.diff.Unknown++ // the list contains no usable price
 			return
 		}
 		m.diff.Changes = append(m.diff.Changes, change)
@@ -135,8 +135,8 @@ func (m *comparison) add(row Row) {
 
 // compare compares a listed price with the catalog price of a known model.
 func (m *comparison) compare(row Row, model, upstream string, known *catalog.Price) {
-	if of, ok := m.catalog.Model(model); ok {
-		row.Op = of.Op // lists are unreliable about embeddings
+	if entry, ok := m.catalog.Model(model); ok {
+		row.Op = entry.Op // lists are unreliable about embeddings
 	}
 	change := Change{Provider: row.Provider, Model: model, upstream: upstream, row: row}
 	if known != nil {

@@ -34,9 +34,9 @@ func Address(source string) string {
 // Row is one model at one provider in a list. Provider is the provider's name in the catalog; unknown facts are zero.
 type Row struct {
 	Provider   string
-	ID         string // name at the provider
+	ID         string // model name at the provider
 	Op         llm.Op
-	Needs      string // as in catalog.Offer
+	Needs      string // requirement; see catalog.Offer
 	Price      *catalog.Price
 	Context    int64
 	MaxOutput  int64
@@ -82,12 +82,12 @@ func perMillion(dollars *float64, tokens float64) *money.Rate {
 	return new(money.PerMillion(perMillion))
 }
 
-// factor returns the ratio of two rates in thousandths, or 0 if either is missing or zero.
-func factor(rate, of *money.Rate) int64 {
-	if rate == nil || of == nil || *of == 0 || *rate == 0 {
+// factor returns the ratio of rate to base in thousandths, or 0 if either is missing or zero.
+func factor(rate, base *money.Rate) int64 {
+	if rate == nil || base == nil || *base == 0 || *rate == 0 {
 		return 0
 	}
-	return int64(math.Round(float64(*rate) / float64(*of) * 1000))
+	return int64(math.Round(float64(*rate) / float64(*base) * 1000))
 }
 
 // whole converts a token count to an integer. Lists sometimes write token counts as floats.

@@ -200,8 +200,8 @@ func (e liteLLMEntry) abilities(op llm.Op) llm.Abilities {
 		"supports_vision": llm.Vision, "supports_pdf_input": llm.Files, "supports_audio_input": llm.AudioIn,
 		"supports_response_schema": llm.JSONSchema, "supports_reasoning": llm.Reasoning,
 	} {
-		var yes bool
-		if json.Unmarshal(e.fields[name], &yes) == nil && yes {
+		var supported bool
+		if json.Unmarshal(e.fields[name], &supported) == nil && supported {
 			all |= ability
 		}
 	}

@@ -83,13 +83,13 @@ func same(a, b *catalog.Price) bool {
 
 // largestFactor returns the largest ratio between corresponding rates of two prices. It compares only rates that both prices state.
 func largestFactor(a, b *catalog.Price) float64 {
-	most := 1.0
+	largest := 1.0
 	pairs(a, b, func(x, y money.Rate, stated bool) {
 		if stated && x > 0 && y > 0 {
-			most = max(most, float64(x)/float64(y), float64(y)/float64(x))
+			largest = max(largest, float64(x)/float64(y), float64(y)/float64(x))
 		}
 	})
-	return most
+	return largest
 }
 
 // pairs calls each for every pair of rates of two prices, including the tiers if both prices have the same number.

@@ -20,16 +20,16 @@ type Code string
 // Codes of problems in a condition.
 const (
 	UnknownValue    Code = "E2035" // unknown time zone, or a value that a variable never has
-	BadSyntax       Code = "E2040" // not valid CEL
+	BadSyntax       Code = "E2040" // condition that is not valid CEL
 	UnknownVariable Code = "E2041" // unknown variable or function
 	WrongType       Code = "E2042" // type mismatch, or a result that is not a boolean
-	TooCostly       Code = "E2043" // too expensive
+	TooCostly       Code = "E2043" // condition whose evaluation is too expensive
 )
 
 // Problem is a problem at an offset in a condition.
 type Problem struct {
 	Code    Code
-	Offset  int // in characters
+	Offset  int // offset of the problem in the condition, in characters
 	Width   int
 	Message string
 	Hint    string
@@ -39,7 +39,7 @@ type Problem struct {
 type compiler struct {
 	*Language
 	source   string
-	open     bool // accept unknown names
+	open     bool // whether unknown names are accepted
 	problems []Problem
 	info     *ast.SourceInfo
 	cost     uint64 // estimated maximum cost
@@ -122,10 +122,10 @@ func (c *compiler) checkNames(e ast.Expr, bound []string) {
 			return
 		}
 	case ast.ComprehensionKind:
-		of := e.AsComprehension()
-		c.checkNames(of.IterRange(), bound)
-		within := append(slices.Clip(bound), of.IterVar(), of.IterVar2(), of.AccuVar())
-		for _, part := range []ast.Expr{of.AccuInit(), of.LoopCondition(), of.LoopStep(), of.Result()} {
+		comprehension := e.AsComprehension()
+		c.checkNames(comprehension.IterRange(), bound)
+		within := append(slices.Clip(bound), comprehension.IterVar(), comprehension.IterVar2(), comprehension.AccuVar())
+		for _, part := range []ast.Expr{comprehension.AccuInit(), comprehension.LoopCondition(), comprehension.LoopStep(), comprehension.Result()} {
 			c.checkNames(part, within)
 		}
 		return
@@ -163,7 +163,7 @@ func (c *compiler) checkPath(path []string, ends []ast.Expr, bound []string) {
 			return
 		}
 	}
-	var fields, groups []string // the fields of the group, and all groups
+	var fields, groups []string // fields of the group, and names of all groups
 	for _, v := range c.list {
 		group, field, _ := strings.Cut(v.name, ".")
 		if v.hidden() {
@@ -242,7 +242,7 @@ func (c *compiler) checkZone(call ast.CallExpr) {
 	if err != nil && c.open {
 		return // a condition with an unknown time zone evaluates to false
 	}
-	if err != nil || name == "" || name == "Local" { // the server's own time zone is not a fact of the request
+	if err != nil || name == "" || name == "Local" { // the server's time zone is not a fact about the request
 		c.report(UnknownValue, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
 		return
 	}
@@ -274,7 +274,7 @@ func (c *compiler) checkValues(call ast.CallExpr) {
 func (c *compiler) comparison(one, other ast.Expr) (*variable, []ast.Expr) {
 	path, _ := pathOf(one)
 	slot, ok := c.slots[strings.Join(path, ".")]
-	if clock, is := c.variableRef(one); !ok && is && clock.keyed {
+	if clock, isVariable := c.variableRef(one); !ok && isVariable && clock.keyed {
 		name, _, _ := strings.Cut(clock.text, "(")
 		slot, ok = c.slots[name]
 	}

@@ -28,8 +28,7 @@ type Condition struct {
 // Cost returns the estimated maximum cost of an evaluation.
 func (c *Condition) Cost() uint64 { return c.cost }
 
-// conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that an explanation can name the one that
-// is false.
+// conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that an explanation can name the false conjunct.
 type conjunct struct {
 	text    string // condition text as formatted by CEL
 	program cel.Program
@@ -38,7 +37,7 @@ type conjunct struct {
 
 // variableRef is a variable that a conjunct reads.
 type variableRef struct {
-	text  string // such as key.tags["team"]
+	text  string // variable as written in a condition, such as key.tags["team"]
 	slot  int
 	key   string
 	keyed bool
@@ -84,7 +83,7 @@ func split(e ast.Expr) []ast.Expr {
 	return all
 }
 
-// variableRefs lists the variables of an expression in the order of the text. Each variable is listed once.
+// variableRefs lists the variables of an expression in the order in which they appear. Each variable is listed once.
 func (l *Language) variableRefs(root ast.Expr) []variableRef {
 	var all []variableRef
 	seen := map[string]bool{}
@@ -139,7 +138,7 @@ func entry(r variableRef, key string) variableRef {
 	return r
 }
 
-// children returns the operands of an expression in the order of the text.
+// children returns the operands of an expression in the order in which they appear.
 func children(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
 	case ast.SelectKind:

@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/internal/document"
 )
 
-// Evaluator evaluates the conditions of one or several documents. It is safe for concurrent use.
+// Evaluator evaluates the conditions of one or more documents. It is safe for concurrent use.
 type Evaluator struct {
 	zones map[string]*time.Location
 	names *names
-	pool  sync.Pool // activations
+	pool  sync.Pool // pool of *activation
 }
 
 // NewEvaluator returns an evaluator for conditions that use the given time zones.

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// Facts are the input of conditions. They are stored with the decision.
+// Facts is the input of conditions. It is stored with the decision.
 type Facts struct {
 	Request   Request   `json:"request"`
 	Key       Key       `json:"key,omitzero"`
@@ -25,16 +25,16 @@ type Request struct {
 	Auto      bool                 `json:"auto,omitempty"`
 	Op        llm.Op               `json:"op"`
 	Format    string               `json:"format,omitempty"` // wire format, such as chat
-	Source    string               `json:"source,omitempty"` // key or playground
+	Source    string               `json:"source,omitempty"` // source of the request: key or playground
 	Task      predict.Task         `json:"task,omitempty"`
 	Language  string               `json:"language,omitempty"`
 	Tokens    int64                `json:"tokens,omitempty"`     // estimated input tokens
-	MaxOutput int64                `json:"max_output,omitempty"` // 0 if the caller set no limit
+	MaxOutput int64                `json:"max_output,omitempty"` // maximum output tokens set by the caller; 0 for no limit
 	Messages  int                  `json:"messages,omitempty"`
-	Client    string               `json:"client,omitempty"`  // recognized agent or chat client
+	Client    string               `json:"client,omitempty"`  // recognised agent or chat client
 	Mode      conversation.Mode    `json:"mode,omitempty"`    // mode that the client reports
 	Purpose   conversation.Purpose `json:"purpose,omitempty"` // purpose of an agent's housekeeping call; empty for a user task
-	Trouble   int                  `json:"trouble,omitempty"` // 0 to 6
+	Trouble   int                  `json:"trouble,omitempty"` // how stuck the task is, from 0 to 6
 	Images    int                  `json:"images,omitempty"`
 	Choices   int                  `json:"choices,omitempty"`
 	Needs     llm.Abilities        `json:"needs,omitempty"`

@@ -15,10 +15,10 @@ import (
 // "infra" is false for a key without the tag. It iterates over keys in sorted order, so that equal facts give equal results.
 type labels struct {
 	texts    map[string]string
-	seen     []label            // first entries that were looked up; a list is faster than a map for a few
+	seen     []label            // first entries that were looked up, in a list because it is faster than a map for a few entries
 	inline   [4]label           // initial storage of seen
 	overflow map[string]ref.Val // further entries that were looked up
-	keys     []string           // sorted on first iteration
+	keys     []string           // sorted keys, computed on the first iteration
 }
 
 type label struct {
@@ -96,7 +96,7 @@ func (l *labels) ConvertToNative(t reflect.Type) (any, error) { return l.plain()
 // ConvertToType implements ref.Val.
 func (l *labels) ConvertToType(t ref.Type) ref.Val { return l.plain().ConvertToType(t) }
 
-// Equal reports whether the other value is an equal map.
+// Equal reports whether the other value is a map with equal entries.
 func (l *labels) Equal(other ref.Val) ref.Val {
 	if o, ok := other.(*labels); ok {
 		return types.Bool(maps.Equal(l.texts, o.texts))
@@ -110,7 +110,7 @@ func (l *labels) Type() ref.Type { return types.MapType }
 // Value returns the Go map.
 func (l *labels) Value() any { return l.texts }
 
-// clock maps time zones named in conditions to local times.
+// clock maps the time zones named in conditions to local times.
 type clock struct {
 	labels
 	at    time.Time

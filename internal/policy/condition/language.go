@@ -75,8 +75,7 @@ func NewLanguage(zone func(name string) (*time.Location, error)) (*Language, err
 	return l, nil
 }
 
-// expandHas replaces has(key.tags.team) by "team" in key.tags. A missing tag reads as "", so the standard macro would always
-// return true.
+// expandHas replaces has(key.tags.team) with "team" in key.tags. A missing tag reads as "", so the standard macro would always return true.
 func expandHas(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 	if args[0].Kind() != ast.SelectKind {
 		return nil, f.NewError(args[0].ID(), "has() takes a tag, such as has(key.tags.team)")
@@ -85,8 +84,7 @@ func expandHas(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *
 	return f.NewCall(operators.In, f.NewLiteral(types.String(s.FieldName())), s.Operand()), nil
 }
 
-// expandClock replaces time.hour("Europe/Berlin") by a map lookup, so that the time zone can be checked when the condition is
-// compiled.
+// expandClock replaces time.hour("Europe/Berlin") with a map lookup, so that the time zone can be checked when the condition is compiled.
 func expandClock(variable string) cel.MacroFactory {
 	return func(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 		if target.Kind() != ast.IdentKind || target.AsIdent() != "time" {
@@ -110,26 +108,26 @@ func textLiteral(e ast.Expr) (string, bool) {
 // MaxLength is the maximum length of a condition in characters.
 const MaxLength = 4096
 
-// Cost limits of conditions in CEL's unit, which is about one comparison.
+// Cost limits for conditions, in CEL's cost unit, which corresponds to about one comparison.
 const (
-	MaxCost      = 5_000            // per condition
-	MaxTotalCost = 20_000           // per document
-	maxRunCost   = 2 * MaxTotalCost // per evaluation of the instance's and the workspace's policies together
+	MaxCost      = 5_000            // maximum cost of one condition
+	MaxTotalCost = 20_000           // maximum total cost of the conditions of one document
+	maxRunCost   = 2 * MaxTotalCost // maximum cost of evaluating the instance's and the workspace's policies for one request
 	trackedCost  = 50               // conditions below this cost are not measured during evaluation
 )
 
-// Maximum sizes of the values of a request. The wire formats, the gateway and package account enforce them.
+// Maximum sizes of request values. The wire formats, the gateway and package account enforce them.
 const (
-	maxMetadata = 64  // entries of request.metadata
-	maxTags     = 32  // entries of request.tags and key.tags
-	maxLabel    = 512 // bytes per key or value
-	maxText     = 256 // bytes of any other text, such as a model name
+	maxMetadata = 64  // maximum number of entries in request.metadata
+	maxTags     = 32  // maximum number of entries in request.tags and in key.tags
+	maxLabel    = 512 // maximum length of a key or value in bytes
+	maxText     = 256 // maximum length of any other string in bytes, such as a model name
 )
 
 // sizes provides the maximum sizes of values to CEL, for estimating the cost of iterations.
 type sizes struct{}
 
-// EstimateSize returns the maximum length of a text, map or list.
+// EstimateSize returns the maximum length of a string, map or list.
 func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	path := n.Path()
 	switch n.Type().Kind() {

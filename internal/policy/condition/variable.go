@@ -18,7 +18,7 @@ type Field struct {
 	Name   string   `json:"name"`
 	Type   string   `json:"type"` // text, number, true or false, map of text, or time
 	Doc    string   `json:"doc"`
-	Values []string `json:"values,omitempty"` // all possible values, if there is a fixed set
+	Values []string `json:"values,omitempty"` // possible values; nil if the values are not fixed
 }
 
 // Fields lists the variables of conditions.
@@ -43,7 +43,7 @@ type variable struct {
 type kind struct {
 	typ    *cel.Type
 	get    func(scope) ref.Val
-	values []string // all possible values, if there is a fixed set
+	values []string // possible values; nil if the values are not fixed
 }
 
 func text(get func(*Facts) string) kind {
@@ -78,8 +78,8 @@ func stringMap(get func(*Facts) map[string]string) kind {
 }
 
 // byZone returns the kind of a map from time zones to local times.
-func byZone(typ *cel.Type, of func(time.Time) ref.Val) kind {
-	return kind{typ: cel.MapType(cel.StringType, typ), get: func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: of} }}
+func byZone(typ *cel.Type, convert func(time.Time) ref.Val) kind {
+	return kind{typ: cel.MapType(cel.StringType, typ), get: func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: convert} }}
 }
 
 // hidden reports whether the variable implements a function. Its name starts with @, so conditions cannot use it directly.
@@ -128,7 +128,7 @@ func requestVariables() []variable {
 		{name: "request.messages", kind: number(func(f *Facts) int64 { return int64(f.Request.Messages) }), doc: "messages in the conversation"},
 		{name: "request.client", kind: text(func(f *Facts) string { return f.Request.Client }), doc: "recognised client, such as claude_code; empty if unknown"},
 		{name: "request.mode", kind: enum(modes, func(f *Facts) string { return string(f.Request.Mode) }), doc: "mode of an agent; empty if unknown"},
-		{name: "request.purpose", kind: enum(texts(conversation.Purposes()...), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "purpose of a housekeeping call of an agent; empty for a task of the user"},
+		{name: "request.purpose", kind: enum(texts(conversation.Purposes()...), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "purpose of an agent's housekeeping call; empty for a user task"},
 		{name: "request.trouble", kind: number(func(f *Facts) int64 { return int64(f.Request.Trouble) }), doc: "how stuck the task is, from 0 to 6; escalation starts at 3"},
 		{name: "request.images", kind: number(func(f *Facts) int64 { return int64(f.Request.Images) }), doc: "images in the conversation"},
 		{name: "request.choices", kind: number(func(f *Facts) int64 { return int64(f.Request.Choices) }), doc: "requested number of choices (n)"},

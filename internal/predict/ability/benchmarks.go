@@ -15,10 +15,9 @@ type family struct {
 	centre, slope float64
 }
 
-// families were fitted together with the boards below by alternating least squares, with one strength per model and a
-// centre and a slope per benchmark. The data are 2,700 published scores and the mean outcomes of the training data; fifteen
-// models have both. For code and facts the training data has only small models, so their slopes are set manually to
-// typical values.
+// families were fitted together with the boards below by alternating least squares, with one strength per model and a centre and a slope
+// per benchmark. The data are 2,700 published scores and the mean outcomes of the training data; fifteen models have both. For code and
+// facts the training data contains only small models, so their slopes are set manually to typical values.
 var families = map[string]family{
 	"mmlu":        {[]string{"mmlu", "routellm_mmlu", "mmlu_redux", "zeroeval_mmlu_redux"}, 1.90, 1.00},
 	"mmlu_pro":    {[]string{"mmlu_pro"}, 1.12, 1.18},
@@ -34,17 +33,17 @@ var families = map[string]family{
 	"chat":        {[]string{"chat"}, 0.60, 1.00},
 }
 
-// generalFamilies are the families that a model's quality, and its scores on unknown benchmarks, are assumed to measure.
+// generalFamilies lists the families that are assumed to be measured by a model's quality and by its scores on unknown benchmarks.
 var generalFamilies = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 
-// board is a published benchmark. families are the families that its questions resemble. centre and slope relate score and
+// board is a published benchmark. families lists the benchmark families that its questions resemble. centre and slope relate score and
 // strength as in family. noise is the standard deviation of the score's logit from that line.
 type board struct {
 	families             []string
 	centre, slope, noise float64
 }
 
-// boards maps folded names to boards. A board with few published scores has the noise of similar boards.
+// boards maps folded names to boards. For a board with few published scores, the noise is that of similar boards.
 var boards = func() map[string]board {
 	science := []string{"mmlu_pro"}
 	everyday := []string{"mmlu"}
@@ -124,8 +123,8 @@ var otherNames = map[string]string{
 	"bfclv4irrelevancedetection": "bfclv4irrelevance", "livebench": "livebenchaverage", "geminiflores": "flores", "alpacaeval2": "alpacaeval",
 }
 
-// directNames are folded names of the benchmarks that the families consist of. A score on them is the mean success
-// probability itself.
+// directNames maps folded names of benchmarks to families that consist of them. A score on such a benchmark is the mean success probability
+// itself.
 var directNames = map[string]string{
 	"arc": "common", "arcchallenge": "common", "arceasy": "common", "routerbencharc": "common", "commonsenseqa": "common", "openbookqa": "common",
 	"hellaswag": "common", "winogrande": "fill_in", "routerbenchwinogrande": "fill_in", "mbpp": "code", "routerbenchmbpp": "code", "humaneval": "code",
@@ -142,13 +141,14 @@ const (
 	scorePrompts  = 200 // assumed number of prompts of a known benchmark
 )
 
-// scoreNoise returns the standard deviation of the logit of a score. It is large near 0 and 1, where a few prompts change the logit a lot.
+// scoreNoise returns the standard deviation of the logit of a score. It is large near 0 and 1, where a few prompts change the logit
+// considerably.
 func scoreNoise(value float64) float64 {
 	chance := sigmoid(logit(value))
 	return math.Sqrt(directNoise*directNoise + 1/(scorePrompts*chance*(1-chance)))
 }
 
-// targets converts scores to targets of the fit. Unusable scores are skipped.
+// targets converts scores to fit targets. Unusable scores are skipped.
 func (g *abilityFitter) targets(scores []Score) []target {
 	var list []target
 	for _, s := range scores {
@@ -176,7 +176,7 @@ func (g *abilityFitter) target(name string, value float64) target {
 	b, ok := boards[name]
 	if !ok {
 		t := g.equated(board{generalFamilies, 0.5, 1, unknownNoise}, value)
-		t.strength = math.NaN() // unknown difficulty
+		t.strength = math.NaN() // the difficulty is unknown
 		return t
 	}
 	return g.equated(b, value)
@@ -216,9 +216,9 @@ func (g *abilityFitter) equated(b board, value float64) target {
 	return t
 }
 
-// withStrength adds a target for each general family without a score: the expected mean of a model of the same strength. The prior was
-// learned from weaker models, so without these targets the predictions for the strongest models would be too low. It adds nothing
-// if a score is on a benchmark of the training data, because such a score has no strength.
+// withStrength adds a target for each general family without a score: the expected mean success probability of a model of the same
+// strength. The prior was learned from weaker models, so without these targets the predictions for the strongest models would be too low.
+// It adds nothing if a score is on a training-data benchmark, because no strength can be derived from such a score.
 func (g *abilityFitter) withStrength(targets []target) []target {
 	if !published(targets) {
 		return targets
@@ -241,7 +241,7 @@ func (g *abilityFitter) withStrength(targets []target) []target {
 		return targets
 	}
 	list := slices.Clip(targets)
-	noise := math.Sqrt(strengthNoise*strengthNoise + float64(len(generalFamilies))/weight) // the error of the strength is the same for all
+	noise := math.Sqrt(strengthNoise*strengthNoise + float64(len(generalFamilies))/weight) // all families share the error of the strength
 	for _, name := range generalFamilies {
 		if !covered[name] {
 			list = append(list, g.atStrength(name, sum/weight, noise))
@@ -255,12 +255,12 @@ func published(targets []target) bool {
 	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t target) bool { return t.board == nil })
 }
 
-// atStrength returns the target of a family for a model of this strength.
+// atStrength returns the target of a family for a model of the given strength.
 func (g *abilityFitter) atStrength(name string, strength, noise float64) target {
 	return target{pools: []*anchorPool{g.families[name]}, logit: expected([]string{name}, strength), noise: noise}
 }
 
-// expected returns the logit of the mean score of a model of this strength on the families.
+// expected returns the logit of the mean score that a model of the given strength reaches on the families.
 func expected(names []string, strength float64) float64 {
 	mean := 0.0
 	for _, name := range names {

@@ -9,7 +9,7 @@ import (
 const (
 	fitRounds  = 30
 	fitClose   = 1e-4
-	worstScore = 3 // standard deviations above which the loss of a score is linear, so that one wrong score does not distort the fit
+	worstScore = 3 // number of standard deviations above which the loss of a score is linear, so that one wrong score does not distort the fit
 )
 
 // anchorPool is a set of anchors that are evaluated together. Targets share pools, so that each pool is computed once per
@@ -18,20 +18,20 @@ type anchorPool struct {
 	anchors []predict.Anchor
 }
 
-// target is a score in the fit: the desired mean success probability over these pools, equally weighted.
+// target is a score that the vector is fitted to: the mean success probability over the pools, equally weighted.
 type target struct {
 	pools []*anchorPool
 	logit float64 // logit of the mean success probability
 	noise float64 // standard deviation of that logit
 
-	board    []string // families that a published benchmark resembles; nil for a benchmark of the training data
+	board    []string // families that a published benchmark resembles; nil for a training-data benchmark
 	strength float64  // general strength of a model with this score on the board; NaN if the board is unknown
 }
 
 // gaussianPrior is the distribution of a model's vector before its scores are considered.
 type gaussianPrior struct {
 	mean      []float64
-	precision square // full matrix, not only the lower half
+	precision square // inverse covariance, as a full matrix, not only the lower half
 }
 
 // fit returns the most probable vector given the prior and the targets, by Gauss-Newton steps on the logits of the
@@ -55,7 +55,8 @@ func (g *abilityFitter) fit(b gaussianPrior, targets []target, source string) pr
 	return predict.Ability{Vector: vector, Spread: g.spread(curvature), Source: source, Precision: curvature.v}
 }
 
-// search returns the vector after the step, which it halves until the loss falls. It returns nil if no step reduces the loss.
+// search halves the step until it reduces the loss, and returns the vector after the step and its loss. It returns a nil vector if no step
+// reduces the loss.
 func (b gaussianPrior) search(vector, step []float64, targets []target, last float64) ([]float64, float64) {
 	for part := 1.0; part > 1e-3; part /= 2 {
 		next := make([]float64, len(vector))
@@ -86,7 +87,7 @@ func (b gaussianPrior) loss(vector []float64, targets []target) float64 {
 	return sum
 }
 
-// mean returns the mean success probability of a target. The argument means caches the means of the pools.
+// mean returns the mean success probability of a target. The map means caches the means of the pools.
 func (t target) mean(means map[*anchorPool]float64, vector []float64) float64 {
 	sum := 0.0
 	for _, p := range t.pools {

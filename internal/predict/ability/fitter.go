@@ -1,5 +1,5 @@
-// Package ability estimates the abilities of models. It fits ability vectors to published benchmark scores or to a mean quality,
-// and corrects them by ratings. Success probabilities are computed by package predict. It performs no I/O.
+// Package ability estimates the abilities of models. It fits ability vectors to published benchmark scores or to a mean quality, and
+// corrects them with ratings. Success probabilities are computed by package predict. It performs no I/O.
 package ability
 
 import (
@@ -33,11 +33,11 @@ func New(source Source) *Fitter {
 // Score is a model's score on a benchmark.
 type Score struct {
 	Benchmark string
-	Value     float64 // a share from 0 to 1; values above 1 are percentages
+	Value     float64 // score as a share from 0 to 1; values above 1 are percentages
 }
 
-// Of returns the ability of a catalog model. All packages that predict the success of a model use Of, so that their
-// predictions agree. A quality set by the operator takes precedence over recorded outcomes.
+// Of returns the ability of a catalog model. Every package that predicts success uses Of, so that the predictions agree. A quality set by
+// the operator takes precedence over recorded outcomes.
 func (f *Fitter) Of(m *catalog.Model) predict.Ability {
 	name := m.Name
 	if m.QualitySource == catalog.OverrideSource {
@@ -109,10 +109,10 @@ func (f *Fitter) Trained(name string) (predict.Ability, bool) {
 // abilityFitter fits abilities to benchmark scores.
 type abilityFitter struct {
 	prior    gaussianPrior
-	pools    map[string]*anchorPool // by folded benchmark name
+	pools    map[string]*anchorPool // anchor pools by folded benchmark name
 	families map[string]*anchorPool
 	general  []predict.Anchor // anchors of the general families
-	typical  []predict.Anchor // subset of general
+	typical  []predict.Anchor // subset of general, used to compute spreads
 	recorded []recordedFamily
 }
 
@@ -127,7 +127,7 @@ func newAbilityFitter(p Source) *abilityFitter {
 	for _, name := range p.Benchmarks() {
 		g.pools[fold(name)] = &anchorPool{thin(p.Anchors(name))}
 	}
-	for name, prompts := range probes { // used for benchmarks that the artefact does not have
+	for name, prompts := range probes { // probes are used for benchmarks that the artefact does not have
 		if g.pools[fold(name)] != nil {
 			continue
 		}
@@ -149,8 +149,8 @@ func newAbilityFitter(p Source) *abilityFitter {
 	return g
 }
 
-// family returns the anchors of a benchmark family with a total weight of one. It returns all anchors if the artefact
-// does not have the family.
+// family returns the anchors of a benchmark family, whose weights sum to one. If the artefact does not have the family, it returns all
+// anchors.
 func (g *abilityFitter) family(name string) []predict.Anchor {
 	var list []predict.Anchor
 	for _, benchmark := range families[name].benchmarks {
@@ -166,7 +166,7 @@ func (g *abilityFitter) family(name string) []predict.Anchor {
 	return thin(list)
 }
 
-// maxAnchors is the number of anchors in a pool, enough to estimate a mean.
+// maxAnchors is the maximum number of anchors in a pool. It is enough to estimate a mean.
 const maxAnchors = 32
 
 // thin keeps evenly spaced anchors and normalises their weights.
@@ -194,8 +194,8 @@ func normalise(anchors []predict.Anchor) []predict.Anchor {
 	return scaled
 }
 
-// atQuality returns the ability of a model of which only the quality is known: the ability of a model of the same strength. A
-// configured quality has the same scale as the qualities in the catalog.
+// atQuality estimates the ability of a model from its quality alone, as the ability of a model of the same strength. A configured quality
+// has the same scale as catalog qualities.
 func (g *abilityFitter) atQuality(quality float64) predict.Ability {
 	const centre, slope = 1.04, 1.04 // line from strength to the logit of quality, fitted to the 196 catalog models with a quality and scores
 	strength := (logit(quality) - centre) / slope

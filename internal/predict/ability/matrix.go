@@ -23,7 +23,7 @@ func (m square) addOuter(x []float64, w float64) {
 	}
 }
 
-// mirror copies the lower half to the upper one.
+// mirror copies the lower half of the matrix to the upper half.
 func (m square) mirror() square {
 	for i := range m.n {
 		for j := range i {
@@ -33,8 +33,8 @@ func (m square) mirror() square {
 	return m
 }
 
-// factor returns the Cholesky factor of a positive definite matrix. If the matrix is not quite positive definite, which
-// is common for estimated covariances, factor increases the diagonal.
+// factor returns the Cholesky factor of a positive definite matrix. If the matrix is slightly indefinite, which is common for estimated
+// covariances, factor increases the diagonal.
 func (m square) factor() triangle {
 	help := 0.0
 	for range 80 {
@@ -43,7 +43,7 @@ func (m square) factor() triangle {
 		}
 		help = max(2*help, 1e-9)
 	}
-	unit := newSquare(m.n) // the matrix has NaN or infinite values
+	unit := newSquare(m.n) // the matrix contains NaN or infinite values
 	for i := range m.n {
 		unit.v[i*m.n+i] = 1
 	}

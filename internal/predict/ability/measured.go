@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	minRecords    = 100  // minimum number of outcomes at which a family of prompts counts as measured for a model
-	scoreOutcomes = 25   // weight of a model's scores, as a number of recorded outcomes; it follows from a standard deviation of 0.4 logits
-	minLinks      = 4    // minimum links of a family for which its level is estimated from the scores only
+	minRecords    = 100  // minimum number of a model's outcomes in a prompt family for the family to count as measured
+	scoreOutcomes = 25   // weight of a model's scores as an equivalent number of recorded outcomes, derived from a standard deviation of 0.4 logits
+	minLinks      = 4    // minimum number of links of a family for estimating its level only from the scores
 	meanStrength  = -1.2 // mean strength of the recorded models
-	// strengthShrinkage is the number of recorded families from which a model's own strength counts more than meanStrength.
-	// derivedShrinkage is the number from which the level in the trained vector counts more than the level by strength.
+	// strengthShrinkage is the number of recorded families above which a model's own strength outweighs meanStrength. derivedShrinkage is
+	// the number above which the level in the trained vector outweighs the level by strength.
 	strengthShrinkage, derivedShrinkage = 0.6, 3
-	shrinkage                           = 1.0 // weight, as a number of models, of the mean offset of all families in the offset of one family
+	shrinkage                           = 1.0 // number of models that the mean offset of all families counts as when the offset of one family is estimated
 )
 
-// recordedFamily is a family of the training data.
+// recordedFamily is a prompt family in the training data.
 type recordedFamily struct {
 	predict.Family
 	pool   *anchorPool
-	sparse bool    // recorded for small models only, so that the prior is wrong for larger models
-	scale  family  // relation of the mean success probability and the strength
-	offset float64 // mean difference between the recorded ability and the ability by published scores, in logits
+	sparse bool    // whether only small models are recorded, so that the prior is wrong for larger models
+	scale  family  // relation between mean success probability and strength
+	offset float64 // mean difference between recorded abilities and abilities fitted to published scores, in logits
 	links  float64 // number of models that the offset is computed from
 }
 
-// addRecorded reads the families of the training data, and computes the difference between published scores and
-// recorded outcomes over the models of the catalog that have both.
+// addRecorded reads the families of the training data, and computes the difference between published scores and recorded outcomes over the
+// catalog models that have both.
 func (g *abilityFitter) addRecorded(p Source) {
 	for _, f := range p.Families() {
-		// Collect the anchors whose largest family share belongs to family f. A name with a slash is a part of a benchmark that is
-		// also listed as a whole; with the parts, its prompts would count twice.
+		// Collect the anchors whose largest family share belongs to family f. A name with a slash denotes a part of a benchmark that is
+		// also listed as a whole. The parts are skipped because their prompts would count twice.
 		var anchors []predict.Anchor
 		for _, name := range p.Benchmarks() {
 			if strings.Contains(name, "/") {
@@ -68,12 +68,11 @@ type link struct {
 	published []float64 // vector fitted to the scores, without offsets
 }
 
-// linked returns the models of the catalog with recorded outcomes and scores. Different models with the same recorded
-// ability count once.
+// linked returns the catalog models with recorded outcomes and scores. Models that share a recorded ability count once.
 func (g *abilityFitter) linked(p Source) []link {
 	known, err := catalog.Default()
 	if err != nil {
-		return nil // callers that serve requests report the error
+		return nil // the callers that serve requests report the error
 	}
 	var list []link
 	seen := map[string]bool{}
@@ -121,8 +120,8 @@ func (f *recordedFamily) logit(vector []float64) float64 {
 	return logit(meanProbability(f.pool.anchors, vector))
 }
 
-// scored returns the ability of a model that is known by its scores. The ability is adjusted by the offsets if
-// all scores are published ones, because leaderboards use other prompts and grading than the recorded benchmarks.
+// scored returns the ability of a model for which only scores are known. If all scores are from published boards, the ability is adjusted
+// by the offsets, because leaderboards use other prompts and grading than the recorded benchmarks.
 func (g *abilityFitter) scored(targets []target) predict.Ability {
 	a := g.fit(g.prior, g.withStrength(targets), predict.FromBenchmarks)
 	_, curvature := g.prior.slope(a.Vector, targets) // without the targets of withStrength, which are not additional evidence
@@ -182,7 +181,7 @@ func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ab
 	return shifted
 }
 
-// information returns the precision of the vector that results from the recorded outcomes, as a full matrix.
+// information returns, as a full matrix, the precision that the recorded outcomes give to the vector.
 func (g *abilityFitter) information(a *predict.Ability) square {
 	m := newSquare(len(a.Vector))
 	row := make([]float64, m.n)

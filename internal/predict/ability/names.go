@@ -7,14 +7,14 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// metaPrefix matches prefixes with Meta's name, such as meta-llama-3.1-.
+// metaPrefix matches name prefixes that contain Meta's name, such as meta-llama-3.1-.
 var metaPrefix = regexp.MustCompile(`^(?:meta-llama_)?meta-llama-3(?:[._]1)?-`)
 
 // hostSuffix matches suffixes that hosts add to the names of open-weight models.
 var hostSuffix = regexp.MustCompile(`(?:-fp8|-turbo|-awq|:free|:latest|-latest)$`)
 
-// Canonical returns a model's name in lower case without the vendor, in the spelling of the training data if it has
-// one.
+// Canonical returns a model's name in lower case without the vendor. If the training data contains the model, it returns the spelling used
+// there.
 func Canonical(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	name = name[strings.LastIndexByte(name, '/')+1:]

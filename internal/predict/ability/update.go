@@ -9,24 +9,24 @@ import (
 // Label is a rated response.
 type Label struct {
 	Skills []float64 // skills of the prompt
-	Score  float64   // 0 (bad) to 1 (good)
-	Weight float64   // lower for old ratings and weak evidence
+	Score  float64   // rating from 0 (bad) to 1 (good)
+	Weight float64   // weight of the rating, lower for old ratings and weak evidence
 	Offset float64   // part of the logit that does not depend on the ability
-	Loose  bool      // Score is not limited to 0 to 1, because only the mean of several labels lies in that range
+	Loose  bool      // whether Score may be outside 0 to 1, because only the mean of several labels lies in that range
 }
 
 const (
 	interceptSpread = 0.2 // standard deviation of the intercept due to a workspace that rates all responses of a model higher or lower
 	minSpread       = 0.5 // minimum standard deviation of the logit for a vector without a known precision
-	skillsShare     = 0.2 // for such a vector: share of the variance that belongs to the skills; the rest belongs to the intercept
+	skillsShare     = 0.2 // share of the variance assigned to the skills of such a vector; the remainder is assigned to the intercept
 	updateRounds    = 12
 	enoughClose     = 1e-5
-	spreadOver      = 100 // approximate number of labels from which the new spread is computed
+	spreadOver      = 100 // approximate number of labels used to compute the new spread
 )
 
-// Update corrects an ability by ratings and returns the most probable vector given both. A vector with a known precision
-// changes in its intercept and where it was uncertain. For other vectors the intercept changes first, and the weights of
-// skills change only if many ratings agree. Without ratings the ability is unchanged.
+// Update corrects an ability with ratings. It returns the most probable vector given both. In a vector with a known precision, the
+// intercept and the uncertain components change. For other vectors the intercept changes first, and the weights of skills change only if
+// many ratings agree. Without ratings the ability is unchanged.
 func Update(prior predict.Ability, labels []Label) predict.Ability {
 	var usable []Label
 	for _, l := range labels {
@@ -57,7 +57,7 @@ func Update(prior predict.Ability, labels []Label) predict.Ability {
 type update struct {
 	start     []float64
 	vector    []float64
-	precision square // precision of the prior, full matrix
+	precision square // precision of the prior, as a full matrix
 	rows      [][]float64
 	labels    []Label
 	weight    float64 // sum of the labels' weights
@@ -87,7 +87,7 @@ func newUpdate(prior predict.Ability, labels []Label) *update {
 	return u
 }
 
-// assumedPrecision returns the precision of a vector of which only the spread is known.
+// assumedPrecision returns a precision for a vector whose spread alone is known.
 func (u *update) assumedPrecision(spread float64) square {
 	size := 0.0 // mean squared length of the skill vectors, so that the result does not depend on their scale
 	for _, l := range u.labels {
@@ -124,7 +124,7 @@ func (u *update) objective(vector []float64) float64 {
 	sum := -dot(away, u.precision.times(away)) / 2
 	for i, l := range u.labels {
 		x := dot(u.rows[i], vector) + l.Offset
-		softplus := x // for large x
+		softplus := x // approximation for large x
 		if x <= 30 {
 			softplus = math.Log1p(math.Exp(x))
 		}
@@ -133,7 +133,7 @@ func (u *update) objective(vector []float64) float64 {
 	return sum
 }
 
-// move adds the step to the vector. It halves the step until the objective does not fall.
+// move adds the step to the vector. It halves the step until the objective no longer decreases.
 func (u *update) move(step []float64) {
 	before := u.objective(u.vector)
 	for part := 1.0; part > 1e-3; part /= 2 {
@@ -169,9 +169,9 @@ func difference(a, b []float64) []float64 {
 }
 
 func largest(x []float64) float64 {
-	most := 0.0
+	maximum := 0.0
 	for _, v := range x {
-		most = max(most, math.Abs(v))
+		maximum = max(maximum, math.Abs(v))
 	}
-	return most
+	return maximum
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Behaviour is a group of requests and the relation that the decisions of a good router have.
+// Behaviour is a group of requests and the relation that a good router's decisions satisfy.
 type Behaviour struct {
 	ID       string            `json:"id"`
-	Relation string            `json:"relation"` // same, inherit, easier, harder, housekeeping, trouble, recovered
+	Relation string            `json:"relation"` // expected relation: same, inherit, easier, harder, housekeeping, trouble or recovered
 	Kind     string            `json:"kind"`
-	Requests map[string]string `json:"requests"` // request id by role
+	Requests map[string]string `json:"requests"` // request ids by role
 }
 
-// Judged is the decision of a router on one request of a Behaviour.
+// Judged is a router's decision for one request in a Behaviour.
 type Judged struct {
 	Model   string
 	Success map[string]float64 // predicted success probability by model
@@ -28,20 +28,20 @@ type BehaviourResult struct {
 	Relation string   `json:"relation"`
 	Items    int      `json:"items"`
 	Passed   int      `json:"passed"`
-	Failed   []string `json:"failed,omitempty"` // ids with the decisions
+	Failed   []string `json:"failed,omitempty"` // ids of the failed groups with the decisions
 }
 
-// Limits of the relations.
+// Limits used by the relations.
 const (
-	inheritLimit  = 0.10  // maximum difference of the probability between a short reply and its task
-	orderMargin   = 0.02  // minimum difference of the probability between an easier and a harder request
-	riseLimit     = 0.005 // maximum rise of the probability with more failures, to allow for rounding
-	troubleFall   = 0.05  // minimum fall of the probability after three identical failures
+	inheritLimit  = 0.10  // maximum difference in probability between a short reply and its task
+	orderMargin   = 0.02  // minimum difference in probability between an easier and a harder request
+	riseLimit     = 0.005 // maximum rise in probability with more failures, to allow for rounding
+	troubleFall   = 0.05  // minimum fall in probability after three identical failures
 	cheapMultiple = 2     // maximum cost of a housekeeping call, as a multiple of the cheapest model's cost
 )
 
-// EvaluateBehaviour checks the relations of decisions, which are given by request id. A model is stronger than another if its mean
-// probability over all decisions is higher. The probabilities of the weakest model are compared.
+// EvaluateBehaviour checks whether decisions, which are indexed by request id, satisfy the relations of the groups. A model is stronger
+// than another if its mean probability over all decisions is higher. The relations compare the probabilities of the weakest model.
 func EvaluateBehaviour(items []Behaviour, decisions map[string]Judged) []BehaviourResult {
 	j := newBehaviourJudge(decisions)
 	byRelation := map[string]*BehaviourResult{}
@@ -57,7 +57,7 @@ func EvaluateBehaviour(items []Behaviour, decisions map[string]Judged) []Behavio
 			r.Passed++
 			continue
 		}
-		var failed strings.Builder // the choice and the probability of the weak model for each role
+		var failed strings.Builder // choice and probability of the weakest model for each role
 		failed.WriteString(item.ID)
 		for _, role := range slices.Sorted(maps.Keys(item.Requests)) {
 			d := decisions[item.Requests[role]]
@@ -80,18 +80,18 @@ type behaviourJudge struct {
 }
 
 func newBehaviourJudge(decisions map[string]Judged) *behaviourJudge {
-	sums, counts, most := map[string]float64{}, map[string]int{}, 0
-	for _, id := range slices.Sorted(maps.Keys(decisions)) { // in order, so that equal input gives equal sums
+	sums, counts, maxCount := map[string]float64{}, map[string]int{}, 0
+	for _, id := range slices.Sorted(maps.Keys(decisions)) { // a fixed order gives equal sums for equal input
 		for m, p := range decisions[id].Success {
 			sums[m] += p
 			counts[m]++
-			most = max(most, counts[m])
+			maxCount = max(maxCount, counts[m])
 		}
 	}
 	j := &behaviourJudge{strength: map[string]float64{}}
 	for _, m := range slices.Sorted(maps.Keys(sums)) {
-		if 2*counts[m] < most {
-			continue // a model that is seldom a candidate has no comparable mean
+		if 2*counts[m] < maxCount {
+			continue // the mean of a model that is rarely a candidate is not comparable
 		}
 		j.strength[m] = sums[m] / float64(counts[m])
 		if j.weak == "" || j.strength[m] < j.strength[j.weak] {

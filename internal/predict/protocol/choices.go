@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// Pool is a set of models that a router chooses among, on the prompts of some sources.
+// Pool is a set of models from which a router chooses, for the prompts of some sources.
 type Pool struct {
 	Name    string
 	Sources []string
-	Models  []string // nil for all models; only models with outcomes on nearly all prompts are used
+	Models  []string // names of the models, or nil for all models; only models with outcomes for nearly all prompts are used
 }
 
-// Chosen is the choice of a router for one prompt.
+// Chosen is a router's choice for one prompt.
 type Chosen struct {
 	Model   string
 	Costs   map[string]float64 // expected cost of each model in dollars, for data without recorded costs
-	Flipped bool               // polite phrases around the prompt changed the choice
-	Framed  bool               // the choice for the prompt with polite phrases was computed
+	Flipped bool               // whether polite phrases around the prompt changed the choice
+	Framed  bool               // whether the choice for the prompt with polite phrases was computed
 }
 
-// Spend is a mean share of good responses and the mean cost in dollars.
+// Spend holds the mean share of good responses and the mean cost in dollars.
 type Spend struct {
 	Quality float64 `json:"quality"`
 	Cost    float64 `json:"cost_usd"`
@@ -33,23 +33,23 @@ type AutoResult struct {
 	Name     string   `json:"name"`
 	Prompts  int      `json:"prompts"`
 	Models   []string `json:"models"`
-	Recorded bool     `json:"recorded_costs"` // otherwise costs are the router's expectations
+	Recorded bool     `json:"recorded_costs"` // whether costs are recorded; otherwise they are expected by the router
 	Auto     Spend    `json:"auto"`
 	Cheapest Spend    `json:"cheapest"`
-	Best     Spend    `json:"best"` // the single model with the highest mean score
+	Best     Spend    `json:"best"` // result of the single model with the highest mean score
 	Random   Spend    `json:"random"`
-	Oracle   Spend    `json:"oracle"` // the cheapest model among those with the highest score, for each prompt
-	Mix      float64  `json:"mix"`    // quality of the best fixed mixture of models at the cost of the router
+	Oracle   Spend    `json:"oracle"` // result of choosing, for each prompt, the cheapest of the models with the highest score
+	Mix      float64  `json:"mix"`    // quality of the best fixed mixture of models at the router's cost
 	Gain     float64  `json:"gain"`   // quality of the router minus Mix
 	Low      float64  `json:"gain_low"`
-	High     float64  `json:"gain_high"` // low to high: 90 % of the bootstrap samples
+	High     float64  `json:"gain_high"` // 90 % of the bootstrap samples of Gain lie between Low and High
 	Flips    float64  `json:"flips"`     // share of choices that polite phrases around the prompt change
 }
 
-// minCoverage is the share of a pool's prompts that a model must have outcomes for.
+// minCoverage is the minimum share of a pool's prompts for which a model must have outcomes.
 const minCoverage = 0.95
 
-// PoolRows returns the usable models of a pool, and the rows that have outcomes of all these models.
+// PoolRows returns the usable models of a pool, and the rows with outcomes for all these models.
 func PoolRows(pool Pool, rows []Row, usable func(model string) bool) (kept []*Row, models []string) {
 	counts, total := map[string]int{}, 0
 	for i := range rows {
@@ -75,7 +75,7 @@ func PoolRows(pool Pool, rows []Row, usable func(model string) bool) (kept []*Ro
 	return kept, models
 }
 
-// HasCosts reports whether all rows have recorded costs of all models.
+// HasCosts reports whether all rows have recorded costs for all models.
 func HasCosts(rows []*Row, models []string) bool {
 	return !slices.ContainsFunc(rows, func(r *Row) bool {
 		return slices.ContainsFunc(models, func(m string) bool { _, ok := r.Costs[m]; return !ok })
@@ -172,8 +172,8 @@ func (f outcomeTable) singles(rows []int) []costPoint {
 	return points
 }
 
-// gain returns how much better the picked models are than the best mixture of single models at the same cost, and the
-// quality of that mixture.
+// gain returns the quality of the picked models minus that of the best mixture of single models at the same cost, and the quality of the
+// mixture.
 func (f outcomeTable) gain(rows []int, singles []costPoint, picked []int) (gain, mix float64) {
 	var auto costPoint
 	n := float64(len(rows))
@@ -190,7 +190,7 @@ func (f outcomeTable) spend(choose func(i int) int) Spend {
 	return Spend{p.quality, p.cost}
 }
 
-// Calibration compares predicted and observed success of a model on a source.
+// Calibration compares a model's predicted and observed success on a source.
 type Calibration struct {
 	Source    string  `json:"source"`
 	Model     string  `json:"model"`

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// FrontierResult holds mean qualities over all budgets between the cost of the cheapest and the most expensive model. Router is the
-// evaluated router, Zero the best mixtures of single models, and Oracle a router that knows the outcomes.
+// FrontierResult holds mean qualities over all budgets between the costs of the cheapest and the most expensive model. Router is the result
+// of the evaluated router, Zero that of the best mixtures of single models, and Oracle that of a router with access to the outcomes.
 type FrontierResult struct {
 	Name    string   `json:"name"`
 	Prompts int      `json:"prompts"`
@@ -23,7 +23,7 @@ type costPoint struct{ cost, quality float64 }
 
 const (
 	budgets   = 2001
-	tradeOffs = 300 // values of a good response: zero, and from a millionth of a dollar to ten thousand dollars
+	tradeOffs = 300 // number of dollar values of a good response: zero, and values from a millionth of a dollar to ten thousand dollars
 )
 
 func evaluateFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {
@@ -41,7 +41,7 @@ func evaluateFrontier(name string, rows []*Row, predictions Predictions) (Fronti
 	}
 	low := slices.MinFunc(single, byCost).cost
 	high := slices.MaxFunc(single, byCost).cost
-	usual := make([]float64, len(models)) // mean cost of each model; the router does not know the cost of a single prompt
+	usual := make([]float64, len(models)) // mean cost of each model, because a router does not know the cost of a single prompt
 	for k, o := range single {
 		usual[k] = o.cost
 	}
@@ -55,7 +55,7 @@ func evaluateFrontier(name string, rows []*Row, predictions Predictions) (Fronti
 
 func byCost(a, b costPoint) int { return cmp.Compare(a.cost, b.cost) }
 
-// completeRows returns the rows with the largest number of usable models, and the models that all these rows have.
+// completeRows returns the rows with the largest number of usable models, and the models that these rows have in common.
 func completeRows(rows []*Row, predictions Predictions) (kept []*Row, models []string) {
 	known := func(r *Row) []string {
 		var names []string
@@ -68,17 +68,17 @@ func completeRows(rows []*Row, predictions Predictions) (kept []*Row, models []s
 		}
 		return names
 	}
-	most := 0
+	maxModels := 0
 	for _, r := range rows {
-		most = max(most, len(known(r)))
+		maxModels = max(maxModels, len(known(r)))
 	}
-	if most == 0 {
+	if maxModels == 0 {
 		return nil, nil
 	}
 	counts := map[string]int{}
 	for _, r := range rows {
 		names := known(r)
-		if len(names) != most {
+		if len(names) != maxModels {
 			continue
 		}
 		kept = append(kept, r)
@@ -90,10 +90,10 @@ func completeRows(rows []*Row, predictions Predictions) (kept []*Row, models []s
 	return kept, slices.Sorted(maps.Keys(counts))
 }
 
-func column(rows []*Row, models []string, of func(*Row) map[string]float64) [][]float64 {
+func column(rows []*Row, models []string, valuesOf func(*Row) map[string]float64) [][]float64 {
 	table := make([][]float64, len(rows))
 	for i, r := range rows {
-		values := of(r)
+		values := valuesOf(r)
 		for _, m := range models {
 			table[i] = append(table[i], values[m])
 		}
@@ -101,7 +101,7 @@ func column(rows []*Row, models []string, of func(*Row) map[string]float64) [][]
 	return table
 }
 
-// outcomeTable holds outcomes and costs by prompt and model.
+// outcomeTable holds outcomes and costs, indexed by prompt and model.
 type outcomeTable struct{ quality, cost [][]float64 }
 
 // mean returns the mean cost and quality of choosing a model for each prompt.
@@ -116,7 +116,7 @@ func (f outcomeTable) mean(choose func(i int) int) costPoint {
 	return costPoint{sum.cost / n, sum.quality / n}
 }
 
-// sweep returns the mean cost and quality for every trade-off. The model with the highest value minus price is chosen for each prompt.
+// sweep returns the mean cost and quality for every trade-off. For each prompt, it chooses the model with the highest value minus price.
 func (f outcomeTable) sweep(value [][]float64, price func(i int) []float64) []costPoint {
 	offers := make([]costPoint, 0, tradeOffs+1)
 	for step := -1; step < tradeOffs; step++ {
@@ -125,11 +125,11 @@ func (f outcomeTable) sweep(value [][]float64, price func(i int) []float64) []co
 			worth = math.Pow(10, -6+10*float64(step)/(tradeOffs-1))
 		}
 		offers = append(offers, f.mean(func(i int) int {
-			best, most := 0, math.Inf(-1)
+			best, bestValue := 0, math.Inf(-1)
 			prices := price(i)
 			for k, v := range value[i] {
-				if u := worth*v - prices[k]; u > most {
-					best, most = k, u
+				if u := worth*v - prices[k]; u > bestValue {
+					best, bestValue = k, u
 				}
 			}
 			return best
@@ -148,7 +148,7 @@ func meanQuality(offers []costPoint, low, high float64) float64 {
 	return sum / budgets
 }
 
-// upperHull returns the rising upper convex hull, which mixtures of points can reach.
+// upperHull returns the rising part of the upper convex hull of the points. Mixtures of points can reach the hull.
 func upperHull(offers []costPoint) []costPoint {
 	sorted := slices.Clone(offers)
 	slices.SortFunc(sorted, func(a, b costPoint) int { return cmp.Or(byCost(a, b), cmp.Compare(a.quality, b.quality)) })

@@ -8,18 +8,18 @@ import (
 
 // Gap measures how much of the quality gap between a weak and a strong model a router recovers.
 type Gap struct {
-	APGR  float64 `json:"apgr"`  // mean share of the gap recovered over all shares of strong calls; 0.5 for random routing
+	APGR  float64 `json:"apgr"`  // mean recovered share of the gap over all shares of strong calls; 0.5 for random routing
 	CPT50 float64 `json:"cpt50"` // share of strong calls that recovers half the gap
 	CPT80 float64 `json:"cpt80"` // share of strong calls that recovers 80 % of the gap
 }
 
 const (
 	thresholds = 10
-	tieNoise   = 1e-9 // random noise that breaks ties independently of the order of the prompts
+	tieNoise   = 1e-9 // random noise that breaks ties independently of the prompt order
 	noGap      = 1e-9
 )
 
-// point is a setting of the router: the share of prompts sent to the strong model, and the mean score.
+// point is the result of one router setting: the share of prompts sent to the strong model, and the mean score.
 type point struct{ share, quality float64 }
 
 // computeGap measures the quality for several thresholds of the predicted advantage.
@@ -105,7 +105,7 @@ func shareFor(points []point, want float64) float64 {
 	return risen[0].share
 }
 
-// quantile returns a quantile of sorted values, with linear interpolation. It returns NaN for no values.
+// quantile returns a quantile of sorted values, with linear interpolation. It returns NaN for an empty slice.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

@@ -2,27 +2,27 @@ package protocol
 
 import "slices"
 
-// ErrorFactor is the ratio of an expected and a real length or cost: the larger value divided by the smaller one.
+// ErrorFactor is the ratio between an expected and an actual length or cost: the larger value divided by the smaller one.
 type ErrorFactor struct {
 	Median float64 `json:"median"`
-	P90    float64 `json:"p90"` // 90 % of the factors are smaller
+	P90    float64 `json:"p90"` // 90th percentile of the factors
 }
 
-// LengthResult compares expected and recorded outputs or costs of one source.
+// LengthResult compares the expected and recorded output lengths or costs of one source.
 type LengthResult struct {
 	Source   string      `json:"source"`
-	Unit     string      `json:"unit"` // output tokens, dollars
+	Unit     string      `json:"unit"` // unit of the values: output tokens or dollars
 	Count    int         `json:"count"`
 	Constant ErrorFactor `json:"constant"` // error of a constant output length
-	Expected ErrorFactor `json:"expected"` // error of the lengths that the router expects
-	// Corrected is the error of the expected lengths after a correction by earlier responses of the source, one response per prompt.
+	Expected ErrorFactor `json:"expected"` // error of the lengths expected by the router
+	// Corrected is the error of the expected lengths after correction with earlier responses of the source, one response per prompt.
 	Corrected ErrorFactor `json:"corrected"`
 }
 
 // Factors collects error factors.
 type Factors []float64
 
-// Add adds the factor of an expected and a real value. Values that are not positive are ignored.
+// Add adds the factor between an expected and an actual value. It ignores values that are not positive.
 func (f *Factors) Add(expected, real float64) {
 	if expected > 0 && real > 0 {
 		*f = append(*f, max(expected/real, real/expected))

@@ -1,7 +1,7 @@
-// Package protocol evaluates predictions against recorded outcomes of many models. For pairs of a strong and a weak
-// model it measures how much of the quality gap a router recovers when it sends only a share of the prompts to the
-// strong one; for outcomes with costs it measures the cost-quality frontier. Random routing recovers half
-// of the gap on average. The frontier is compared with the best mixture of single models.
+// Package protocol evaluates predictions against recorded outcomes of many models. For pairs of a strong and a weak model it measures how
+// much of the quality gap a router recovers when it sends only a share of the prompts to the strong one; for outcomes with costs it
+// measures the cost-quality frontier and compares it with the best mixture of single models. Random routing recovers half of the gap on
+// average.
 package protocol
 
 import (
@@ -14,17 +14,17 @@ import (
 type Row struct {
 	ID           string
 	Source       string
-	Scores       map[string]float64 // outcome by model, 0 to 1
-	Costs        map[string]float64 // dollars by model, if recorded
-	Chars        map[string]float64 // characters of the response by model, if recorded
-	Group        string             // near-duplicate prompts have the same group; empty if unknown
-	Contaminated bool               // the prompt may be in training data: not used for pairs
+	Scores       map[string]float64 // outcomes by model, from 0 to 1
+	Costs        map[string]float64 // costs in dollars by model, if recorded
+	Chars        map[string]float64 // response lengths in characters by model, if recorded
+	Group        string             // group of near-duplicate prompts; empty if unknown
+	Contaminated bool               // whether the prompt may be in training data; such prompts are not used for pairs
 }
 
 // Predictions are success probabilities by prompt and model.
 type Predictions map[string]map[string]float64
 
-// Pair is a strong and a weak model on the prompts of one source.
+// Pair is a strong and a weak model, compared on the prompts of one source.
 type Pair struct {
 	Source    string  `json:"source"`
 	Strong    string  `json:"strong"`
@@ -42,7 +42,7 @@ type Costed struct {
 type Plan struct {
 	Pairs  []Pair
 	Costed []Costed
-	Pools  []Pool // for evaluating the choices of the model auto
+	Pools  []Pool // model pools for evaluating the choices of the model auto
 	// Lengths are sources whose prompts are complete requests. They are used to evaluate the expected output length and cost.
 	Lengths []string
 	// Pooled is the pair whose sources form the mixture. NotPooled are sources excluded from it because their scores
@@ -51,18 +51,18 @@ type Plan struct {
 	NotPooled []string
 }
 
-// PairResult is the result of a router for a pair.
+// PairResult is a router's result for a pair.
 type PairResult struct {
 	Pair
 	Gap
 	Prompts int     `json:"prompts"`
 	Lead    float64 `json:"lead"` // mean score of the strong model minus the mean score of the weak model
 	Low     float64 `json:"apgr_low"`
-	High    float64 `json:"apgr_high"` // low to high: 90 % of the bootstrap samples
+	High    float64 `json:"apgr_high"` // 90 % of the bootstrap samples of APGR lie between Low and High
 	Skipped bool    `json:"skipped,omitempty"`
 }
 
-// PoolResult is the result of a router for a mixture of sources.
+// PoolResult is a router's result for a mixture of sources.
 type PoolResult struct {
 	Gap
 	Prompts int `json:"prompts"`
@@ -83,9 +83,9 @@ type Report struct {
 
 const (
 	minPrompts = 40  // minimum number of prompts for a pair
-	samples    = 100 // bootstrap samples
-	poolShare  = 300 // prompts per source in the mixture
-	poolDraws  = 20  // number of mixtures that are averaged, because the result of one mixture varies by a percentage point
+	samples    = 100 // number of bootstrap samples
+	poolShare  = 300 // number of prompts per source in the mixture
+	poolDraws  = 20  // number of mixtures to average, because the results of single mixtures vary by a percentage point
 	poolFewest = 100
 	seed       = 20261115
 )
@@ -147,7 +147,7 @@ func evaluatePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
 	strong, weak := means(used)
 	result.Lead = strong - weak
 	if math.Abs(result.Lead) < noGap {
-		result.Skipped = true // both models have the same quality
+		result.Skipped = true // both models have equal quality
 		return result
 	}
 	result.Gap = computeGap(used, draw)
