@@ -26,13 +26,13 @@ type Attempt struct {
 	provider  *provider.Provider
 	call      *provider.Call
 	lifetime                 // the timer applies the first-token timeout, then the idle timeout
-	timing    *egress.Timing // nil before the call
+	timing    *egress.Timing // timings of the call; nil before the call
 	body      countingReader
 	out       Output // output to flush before reading from the provider; see FlushBeforeWait
 	stream    llm.Stream
 	socket    *websocket.Conn // connection of a realtime session; nil for all other calls
 	pending   []llm.Event     // events up to and including the first content
-	joiner    Joiner          // nil unless the attempt continues an interrupted response
+	joiner    Joiner          // joins the response to an interrupted one; nil if the attempt does not continue a response
 	Prefilled int64           // tokens of the partial response that was sent to the target as a prefill
 	began     time.Time
 	note      note
@@ -41,7 +41,7 @@ type Attempt struct {
 
 // lifetime cancels a call that is abandoned or exceeds a timeout.
 type lifetime struct {
-	ctx    context.Context //nolint:containedctx // context of one call only
+	ctx    context.Context //nolint:containedctx // the context belongs to one call only
 	cancel context.CancelCauseFunc
 	timer  *time.Timer   // cancels the call
 	idle   time.Duration // maximum time between two events of the response
@@ -76,9 +76,9 @@ type Joiner interface {
 // Continuation makes an attempt continue an interrupted response.
 type Continuation struct {
 	Request   *llm.Request
-	MaxOutput int64 // output limit as in provider.Call
+	MaxOutput int64 // output limit, as in provider.Call
 	Joiner    Joiner
-	Prefilled bool // the request ends with the partial response
+	Prefilled bool // whether the request ends with the partial response
 }
 
 // Try makes one call and reads the response up to the first content for the client. last is true when no other target
@@ -245,7 +245,7 @@ func (a *Attempt) open() error {
 	if err := a.call.RequireParameters(); err != nil {
 		return err
 	}
-	resp, err := a.send(req) //nolint:bodyclose // Close closes it
+	resp, err := a.send(req) //nolint:bodyclose // Close closes the response body
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (a *Attempt) open() error {
 			break // an empty response with a finish reason is valid
 		}
 		if ev.Content {
-			a.pending = append(a.pending, ev) // not cloned: the event is delivered before the next event is read
+			a.pending = append(a.pending, ev) // the event is not cloned, because it is delivered before the next event is read
 			break
 		}
 		a.pending = append(a.pending, ev.Clone())
@@ -548,7 +548,7 @@ func (a *Attempt) Close() {
 		a.stream.Close()
 	}
 	if a.socket != nil {
-		_ = a.socket.CloseNow() // no-op after a close handshake
+		_ = a.socket.CloseNow() // CloseNow has no effect after a close handshake
 	}
 	if whole && a.body.ReadCloser != nil {
 		// Read to the end so that the connection can be reused. If the provider does not end its response in time, the

@@ -43,7 +43,7 @@ type interrupted struct {
 // Next implements llm.Stream.
 func (s interrupted) Next() (llm.Event, bool, error) { return llm.Event{}, false, s.err }
 
-// SetCheck records the result of the checks of a response.
+// SetCheck records the check result for a response.
 func (a *Attempt) SetCheck(state requestlog.CheckState) {
 	a.note.Check = state
 	a.series.Attempts[a.note.index].Check = state

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// rejected adds the provider's name and the attempts to an error that every target would return.
+// rejected returns an error that every target would return, with the provider's name and the attempts.
 func (s *Series) rejected(e *llm.Error) *llm.Error {
 	if !e.Kind.FromUpstream() {
 		return e
@@ -20,7 +20,7 @@ func (s *Series) rejected(e *llm.Error) *llm.Error {
 	return shown.With("attempts", s.details()).With("provider", last.Provider).With("model", last.Model)
 }
 
-// exhausted returns the error when every attempt failed, or no attempt could be made.
+// exhausted returns the error for a request for which every attempt failed or no attempt could be made.
 func (s *Series) exhausted() *llm.Error {
 	if len(s.Attempts) == 0 {
 		return unavailable(s.skipped)
@@ -66,7 +66,7 @@ func (s *Series) exhausted() *llm.Error {
 	return e.With("attempts", s.details())
 }
 
-// unavailable returns the error when every target was skipped without an attempt.
+// unavailable returns the error for a request for which every target was skipped without an attempt.
 func unavailable(skipped []*llm.Error) *llm.Error {
 	limited, rejected := 0, 0
 	wait := time.Hour

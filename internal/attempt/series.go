@@ -66,9 +66,9 @@ type Dispatcher struct {
 type Settings struct {
 	Attempts   int           // maximum number of attempts
 	Backoff    time.Duration // pause before the first retry
-	SlotWait   time.Duration // how long a request waits for a provider at its concurrency limit
-	Hedge      bool          // call a second target when the first is slow
-	HedgeAfter time.Duration // 0 for the target's typical time to first token
+	SlotWait   time.Duration // maximum time that a request waits for a provider at its concurrency limit
+	Hedge      bool          // whether to call a second target when the first is slow
+	HedgeAfter time.Duration // delay before the second call; 0 for the target's typical time to first token
 	Idle       time.Duration // maximum time between two events of a response
 	Total      time.Duration // deadline over all attempts
 }
@@ -86,9 +86,9 @@ type Series struct {
 	// TryHold reserves an additional amount for a hedge without waiting.
 	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
 
-	Attempts []requestlog.Attempt // in the order in which they started
+	Attempts []requestlog.Attempt // attempts in the order in which they started
 	Clock    Clock
-	skipped  []*llm.Error // why targets were skipped without an attempt
+	skipped  []*llm.Error // reasons why targets were skipped without an attempt
 }
 
 // Requester identifies the caller of a request.
@@ -101,8 +101,8 @@ type Requester struct {
 // CallOptions adapt the calls of a series to its client and to each target.
 type CallOptions struct {
 	Format wire.Format
-	Client func(*provider.Target) provider.Client     // the client's format for calls to a target; nil for Format
-	Cache  func(*provider.Target) provider.CacheHints // cache mark and cache key for a target; nil for none
+	Client func(*provider.Target) provider.Client     // returns the client's format for calls to a target; nil to use Format
+	Cache  func(*provider.Target) provider.CacheHints // returns the cache mark and cache key for a target; nil for none
 	// Propagate adds the trace context of an attempt to a call of a provider; nil for none.
 	Propagate func(h http.Header, provider string, attempt int)
 }
@@ -163,12 +163,12 @@ func (s *Series) TryInOrderFrom(ctx context.Context, i int) (*Attempt, error) {
 			i++
 		case !s.mayTryNext(e):
 			return nil, s.rejected(e)
-		case s.Left() > 0: // no pause when no attempt would follow
+		case s.Left() > 0: // a pause is useful only if another attempt can follow
 			i = s.next(ctx, at, e)
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, s.Ended(ctx) // in a pause between two attempts
+		return nil, s.Ended(ctx) // ctx was cancelled during a pause between two attempts
 	}
 	return nil, s.exhausted()
 }
@@ -246,11 +246,11 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	if e.RetryAfter <= 0 || !RetrySame(e) || s.Left() < 2 || tries > 1 {
 		return false
 	}
-	most := shortPause
+	longest := shortPause
 	if same, other := s.Dispatcher.Health.FirstToken(t.ID()), s.Dispatcher.Health.FirstToken(next.ID()); same > 0 && other > 0 {
-		most = max(most, other-same)
+		longest = max(longest, other-same)
 	}
-	return e.RetryAfter <= most
+	return e.RetryAfter <= longest
 }
 
 // Tried reports whether the target was tried in an attempt that did not lose a hedge.
@@ -297,8 +297,7 @@ func (s *Series) Cancelled() (*provider.Target, llm.Usage, bool) {
 	return nil, llm.Usage{}, false
 }
 
-// Ended returns the error for a request whose context has ended: a timeout, a client disconnect, or the cause if it is
-// an *llm.Error.
+// Ended returns the error for a request whose context is done: a timeout, a client disconnect, or the cause if it is an *llm.Error.
 func (s *Series) Ended(ctx context.Context) *llm.Error {
 	cause := context.Cause(ctx)
 	if e, ok := errors.AsType[*llm.Error](cause); ok {
@@ -313,11 +312,11 @@ func (s *Series) Ended(ctx context.Context) *llm.Error {
 
 // Clock measures the time that a request spends in attempts and waiting for providers.
 type Clock struct {
-	Waited   time.Duration // waiting for a provider without an attempt in flight
-	upstream time.Duration // time in attempts that have ended
-	since    time.Time     // start of the attempts in flight; zero without attempts in flight
+	Waited   time.Duration // time spent waiting for a provider without an attempt in flight
+	upstream time.Duration // time spent in attempts that have ended
+	since    time.Time     // start time of the attempts in flight; zero if there are none
 	inFlight int
-	paused   time.Duration // waiting since the last attempt ended, for the record of the next attempt
+	paused   time.Duration // time spent waiting since the last attempt ended, to record with the next attempt
 }
 
 // Upstream returns the time spent in attempts and waiting for providers.
@@ -353,7 +352,7 @@ func (c *Clock) blocked(since time.Time) {
 	}
 }
 
-// sleep waits for d and records the time as waiting. It returns false when ctx ends first.
+// sleep waits for d and records the time as waiting. It returns false if ctx is done first.
 func (c *Clock) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -41,7 +41,7 @@ func (d *Dispatcher) callAccount(ctx context.Context, p *provider.Provider, exch
 type storedStream struct {
 	lifetime
 	call   *provider.Call
-	body   io.Closer // nil before the response
+	body   io.Closer // response body; nil before the response
 	events llm.Stream
 }
 
@@ -65,7 +65,7 @@ func (s *storedStream) open(d *Dispatcher, p *provider.Provider, exchange provid
 	if p.Transport != nil {
 		send = p.Transport.RoundTrip
 	}
-	resp, err := send(req) //nolint:bodyclose // Close closes it
+	resp, err := send(req) //nolint:bodyclose // Close closes the response body
 	if err != nil {
 		return err
 	}

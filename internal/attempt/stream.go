@@ -79,7 +79,7 @@ type redactReader struct {
 	from   llm.Stream
 	masker *redact.Masker
 	held   []llm.Event // events whose last bytes may be the beginning of a credential
-	ready  []llm.Event // masked events
+	ready  []llm.Event // masked events that are ready to be returned
 }
 
 // Next implements llm.Stream.

@@ -19,17 +19,17 @@ type Detail struct {
 	Item
 	Start    time.Time // start of the period, or time of the first charge for a budget that never resets
 	Step     time.Duration
-	Spent    []Charge // total spent at times since Start, ascending
-	Expected []Point  // forecast from now on
+	Spent    []Charge // cumulative spending at times since Start, in chronological order
+	Expected []Point  // forecast curve from the current time on
 	Spenders []Spender
-	Rejected []requestlog.Entry // newest first
+	Rejected []requestlog.Entry // requests that the budget rejected, newest first
 }
 
-// Spender is a key, a model or a request with its share of the spending of a budget.
+// Spender is a key, a model or a request with its share of a budget's spending.
 type Spender struct {
-	By       string // key, model or request
+	By       string // "key", "model" or "request"
 	Name     string
-	Label    string // for display
+	Label    string // display name
 	Requests int64
 	Cost     money.Amount
 }
@@ -67,8 +67,8 @@ func (s *Service) Describe(ctx context.Context, workspaceID, id string) (Detail,
 	return d, err
 }
 
-// stepOf returns the length of the intervals of a spending curve. The charges of keys and workspaces are stored as sums per hour; the
-// charges of sessions and end users have exact times.
+// stepOf returns the interval length of a spending curve. The charges of keys and workspaces are stored as sums per hour; the charges
+// of sessions and end users have exact times.
 func stepOf(k Kind, span time.Duration) time.Duration {
 	exact := k == OfSession || k == OfUser
 	switch {
@@ -123,7 +123,7 @@ func (s *Service) history(ctx context.Context, workspaceID string, d *Detail, no
 		if !end.Before(now) || !end.After(d.Start) {
 			continue
 		}
-		if begin := c.At; begin.After(curve[len(curve)-1].At) { // nothing was spent since the previous interval
+		if begin := c.At; begin.After(curve[len(curve)-1].At) { // the amount has not changed since the previous interval
 			curve = append(curve, Charge{At: begin, Amount: curve[len(curve)-1].Amount})
 		}
 		curve = append(curve, Charge{At: end, Amount: total})

@@ -20,36 +20,36 @@ type Charge struct {
 type RecentSpending struct {
 	Step    time.Duration // length of an interval
 	From    time.Time     // start of the first interval; zero if no interval exists
-	Charges []Charge      // intervals without spending may be missing
+	Charges []Charge      // charges per interval; intervals without spending may be missing
 }
 
-// Outlook is the result of a forecast in one word.
+// Outlook is the one-word result of a forecast.
 type Outlook string
 
-// Outlooks of a budget.
+// Budget outlooks.
 const (
-	Unknown Outlook = "unknown"  // too little data
-	Idle    Outlook = "idle"     // no recent spending
+	Unknown Outlook = "unknown"  // there is too little data for a forecast
+	Idle    Outlook = "idle"     // there is no recent spending
 	Lasts   Outlook = "lasts"    // the budget lasts until the reset, or for a year if it never resets
 	RunsOut Outlook = "runs_out" // the budget will be used up before the reset
 	UsedUp  Outlook = "used_up"  // the budget is used up already
 )
 
 const (
-	minIntervals = 3                    // complete intervals below which a forecast is unknown
-	horizon      = 365 * 24 * time.Hour // how far a budget without a reset is extrapolated
-	maxPoints    = 48                   // points of a forecast curve
+	minIntervals = 3                    // minimum number of complete intervals for a forecast
+	horizon      = 365 * 24 * time.Hour // maximum time that a budget without a reset is extrapolated
+	maxPoints    = 48                   // maximum number of points of a forecast curve
 )
 
 // Forecast is the expected spending if the recent rate continues.
 type Forecast struct {
 	Outlook Outlook
-	PerDay  money.Amount // recent spending in 24 hours
+	PerDay  money.Amount // average recent spending in 24 hours
 	// Expected, Low and High are the spending at the reset, with the bounds of the 80 % interval. Without enough data all three are
 	// the amount spent; they are 0 for a budget without a reset.
 	Expected, Low, High money.Amount
-	// UsedUp is when the budget will be used up. Earliest and Latest are the bounds of the 80 % interval. A time is zero if it would be after
-	// the reset or, for a budget that never resets, more than a year away.
+	// UsedUp is the time at which the budget will be used up. Earliest and Latest are the bounds of the 80 % interval. A time is zero if it
+	// would be after the reset or, for a budget that never resets, more than a year away.
 	UsedUp, Earliest, Latest time.Time
 
 	curve curve
@@ -62,8 +62,8 @@ type Point struct {
 }
 
 // NewRecentSpending returns the intervals for a budget, without charges: the last 24 hours by the hour for daily budgets, otherwise the
-// last 7 days by the day. Intervals begin at full hours, because charges are stored as sums per hour. since is when the owner of the budget
-// was created.
+// last 7 days by the day. Intervals begin at full hours, because charges are stored as sums per hour. since is the creation time of the
+// budget's owner.
 func NewRecentSpending(p ledger.Period, since, now time.Time) RecentSpending {
 	span, step := 7*24*time.Hour, 24*time.Hour
 	if p == ledger.Daily {
@@ -80,7 +80,7 @@ func NewRecentSpending(p ledger.Period, since, now time.Time) RecentSpending {
 type curve struct {
 	from   time.Time
 	spent  float64
-	rate   float64       // per interval
+	rate   float64       // mean spending per interval
 	spread float64       // standard deviation of the spending in an interval
 	count  float64       // number of intervals observed
 	factor float64       // half the width of the 80 % interval, in standard deviations
@@ -143,7 +143,7 @@ func Predict(b *ledger.Budget, s ledger.Status, recent RecentSpending, now time.
 	return f
 }
 
-// Points returns the curve of the forecast until a time. It is empty if the forecast is unknown.
+// Points returns the forecast curve up to a time. It is empty if the forecast is unknown.
 func (f *Forecast) Points(until time.Time) []Point {
 	if f.curve.step == 0 || !until.After(f.curve.from) {
 		return nil
@@ -217,7 +217,7 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)-1))
 }
 
-// quantile returns the 90 % quantile of the t distribution, the factor of a two-sided 80 % interval.
+// quantile returns the 90 % quantile of the t distribution, which is the factor for a two-sided 80 % interval.
 func quantile(freedom int) float64 {
 	small := [...]float64{3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383, 1.372}
 	if freedom <= len(small) {
@@ -226,7 +226,7 @@ func quantile(freedom int) float64 {
 	return 1.282 + 0.9/float64(freedom) // within 0.003 of the exact value
 }
 
-// amount rounds a number of nano-dollars.
+// amount rounds nano-dollars to an amount.
 func amount(nano float64) money.Amount {
 	if nano >= float64(money.Max) {
 		return money.Max

@@ -25,8 +25,8 @@ type Kind string
 const (
 	OfWorkspace Kind = "workspace"
 	OfKey       Kind = "key"
-	OfSession   Kind = "session" // session of a key
-	OfUser      Kind = "user"    // end user of a key
+	OfSession   Kind = "session" // budget of a key's session
+	OfUser      Kind = "user"    // budget of a key's end user
 )
 
 // Item is a budget with its use and its forecast.
@@ -38,11 +38,11 @@ type Item struct {
 	KeyID     string // key of the budget, or of its session or end user
 	KeyName   string
 	CreatedBy string // account that created the key
-	Downgrade bool   // whether requests are served by auto:cost from the warning threshold on
+	Downgrade bool   // whether auto:cost serves requests once the warning threshold is reached
 	ByPolicy  bool   // whether a policy sets the budget, instead of the key
 	Forecast  Forecast
 
-	since time.Time // creation of the owner; zero if unknown
+	since time.Time // creation time of the owner; zero if unknown
 }
 
 // Left returns the part of the amount that is neither spent nor held.
@@ -57,11 +57,11 @@ type Accounts interface {
 	Key(ctx context.Context, workspaceID, id string) (account.Key, error)
 }
 
-// ChargeReader sums charges by intervals that begin with since. Intervals without charges are omitted.
+// ChargeReader sums charges by interval, beginning at since. Intervals without charges are omitted.
 type ChargeReader interface {
 	// WorkspaceCharges returns the charges of a workspace. Charges are stored as sums per hour, so since is a full hour.
 	WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]Charge, error)
-	// KeyCharges returns the charges of some keys of a workspace by key ID.
+	// KeyCharges returns the charges of the given workspace keys by key ID.
 	KeyCharges(ctx context.Context, workspaceID string, keys []string, since time.Time, step time.Duration) (map[string][]Charge, error)
 }
 
@@ -82,17 +82,17 @@ type Service struct {
 	Requests requestlog.Reader
 	Figures  requestlog.FigureReader
 	Namer    *session.Namer
-	// LimitsSessions reports whether an active policy of a workspace sets budgets of sessions; nil when that is unknown.
+	// LimitsSessions reports whether an active policy of a workspace sets session budgets. It is nil when that is unknown.
 	LimitsSessions func(workspaceID string) bool
 	Now            func() time.Time
 }
 
 const (
-	listedSessions = 200 // most recent sessions whose budgets are listed
+	listedSessions = 200 // maximum number of recent sessions whose budgets are listed
 	sessionAge     = 30 * 24 * time.Hour
 )
 
-// Owned returns the budgets of the workspace and of its active keys, in that order.
+// Owned returns the budget of the workspace, followed by the budgets of its active keys.
 func (s *Service) Owned(ctx context.Context, workspaceID string) ([]Item, error) {
 	workspace, err := s.Accounts.Workspace(ctx, workspaceID)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Service) Owned(ctx context.Context, workspaceID string) ([]Item, error)
 	return items, s.predictOwned(ctx, workspaceID, items)
 }
 
-// ownItems returns the budgets of a workspace and of the given keys, without the amounts spent.
+// ownItems returns the budgets of a workspace and the given keys, without the amounts spent.
 func (s *Service) ownItems(w *account.Workspace, keys []account.Key) []Item {
 	var items []Item
 	for _, b := range Applied(&account.Grant{Key: &account.Key{}, Workspace: w}) {
@@ -143,7 +143,7 @@ func percent(spent, amount money.Amount) float64 {
 	return 100 * float64(spent) / float64(amount)
 }
 
-// predictOwned sets the forecasts of the budgets of a workspace and its keys.
+// predictOwned sets the budget forecasts for a workspace and its keys.
 func (s *Service) predictOwned(ctx context.Context, workspaceID string, items []Item) error {
 	now := s.Now()
 	byKey := map[time.Duration]map[string][]Charge{}
@@ -178,7 +178,7 @@ func keysWithStep(items []Item, step time.Duration, now time.Time) []string {
 	return keys
 }
 
-// predict sets the forecast.
+// predict sets the forecast of the budget.
 func (i *Item) predict(recent RecentSpending, now time.Time) {
 	recent.From = NewRecentSpending(i.Budget.Period, i.spendingStart(recent.Charges, now), now).From
 	i.Forecast = Predict(&i.Budget, i.Status, recent, now)
@@ -262,7 +262,7 @@ func (s *Service) ForSession(ctx context.Context, one *requestlog.Session) ([]It
 	return items, s.loadSubjects(ctx, items)
 }
 
-// subjectItems returns the budgets of a session and of an end user of a key, without their use.
+// subjectItems returns the budgets that a key sets for a session and an end user, without their use.
 func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser string) []Item {
 	if k == nil {
 		return nil
@@ -280,7 +280,7 @@ func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser
 // limitByPolicy adds the budget that a policy set for the latest request of a session, unless the key sets a lower budget.
 func (s *Service) limitByPolicy(ctx context.Context, one *requestlog.Session, keys map[string]*account.Key, items []Item) ([]Item, error) {
 	last, err := s.Requests.Entry(ctx, one.WorkspaceID, one.LastID)
-	if errors.Is(err, requestlog.ErrNotFound) { // deleted
+	if errors.Is(err, requestlog.ErrNotFound) { // the request was deleted
 		return items, nil
 	}
 	k := keys[last.KeyID]
@@ -306,13 +306,13 @@ func (s *Service) limitByPolicy(ctx context.Context, one *requestlog.Session, ke
 	return items, nil
 }
 
-// loadSubjects sets the use and the forecasts of the budgets of sessions and end users.
+// loadSubjects sets the use and the forecasts of session and end-user budgets.
 func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 	if len(items) == 0 {
 		return nil
 	}
 	now := s.Now()
-	groups := map[time.Time][]string{} // by the time from which charges are read
+	groups := map[time.Time][]string{} // subjects by the time from which their charges are read
 	from := func(i *Item) time.Time {
 		if i.Status.Start.IsZero() {
 			return time.Time{}
@@ -355,12 +355,12 @@ func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// subjectID returns the ID of the budget of a session or an end user.
+// subjectID returns the ID of a session or end-user budget.
 func subjectID(k Kind, keyID, name string) string {
 	return string(k) + "." + keyID + "." + base64.RawURLEncoding.EncodeToString([]byte(name))
 }
 
-// parseSubjectID reads the result of subjectID.
+// parseSubjectID parses an ID returned by subjectID.
 func parseSubjectID(id string) (k Kind, keyID, name string, ok bool) {
 	parts := strings.Split(id, ".")
 	if len(parts) != 3 || (parts[0] != string(OfSession) && parts[0] != string(OfUser)) {

@@ -24,16 +24,16 @@ const (
 	maxBackground = 1000
 	// maxBackgroundText limits the stored text of a background response, because its entry stays in memory until the response ends.
 	maxBackgroundText = 64 << 10
-	// backgroundTime is how long a background response is followed.
+	// backgroundTime is the time for which a background response is followed.
 	backgroundTime = 2 * time.Hour
 	// firstPoll and lastPoll are the shortest and the longest pause between two polls.
 	firstPoll, lastPoll = time.Second, 30 * time.Second
 )
 
-// background follows the responses that providers generate in the background, because their usage is known only at the end.
+// background tracks the responses that providers generate in the background, because their usage is known only when they end.
 type background struct {
 	slots limit.FairSemaphore
-	ctx   context.Context //nolint:containedctx // context of all tasks, which stop cancels
+	ctx   context.Context //nolint:containedctx // the context belongs to all tasks and is cancelled by stop
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 }
@@ -41,14 +41,14 @@ type background struct {
 // backgroundTask follows a background response whose entry is not complete.
 type backgroundTask struct {
 	d      *delivery
-	call   *provider.Call // for checking whether the final usage is plausible
+	call   *provider.Call // original call, used to check whether the final usage is plausible
 	stored llm.StoredResponse
-	// estimate is charged if the final usage stays unknown: the prompt, and the output that the client has received.
+	// estimate is charged if the final usage stays unknown. It covers the prompt and the output that the client received.
 	estimate llm.Usage
 }
 
-// admitBackground reserves the capacity to follow a background response. release frees the capacity, unless the recorder has a task, which
-// frees the capacity when it ends.
+// admitBackground reserves the capacity to follow a background response. release frees the capacity unless the recorder has a task; the
+// task then frees the capacity when it ends.
 func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recording.Recorder) (release func(), err error) {
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
 		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
@@ -61,13 +61,13 @@ func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *record
 	}, nil
 }
 
-// end frees the capacity of a request or of its task.
+// end frees the capacity held by a request or its task.
 func (b *background) end(keyID string) {
 	b.slots.Release(keyID)
 	b.tasks.Done()
 }
 
-// newTask returns the task that completes the entry of a background response. The task keeps no text of the request.
+// newTask returns the task that completes the entry of a background response. The task does not keep the text of the request.
 func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *backgroundTask {
 	req, target := *d.plan.req, a.Target()
 	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
@@ -96,7 +96,7 @@ func (t *backgroundTask) awaitUsage(ctx context.Context) llm.Event {
 	}
 }
 
-// pollStored reads a stored response once. It reports whether the response has ended or cannot be read anymore.
+// pollStored reads a stored response once. ended reports whether the response has ended or can no longer be read.
 func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev llm.Event, ended bool) {
 	p, ok := g.snapshot.Load().Provider(stored.Provider)
 	if !ok || !storedresponse.Holds(p, stored) {
@@ -136,7 +136,7 @@ func (t *backgroundTask) complete() {
 	}
 	d.recordCache(target, charge.Usage)
 	d.settle(charge)
-	d.hold.Release() // no-op unless the price is unknown
+	d.hold.Release() // Release has an effect only if the price is unknown
 	if err := g.Log.End(e); err != nil {
 		g.Logger.Error("background response was not logged", "request_id", e.ID, "error", err.Error())
 	} else {

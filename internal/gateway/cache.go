@@ -18,7 +18,7 @@ import (
 )
 
 // cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty
-// if neither the request, nor its key, nor a policy asks for the cache.
+// if neither the request, nor its key, nor a policy enables the cache.
 func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recording.Recorder) (age time.Duration, reason string) {
 	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
@@ -40,7 +40,7 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 	switch req := p.req; {
 	case !bill.Generates(req.Op) && req.Op != llm.Embed:
 		return 0, responsecache.OtherEndpoint
-	case req.Needs.Has(llm.Tools) || req.Hosted: // a repeated tool call could act twice
+	case req.Needs.Has(llm.Tools) || req.Hosted: // replaying a tool call could repeat its side effects
 		return 0, responsecache.OffersTools
 	case req.Background || req.Previous != "" || req.Account != "" || req.Stores:
 		return 0, responsecache.ProviderState
@@ -54,7 +54,7 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 	return age, ""
 }
 
-// lookup returns the cached response of a request. If none is cached, it returns nil and sets a flight in rec, which records the response
+// lookup returns the cached response for a request. If none is cached, it returns nil and sets a flight in rec, which records the response
 // for the cache.
 func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recording.Recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
@@ -85,7 +85,8 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 	return found, nil
 }
 
-// lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing inputs.
+// lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing
+// inputs.
 func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recording.Recorder) (*responsecache.Response, error) {
 	inputs := g.Cache.FindInputs(ctx, identity(in, who, p), p.req, q)
 	whole := inputs.Whole()
@@ -105,7 +106,7 @@ func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.C
 	return nil, nil
 }
 
-// identity returns the values other than the body that the response to a request depends on. It includes targets that are temporarily
+// identity returns the values, other than the body, that determine the response to a request. It includes targets that are temporarily
 // unavailable, so that an outage does not change the identity.
 func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity {
 	d := p.decision

@@ -18,25 +18,25 @@ import (
 type Checker interface {
 	// Check applies the checks of a cascade to a response within a bounded time.
 	Check(ctx context.Context, r *CheckedResponse) CheckResult
-	// Observed returns how many recent responses of a target to a kind of task were checked, and how many of these failed.
+	// Observed returns how many of a target's recent responses to a kind of task were checked, and how many of these failed.
 	Observed(workspaceID string, task predict.Task, target string) (checked, failed float64)
 }
 
 // CheckedResponse is a complete response that the client has not received.
 type CheckedResponse struct {
-	ID        string // id of the request
+	ID        string // request ID
 	Workspace string
 	Format    string
 	Target    *provider.Target
-	Body      requestlog.Body // request and response
-	Decision  *route.Decision // its Cascade is set
-	Stored    bool            // whether the text of the request may be stored
+	Body      requestlog.Body // request and response bodies
+	Decision  *route.Decision // routing decision with Cascade set
+	Stored    bool            // whether request text may be stored
 }
 
-// CheckResult is the result of the checks of a response.
+// CheckResult is the result of checking a response.
 type CheckResult struct {
 	State  requestlog.CheckState
-	Reason string // why it failed or was not checked
+	Reason string // reason why the response failed or was not checked
 }
 
 const (
@@ -108,7 +108,7 @@ func (d *delivery) check(ctx context.Context, a *attempt.Attempt) (CheckResult, 
 	return result, events
 }
 
-// escalate sends the request to the second model after the response of the first has failed its checks. The hold of the request covers both
+// escalate sends the request to the second model after the first model's response has failed its checks. The request's hold covers both
 // responses. escalate returns the first attempt if no other target responds.
 func (d *delivery) escalate(ctx context.Context, first *attempt.Attempt, events []llm.Event, next int, reason string) (*attempt.Attempt, error) {
 	var received bill.UsageCounter
@@ -132,7 +132,7 @@ func (d *delivery) escalate(ctx context.Context, first *attempt.Attempt, events 
 	return second, err
 }
 
-// recordCheck records the result of the checks of the response that is delivered.
+// recordCheck records the check result of the delivered response.
 func (d *delivery) recordCheck(result CheckResult) {
 	switch result.State {
 	case requestlog.CheckFailed:

@@ -16,11 +16,11 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Comparer compares served responses with those of another model.
+// Comparer compares served responses with responses from another model.
 type Comparer interface {
 	// Offer receives a served request that was chosen for comparison. The Comparer then owns the request. Offer never blocks.
 	Offer(s *Served)
-	// Share returns the share of requests to compare, for a workspace and a kind of task. It is at most the configured share.
+	// Share returns the share of requests to compare, by workspace and kind of task. It is at most the configured share.
 	Share(workspaceID, task string, configured float64) float64
 }
 
@@ -30,12 +30,12 @@ type Served struct {
 	Time       time.Time
 	Grant      *account.Grant
 	Tags       map[string]string
-	Endpoint   string      // path below Prefix
+	Endpoint   string      // path relative to Prefix, with a leading slash
 	Header     http.Header // request headers without credentials
 	Format     string
 	Request    []byte
 	Response   requestlog.Body // contains only the response
-	Stored     bool            // whether texts of the request may be stored
+	Stored     bool            // whether request text may be stored
 	Simulated  bool
 	Model      string // model that served the request
 	Other      string // model to compare with
@@ -93,7 +93,7 @@ func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan
 	return &recording.Capture{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
 }
 
-// offer passes a response that was chosen for comparison to the Comparer. The client has received the whole response.
+// offer passes a response chosen for comparison to the Comparer. It is called after the client has received the whole response.
 func (d *delivery) offer() {
 	e, s := d.rec.Entry, d.rec.Capture
 	if s == nil || s.Buffer.Full {

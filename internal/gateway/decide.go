@@ -25,14 +25,14 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// plan is the routing decision for a request, and the prompt with the output limit of the decision.
+// plan is a prompt with its routing decision and output limit.
 type plan struct {
 	*prompt
 	decision  *route.Decision // nil when the request was rejected before routing
-	maxOutput int64           // output limit of a policy when the caller sets none; 0 for none
+	maxOutput int64           // output limit from a policy if the caller sets none; 0 for no limit
 }
 
-// baseline returns the model that the cost is compared with.
+// baseline returns the baseline model, whose cost is compared with the actual cost.
 func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 	if p.decision.Baseline == nil {
 		return bill.Baseline{}
@@ -103,8 +103,8 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	return planned, err
 }
 
-// Explain decides on a request without calling a provider. draft replaces the active policies unless it is nil. If no target is available,
-// Explain returns the decision and an *llm.Error.
+// Explain makes the routing decision for a request without calling a provider. If draft is not nil, it replaces the active policies. If no
+// target is available, Explain returns the decision and an *llm.Error.
 func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
 	h := http.Header{}
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
@@ -121,7 +121,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, features, state)
 }
 
-// route decides on a request. When no target can serve the request, it returns the decision and an *llm.Error.
+// route makes the routing decision for a request. If no target can serve the request, it returns the decision and an *llm.Error.
 func (g *Gateway) route(in *incoming, who modelapi.Caller, p *prompt, policies *policy.Set, f predict.Features, state conversation.Findings) (*route.Decision, error) {
 	var input route.Input
 	if err := g.fillInput(&input, in, who, p, f); err != nil {
@@ -137,7 +137,7 @@ func (g *Gateway) route(in *incoming, who modelapi.Caller, p *prompt, policies *
 	return g.decideOn(&input, in, policies, &p.cache)
 }
 
-// decideOn makes the decision for an input and measures its duration.
+// decideOn makes the routing decision for an input and measures its duration.
 func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
 	workspace, task := input.Workspace.ID, input.Features.Task // the closure must not keep the large input
 	states, checked := g.Health.States(time.Now()), g.Checker != nil && input.Op == llm.Chat && policies.Verifies()
@@ -163,8 +163,8 @@ func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Se
 	return d, err
 }
 
-// pinEmbedding makes the chosen model the workspace's embedding model. If another request has already pinned a model, it
-// decides again with that model.
+// pinEmbedding stores the chosen model as the workspace's embedding model. If another request has already pinned a model, it repeats the
+// decision with that model.
 func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who modelapi.Caller, d *route.Decision, policies *policy.Set) (*route.Decision, error) {
 	chosen := d.Plan[0].Model.Name
 	pinned, err := g.Routing.Pins.PinEmbedding(ctx, who.Grant.Workspace.ID, chosen)
@@ -207,23 +207,23 @@ func (g *Gateway) features(in *incoming, workspace string, p *prompt, policies *
 	}, ends), reading.Findings
 }
 
-// taskFeatures are the features of a task, which an agent works on for many turns.
+// taskFeatures holds the features of a task. They are reused for later turns, because an agent works on a task for many turns.
 type taskFeatures struct {
-	text     uint64 // hash of the text
+	text     uint64 // hash of the task's text
 	features predict.Features
 }
 
 // predict returns the features of a prompt. They depend on the text and the kind of task, so the features of an earlier turn with the same
-// text and task are reused. ends are the positions up to which the next turn may have the same body.
-func (g *Gateway) predict(p *prompt, of predict.Prompt, ends []int) predict.Features {
+// text and task are reused. ends lists the positions up to which the next turn's body may be the same.
+func (g *Gateway) predict(p *prompt, input predict.Prompt, ends []int) predict.Features {
 	if p.turn == nil {
-		return g.Routing.Predictor.Features(of)
+		return g.Routing.Predictor.Features(input)
 	}
-	known := &taskFeatures{text: p.turn.Hash(of.Text)}
-	if _, state := p.turn.Find(turncache.Features); state != nil && state.(*taskFeatures).text == known.text && state.(*taskFeatures).features.Task == predict.TaskOf(of) {
+	known := &taskFeatures{text: p.turn.Hash(input.Text)}
+	if _, state := p.turn.Find(turncache.Features); state != nil && state.(*taskFeatures).text == known.text && state.(*taskFeatures).features.Task == predict.TaskOf(input) {
 		known = state.(*taskFeatures)
 	} else {
-		known.features = g.Routing.Predictor.Features(of)
+		known.features = g.Routing.Predictor.Features(input)
 	}
 	for _, end := range ends {
 		p.turn.Keep(turncache.Features, end, known, 512)
@@ -236,7 +236,7 @@ func usesFeatures(req *llm.Request, policies *policy.Set) bool {
 	return route.IsAuto(req.Model) || policies.Len() > 0
 }
 
-// fillInput sets everything about the request that the decision depends on.
+// fillInput sets the fields of input that depend on the request.
 func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Caller, p *prompt, f predict.Features) error {
 	req, key, workspace := p.req, who.Grant.Key, who.Grant.Workspace
 	tradeoff := in.HTTP.Header.Get("X-Fairlead-Tradeoff")

@@ -18,18 +18,18 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// prompt is a decoded request with its length and the cached prefixes of targets.
+// prompt is a decoded request with its length and the prefixes cached by targets.
 type prompt struct {
 	req         *llm.Request
-	tokens      int64 // estimate that does not depend on a model; 0 for operations without model tokens
+	tokens      int64 // model-independent estimate of the prompt length in tokens; 0 for operations without model tokens
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
-	session     session.Source           // empty before the session is known, and for requests without one
+	session     session.Source           // origin of the session ID; empty before the session is known and for requests without a session
 	budgets     []ledger.Budget          // budgets of the session and the end user
 	limited     bool                     // whether a policy limits the session
-	downgrade   string                   // why the request is routed by auto:cost; empty if it is routed as requested
-	turn        *turncache.Turn          // nil for a short body
-	reading     responsecache.ReadingKey // key of the features to keep if the request uses the cache; zero for none
+	downgrade   string                   // reason why the request is routed by auto:cost; empty if it is routed as requested
+	turn        *turncache.Turn          // cached states of earlier turns; nil for a short body
+	reading     responsecache.ReadingKey // key for caching the computed features if the request uses the response cache; zero for none
 }
 
 // decode reads and decodes the body. The body counts towards the memory limit of all requests until it is released.
@@ -73,7 +73,7 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn
 	}
 	var req *llm.Request
 	var err error
-	if f, ok := in.Route.Format.(wire.TurnDecoder); ok { // continues from an earlier turn of the conversation
+	if f, ok := in.Route.Format.(wire.TurnDecoder); ok { // reuses the state of an earlier turn of the conversation
 		req, err = f.DecodeTurn(ctx, in.Route.Op, body.Bytes, turn)
 	} else {
 		req, err = in.Route.Format.DecodeRequest(ctx, in.Route.Op, body.Bytes)

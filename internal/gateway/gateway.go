@@ -54,7 +54,7 @@ type Predictor interface {
 	Version() string
 }
 
-// Lengths reports how observed lengths of responses differ from predicted ones. Factors are 0 without observations.
+// Lengths reports how observed response lengths differ from predictions. Factors are 0 without observations.
 type Lengths interface {
 	// Factors returns the factors of a workspace for a kind of task.
 	Factors(workspaceID string, task predict.Task) route.LengthFactors
@@ -64,17 +64,17 @@ type Lengths interface {
 
 // Policies returns the active policies.
 type Policies interface {
-	// For returns the policies of the instance and of a workspace, or nil without policies.
+	// For returns the policies of the instance and of a workspace, or nil if there are none.
 	For(workspaceID string) *policy.Set
 }
 
 // Feedback stores ratings of responses, and learns from outcomes.
 type Feedback interface {
-	// For returns the corrections from a workspace's outcomes, or nil without outcomes.
+	// For returns the corrections from a workspace's outcomes, or nil if there are none.
 	For(workspaceID string) *feedback.Corrections
 	// Explore returns the share of spending for trials of other models, 0 for none, and the minimum predicted quality of a tried model.
 	Explore(workspaceID string) (share, floor float64)
-	// Rate stores a rating of a request of the workspace. It returns an *llm.Error for an invalid rating.
+	// Rate stores a rating of a request in the workspace. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
 }
 
@@ -88,8 +88,7 @@ type Pinner interface {
 type Tracing interface {
 	// Begin returns the trace context of a request.
 	Begin(requestID string, h http.Header) tracecontext.Context
-	// Propagate adds the trace context to a call of a provider, if the settings allow it. attempt is an index into the attempts of the
-	// entry.
+	// Propagate adds the trace context to a provider call, if the settings allow it. attempt is an index into the entry's attempts.
 	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }
 
@@ -105,20 +104,20 @@ type Routing struct {
 	Random    func() float64 // random number from 0 to 1, for exploration
 }
 
-// Parts are the dependencies of a Gateway.
+// Parts holds the dependencies of a Gateway.
 type Parts struct {
-	Routes   []modelapi.Route // model endpoints below Prefix
+	Routes   []modelapi.Route // model endpoints under Prefix
 	Settings modelapi.Settings
 	Snapshot *route.Snapshot
 	Access
 	Health     Health
 	Routing    Routing
-	Sessions   *session.Namer // nil to derive no sessions
+	Sessions   *session.Namer // derives session IDs and enforces session limits; nil to disable both
 	Dispatcher *attempt.Dispatcher
 	Responses
-	StoredIDs storedresponse.IDs // nil if providers store no responses
-	Objects   batch.Store        // nil if the gateway offers no files and batches
-	Owners    batch.Owners       // owners of Objects; nil if the gateway does not check files that requests name
+	StoredIDs storedresponse.IDs // parses IDs of stored responses; nil if providers store no responses
+	Objects   batch.Store        // storage for files and batches; nil if the gateway offers none
+	Owners    batch.Owners       // owners of Objects; nil to skip the ownership check for files named in requests
 	Recording
 }
 
@@ -126,7 +125,7 @@ type Parts struct {
 type Access struct {
 	Keys      modelapi.Keys
 	Limits    limit.Limiter
-	Admission *limit.AdmissionQueue // nil for none
+	Admission *limit.AdmissionQueue // admission queue for CPU slots; nil for no limit
 	Ledger    ledger.Ledger
 }
 
@@ -204,15 +203,15 @@ func (g *Gateway) Update(s modelapi.Settings, snap *route.Snapshot) {
 // Targets returns the active targets and prices.
 func (g *Gateway) Targets() *route.Snapshot { return g.snapshot.Load() }
 
-// Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error. It completes
-// the entries of background responses with an estimate.
+// Drain rejects new requests and waits for running ones until ctx is done. Then it ends the remaining ones with an error. For background
+// responses, it completes the log entries with an estimated usage.
 func (g *Gateway) Drain(ctx context.Context) {
 	g.Inflight.Drain(ctx)
 	g.background.stop()
 	g.background.tasks.Wait()
 }
 
-// noop replaces optional parts that the gateway does not have: the predictor, the prompt-cache store and the ids of stored responses.
+// noop stands in for optional parts that are not configured: the predictor, the prompt-cache store and the IDs of stored responses.
 type noop struct{}
 
 func (noop) Features(predict.Prompt) predict.Features { return predict.Features{} }

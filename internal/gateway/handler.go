@@ -25,13 +25,13 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// incoming is a request of a client or of a shadow call.
+// incoming is a client request or a shadow call.
 type incoming struct {
 	modelapi.Request
-	shadow *shadowRun // nil for a request of a client
+	shadow *shadowRun // state of a shadow call; nil for a client request
 }
 
-// identifier returns the caller of a request. If it returns an error, the grant of the caller may still be set.
+// identifier returns the caller of a request. If it returns an error, the caller's grant may still be set.
 type identifier func(in *incoming) (modelapi.Caller, error)
 
 // ServeHTTP handles every path below Prefix. It collapses repeated slashes: clients whose base URL ends with a slash send them, and a
@@ -93,21 +93,21 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ServeAs handles a chat request of a dashboard user with a valid session, in the format of the first route.
 func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
 	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (modelapi.Caller, error) {
-		// The rules of the workspace apply, not those of a key.
+		// The rules of the workspace apply instead of those of a key.
 		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "playground"}}
 		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: workspace}, AccountID: accountID, Tags: modelapi.Tags(nil, in.HTTP.Header)}, nil
 	})
 }
 
-// SampleRequest describes a request of the sample traffic.
+// SampleRequest describes a request in the sample traffic.
 type SampleRequest struct {
-	Endpoint string // below Prefix
+	Endpoint string // path relative to Prefix, without a leading slash
 	Key      requestlog.SampleKey
 	Models   []string    // models that the key allows; nil for all
 	Policies *policy.Set // policies that apply in addition to those of the workspace; may be nil
 }
 
-// ServeSampleRequest handles a request of the sample traffic.
+// ServeSampleRequest handles a request in the sample traffic.
 func (g *Gateway) ServeSampleRequest(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, s SampleRequest) {
 	i := max(0, g.routeIndex("/"+s.Endpoint))
 	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (modelapi.Caller, error) {
@@ -118,7 +118,7 @@ func (g *Gateway) ServeSampleRequest(w http.ResponseWriter, r *http.Request, wor
 	})
 }
 
-// endpoint returns the path below Prefix, without repeated slashes and a trailing slash.
+// endpoint returns the path relative to Prefix, without repeated slashes or a trailing slash.
 func endpoint(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
@@ -131,7 +131,7 @@ func (g *Gateway) routeIndex(endpoint string) int {
 	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool { return rt.Path == endpoint })
 }
 
-// assignRequestID creates the request id and sets both headers that client libraries read it from.
+// assignRequestID creates the request ID and sets both headers that client libraries read it from.
 func assignRequestID(w http.ResponseWriter) string {
 	requestID := id.New("req", time.Now())
 	h, value := w.Header(), []string{requestID}
@@ -139,8 +139,8 @@ func assignRequestID(w http.ResponseWriter) string {
 	return requestID
 }
 
-// requireMethod reports whether the request has one of the methods, and rejects it otherwise. HEAD is allowed with GET; a CORS preflight gets
-// the error for calls from browsers.
+// requireMethod reports whether the request has one of the methods, and rejects it otherwise. HEAD is allowed with GET. A CORS preflight
+// receives the error for calls from browsers.
 func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestID string, allowed ...string) bool {
 	switch {
 	case slices.Contains(allowed, r.Method), r.Method == http.MethodHead && slices.Contains(allowed, http.MethodGet):
@@ -173,7 +173,7 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 // identifyKey authenticates the API key of a request.
 func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in.Authenticate(g.Keys) }
 
-// admit counts a request that calls no model as a running request, and applies the limits of its key.
+// admit counts a request without a model call as a running request and applies the limits of its key.
 func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.Key) (context.Context, func(), error) {
 	ctx, leave, err := g.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
@@ -190,7 +190,7 @@ func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.
 	}, nil
 }
 
-// ErrorBody returns the error object in the shape that the client of r can read, for an error outside the model API.
+// ErrorBody returns the error object in the format that the client of r expects, for an error outside the model API.
 func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {
 	return wire.ErrorBody(nil, modelapi.ErrorClient(r, nil), e, requestID)
 }

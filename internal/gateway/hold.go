@@ -25,7 +25,7 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	terms := bill.Terms{
 		Request: p.req, Client: in.Route.Format, Counter: g.counter, At: in.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
 	}
-	if checkable(p) { // the client also pays for a response of the first model that fails its checks
+	if checkable(p) { // the client also pays for the first model's response if it fails its checks
 		first := p.decision.Cascade.Steps[0].Model
 		end := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name != first })
 		terms.Before = targets[:max(end, 0)]
@@ -40,7 +40,7 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 		terms.Held = new(hold.Amount())
 		return hold, terms, nil
 	}
-	// A shadow call is compared with another response, so its output is not shortened to fit the budget.
+	// A shadow call is compared with another response, so its output is not limited to fit the budget.
 	if !bill.Generates(p.req.Op) || p.req.MaxOutput > 0 || in.shadow != nil {
 		return held(g.Ledger.Hold(ctx, budgets, terms.MaxCost(targets)))
 	}
@@ -60,7 +60,7 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	return held(g.Ledger.Hold(ctx, budgets, terms.MaxCost(targets)))
 }
 
-// insufficient reports whether a budget has too little left, now or permanently.
+// insufficient reports whether err means that a budget has too little left, now or permanently.
 func insufficient(err error) bool {
 	if err == nil {
 		return false
@@ -79,17 +79,17 @@ func limitOutput(terms *bill.Terms, affordable int64) bool {
 	return affordable >= bill.MinOutput
 }
 
-// available returns the smallest amount that one of the budgets has left for a new hold. Amounts held by other requests are not available.
+// available returns the smallest amount available in any of the budgets. Amounts held by other requests are not available.
 func (a *Access) available(budgets []ledger.Budget) money.Amount {
 	return a.least(budgets, func(b ledger.Budget, s ledger.Status) money.Amount { return b.Amount.Sub(s.Spent).Sub(s.Held) })
 }
 
-// unspent returns the smallest amount that one of the budgets has not spent, including amounts held by other requests.
+// unspent returns the smallest unspent amount in any of the budgets. Amounts held by other requests count as unspent.
 func (a *Access) unspent(budgets []ledger.Budget) money.Amount {
 	return a.least(budgets, func(b ledger.Budget, s ledger.Status) money.Amount { return b.Amount.Sub(s.Spent) })
 }
 
-// least returns the smallest amount over the budgets that are loaded and enforced, or money.Max without such a budget.
+// least returns the smallest amount among the loaded and enforced budgets, or money.Max if there are none.
 func (a *Access) least(budgets []ledger.Budget, amount func(ledger.Budget, ledger.Status) money.Amount) money.Amount {
 	least := money.Max
 	for _, b := range budgets {
@@ -111,7 +111,7 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
 		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived sessions
-		// without tools have one turn, and providers recognize a shared beginning of prompts without a key.
+		// without tools have one turn, and providers recognise a shared prompt prefix without a key.
 		key := ""
 		set := slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
 			return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// countTokens responds with our own estimate of the length of a conversation. It calls no provider and charges nothing. The entry does not
-// store the conversation, which is logged when it is sent to a model.
+// countTokens responds with the gateway's own estimate of a conversation's length. It calls no provider and charges nothing. The entry does
+// not store the conversation, which is logged when it is sent to a model.
 func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recording.Recorder) error {
 	e := rec.Entry
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)

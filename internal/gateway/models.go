@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/modellist"
 )
 
-// serveModels responds with the models that the key may use. shape converts them to the format of the client.
+// serveModels responds with the models that the key may use. shape converts them to the client's format.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID string, shape func(modellist.Offer) (any, error)) {
 	settings := g.settings.Load()
 	grant, err := modelapi.AuthenticateReader(r, settings, g.Keys, time.Now())

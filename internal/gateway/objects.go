@@ -26,7 +26,7 @@ func (g *Gateway) objectRoute(path string) int {
 	})
 }
 
-// checkObject rejects unknown paths and methods below files and batches.
+// checkObject rejects unknown files and batches paths and methods that are not allowed.
 func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID, path string) bool {
 	methods := objects.Methods(path)
 	if methods == nil {

@@ -88,7 +88,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 		return err
 	}
 	m := meter.New(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, slot, hold)
-	defer m.Release(ctx) // no-op after the end of the session
+	defer m.Release(ctx) // Release has no effect after the end of the session
 	series := g.newSeries(in, who.Grant, plan, terms, false)
 	if err := g.begin(rec, series); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	return nil
 }
 
-// admission returns the functions that decide whether a session may continue: they apply the limits and the budgets of the key.
+// admission returns the functions that decide whether a session may continue. They apply the limits and budgets of the key.
 func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Admission {
 	authenticate := func() (*account.Grant, error) {
 		grant, err := g.Keys.Authenticate(in.HTTP.Header)
@@ -157,24 +157,24 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 			ResponseOptions: llm.ResponseOptions{Choices: 1}, Attachments: llm.Attachments{Unsized: 1},
 		}
 		terms := bill.Terms{Request: r, Client: in.Route.Format, Counter: g.counter, At: in.Start}
-		var most money.Amount
+		var maxCost money.Amount
 		if t != nil {
-			most = terms.MaxCost([]*provider.Target{t})
+			maxCost = terms.MaxCost([]*provider.Target{t})
 		}
 		return g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
 			budgets := append(budget.Applied(grant), p.budgets...)
-			hold, err := g.Ledger.TryHold(ctx, budgets, most)
+			hold, err := g.Ledger.TryHold(ctx, budgets, maxCost)
 			if !insufficient(err) {
 				return hold, err
 			}
 			// The session already holds an amount for a response, and waiting does not free that amount. If the budget cannot pay for both, return
 			// the error now.
-			if own, err := g.Ledger.TryHold(ctx, budgets, most.Add(held)); err == nil {
+			if own, err := g.Ledger.TryHold(ctx, budgets, maxCost.Add(held)); err == nil {
 				own.Release()
 			} else if llm.AsError(err).Kind == llm.BudgetExceeded {
 				return nil, err
 			}
-			return g.Ledger.Hold(ctx, budgets, most)
+			return g.Ledger.Hold(ctx, budgets, maxCost)
 		})
 	}
 	charge := func(ctx context.Context, cost money.Amount) {
@@ -197,7 +197,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 	return meter.Admission{Check: check, Next: next, Transcribe: transcribe, Charge: charge}
 }
 
-// requireAudioPrice removes targets without a price for audio if a budget can reject the request, because their cost cannot be reserved.
+// requireAudioPrice removes targets without an audio price if a budget can reject the request, because their cost cannot be reserved.
 func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 	if !budget.CanReject(grant) && !p.limited {
 		return nil

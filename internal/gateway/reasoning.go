@@ -44,8 +44,8 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 	return t.Signs != "" && t.Signs != req.Format && (t.Model.Assumed || t.Model.Abilities.Has(llm.Reasoning))
 }
 
-// retention returns where the reasoning of a response may be kept: nowhere for a caller that requires zero data retention, and only in the
-// memory of this process when the text of the request is not stored.
+// retention returns where the reasoning of a response may be kept: nowhere if the caller requires zero data retention, only in the memory
+// of this process if the text of the request is not stored, and otherwise in shared storage.
 func retention(p plan, rec *recording.Recorder) reasoning.Retention {
 	switch {
 	case p.req.Controls.Provider.ZeroRetention:

@@ -32,7 +32,7 @@ type delivery struct {
 	out      *response.Writer
 	hold     *ledger.Hold
 	slot     *limit.Slot
-	spent    bill.Spent // usage of interrupted attempts, already charged
+	spent    bill.Spent // usage and cost of earlier attempts; interrupted attempts are already charged
 }
 
 // relay delivers the response of an attempt. If the attempt is interrupted, another attempt continues the response. The response is charged
@@ -188,12 +188,12 @@ func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.E
 	if !ok {
 		return broken, e
 	}
-	// The request's hold pays for the attempt that continues, so the broken attempt needs a hold of its own.
+	// The request's hold pays for the attempt that continues, so the broken attempt needs its own hold.
 	paid, err := d.gateway.Ledger.Hold(ctx, append(budget.Applied(d.grant), d.plan.budgets...), broken.Spent().Cost)
 	if err != nil {
 		return broken, e // the budget has too little left for a second response
 	}
-	defer paid.Release() // no-op after settlement
+	defer paid.Release() // Release has no effect after settlement
 	next := r.Continue(ctx, broken, e)
 	if next == nil {
 		if ctx.Err() != nil {

@@ -76,7 +76,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if err != nil {
 		return err
 	}
-	defer rec.ReleaseHold(hold) // no-op after settlement
+	defer rec.ReleaseHold(hold) // ReleaseHold has no effect after settlement
 	series := g.newSeries(in, who.Grant, plan, terms, rec.StoresText())
 	series.Client = kept
 	if err := g.begin(rec, series); err != nil {

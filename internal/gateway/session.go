@@ -33,8 +33,8 @@ func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	}
 }
 
-// limitByPolicy sets the budget of the session to the budget of a policy, unless the key sets a lower budget. It reports whether the
-// request must be routed again with the model auto:cost.
+// limitByPolicy applies a policy's session budget, unless the key sets a lower one. It reports whether the request must be routed again
+// with the model auto:cost.
 func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *prompt, limit policy.SessionLimit) bool {
 	b, ok := g.Sessions.PolicyBudget(grant, p.req.Controls.SessionID, limit)
 	if !ok {
@@ -75,7 +75,7 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 		return
 	}
 	if !route.IsAuto(p.req.Model) {
-		p.req.Controls.Models = nil // the listed models are fallbacks of the requested model
+		p.req.Controls.Models = nil // the list contains fallbacks for the requested model, which the request no longer uses
 	}
 	p.req.Model = "auto:cost"
 }
@@ -91,8 +91,8 @@ func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, 
 	return hold, terms, err
 }
 
-// countOnSession counts one call of a model towards the limits per minute of the session. reserve returns the hold of the call. When the
-// hold is settled, the cost counts towards the spending of the session.
+// countOnSession counts one model call towards the session's per-minute limits. reserve returns the hold of the call. When the hold is
+// settled, the cost counts towards the spending of the session.
 func (g *Gateway) countOnSession(ctx context.Context, grant *account.Grant, p plan, reserve func() (*ledger.Hold, error)) (*ledger.Hold, error) {
 	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, grant, p.req.Controls.SessionID)
 	if err != nil {

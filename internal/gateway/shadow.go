@@ -16,16 +16,16 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// ShadowCall is a call that no client waits for. The gateway that makes shadow calls must not share limits, health, caches and log with the
-// gateway that serves clients.
+// ShadowCall is a call that no client waits for. The gateway that makes shadow calls must not share limits, health, caches or the log with
+// the gateway that serves clients.
 type ShadowCall struct {
 	ID       string // request ID of the call
 	Grant    *account.Grant
-	Endpoint string // path below Prefix
+	Endpoint string // path relative to Prefix, with a leading slash
 	Header   http.Header
 	Body     []byte
 	Model    string        // replaces the model in the body
-	Budget   ledger.Budget // pays for the call, instead of the budgets of key and workspace
+	Budget   ledger.Budget // budget charged for the call instead of the budgets of the key and the workspace
 	// MaxOutput limits the output tokens if the body sets no limit.
 	MaxOutput int64
 	Excluded  func(t *provider.Target) bool

@@ -44,7 +44,7 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	out.Fail(e, wire.ErrorBody(format, modelapi.ErrorClient(r, who.Grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
 }
 
-// callStored performs an operation within the limits of the key.
+// callStored performs an operation on a stored response within the limits of the key.
 func (g *Gateway) callStored(ctx context.Context, in *modelapi.Request, who modelapi.Caller, id, part string, out *response.Writer) error {
 	ctx, leave, err := g.admit(ctx, in, who.Grant.Key)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 // allowanceRefresh records when the local allowance was last computed in an outage.
 type allowanceRefresh struct {
 	outage int64
-	asked  time.Time // when the database was read; zero if it was not
+	asked  time.Time // time of the latest database read; zero if it was not read
 }
 
 // holdLocally reserves from the local allowance of each budget.
@@ -80,18 +80,18 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, cost) }), nil
 }
 
-// refillAllowance sets the local allowance to a share of the remaining budget according to the database. Callers call it repeatedly,
-// but not before Redis has been unavailable long enough for all replicas to deliver their earlier entries. It returns an error when
-// the spending is unknown.
+// refillAllowance sets the local allowance to a share of the remaining budget in the database. It is called repeatedly, but only after
+// Redis has been unavailable long enough for all replicas to deliver their earlier entries. It returns an error if the amount spent is
+// unknown.
 func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state cluster.State) error {
 	s.mu.Lock()
-	asked := t.refresh.outage == state.Outage && time.Since(t.refresh.asked) < s.askEvery
-	if !asked {
+	recent := t.refresh.outage == state.Outage && time.Since(t.refresh.asked) < s.askEvery
+	if !recent {
 		t.refresh = allowanceRefresh{outage: state.Outage, asked: time.Now()} // only one caller reads the database
 	}
 	known := t.known
 	s.mu.Unlock()
-	if asked && known {
+	if recent && known {
 		return nil
 	}
 	alone, err := s.onlyWeLackRedis(ctx)
@@ -107,7 +107,7 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 		}
 		return err
 	}
-	switch { // never reduce the sum: charges of other replicas may not be in the database yet
+	switch { // never reduce the sum: charges of other replicas might not be in the database yet
 	case !got.start.Equal(t.start): // another window has begun
 	case !t.known:
 		t.unsentCost = 0

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// totals are the sums of all replicas for one budget, as last received.
+// totals holds the most recently received sums of all replicas for one budget.
 type totals struct {
 	spent     money.Amount
 	totalHeld money.Amount // sum of all holds
@@ -29,19 +29,19 @@ type budgetState struct {
 	ownAmounts
 	redisState
 
-	known bool // whether the totals were received or loaded
+	known bool // whether the totals have been received or loaded
 	totals
 
 	allowanceRenewed time.Time // time of the heartbeat that last renewed localAllowance
-	syncedAt         time.Time // when the state was last compared with Redis
+	syncedAt         time.Time // time of the latest comparison with Redis
 	refresh          allowanceRefresh
 	failure          error     // error of the last load
-	retry            time.Time // when to retry the load
+	retry            time.Time // time of the next attempt to load
 }
 
 // budgetWindow is the current window of a budget.
 type budgetWindow struct {
-	budget     Budget // settings of the budget as last passed
+	budget     Budget // budget settings from the most recent call
 	zone       *time.Location
 	start, end time.Time
 	rolls      int64 // number of windows that have ended
@@ -54,11 +54,11 @@ type ownAmounts struct {
 	localAllowance money.Amount // amount that this replica may spend without Redis
 	charged        money.Amount // charges since the base in Redis was loaded
 	charges        amountLog    // charges of this replica in this window
-	delivered      amountLog    // the part of charges that is in the database
+	delivered      amountLog    // part of charges that is in the database
 	unsentFreed    money.Amount // settled holds that Redis does not have yet
 	unsentCost     money.Amount // settled costs that Redis does not have yet
-	sendingFreed   money.Amount // the part of unsentFreed in a running call
-	sendingCost    money.Amount // the part of unsentCost in a running call
+	sendingFreed   money.Amount // part of unsentFreed in a running call
+	sendingCost    money.Amount // part of unsentCost in a running call
 }
 
 // redisState describes how the amounts of this replica relate to the amounts in Redis.
@@ -130,8 +130,8 @@ func (t *budgetState) idle() bool {
 	return t.held == 0 && t.unsentFreed == 0 && t.unsentCost == 0 && !t.outcomeUnknown
 }
 
-// missing returns this replica's charges that a base loaded at the given time does not include. ours is true if this
-// replica loaded the base.
+// missing returns this replica's charges that a base loaded at the given time does not include. ours reports whether this replica loaded
+// the base.
 func (a *ownAmounts) missing(at time.Time, ours bool) money.Amount {
 	if ours { // the base includes the entries in this replica's spool
 		return a.charges.since(at)
@@ -147,7 +147,7 @@ const (
 // amountLog is a sum that also records when its most recent amounts were added.
 type amountLog struct {
 	sum     money.Amount
-	times   []int64 // starts of the intervals, Unix milliseconds, ascending
+	times   []int64 // start times of the intervals in Unix milliseconds, ascending
 	amounts []money.Amount
 }
 

@@ -15,25 +15,25 @@ import (
 
 const (
 	deliveryMargin = 100 * time.Millisecond // maximum time between charging an entry and writing it to the spool, including clock differences
-	recountAfter   = 10 * time.Second       // age at which a base that may include charges twice is loaded again
+	recountAfter   = 10 * time.Second       // minimum age at which a base that may include charges twice is loaded again
 	allowanceIdle  = 10 * time.Second       // time since the last use after which a budget has no local allowance
-	idleSyncEvery  = 30 * time.Second       // how often a budget that is not in use is compared with Redis
+	idleSyncEvery  = 30 * time.Second       // interval at which an unused budget is compared with Redis
 )
 
 // holdReply is the reply of holdScript.
 type holdReply struct {
 	status   string
-	index    int // position of the budget that the status is about
+	index    int // index of the budget that the status refers to
 	start    time.Time
 	baseID   string
 	versions []stateVersion // versions of the states at the time of the call
-	kept     []int          // positions of the budgets whose remaining amount is allocated to other replicas
+	kept     []int          // indexes of the budgets whose remaining amount is allocated to other replicas
 }
 
 // callHold tries to reserve the amount on all budgets in one call. Calls that add to the sums of a budget may run
 // concurrently with each other, but not with a call that replaces the sums.
 func (s *Shared) callHold(ctx context.Context, states []*budgetState, amount money.Amount) (holdReply, error) {
-	for _, t := range states { // always in the same order, to prevent deadlocks
+	for _, t := range states { // the order is always the same, to prevent deadlocks
 		t.calls.RLock()
 	}
 	defer func() {
@@ -60,7 +60,7 @@ func (s *Shared) callHold(ctx context.Context, states []*budgetState, amount mon
 	defer s.mu.Unlock()
 	if err != nil {
 		for _, t := range states {
-			t.outcomeUnknown = true // the amount may be reserved
+			t.outcomeUnknown = true // Redis may have reserved the amount
 		}
 		return holdReply{}, err
 	}
@@ -120,8 +120,8 @@ func (s *Shared) openWindow(ctx context.Context, t *budgetState, replaces string
 	return s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error { return openScript.Run(ctx, c, keys, args...).Err() })
 }
 
-// writeState replaces the sums of this replica in Redis, relative to the given base. If charged is relative to another base,
-// writeState sets charged to the charges that the given base may not include.
+// writeState replaces the sums of this replica in Redis, relative to the given base. If charged is relative to another base, writeState
+// sets charged to the charges that the given base might not include.
 func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) error {
 	t.calls.Lock()
 	defer t.calls.Unlock()

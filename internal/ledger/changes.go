@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// changesPerPage is the number of budgets in one call.
+// changesPerPage is the maximum number of budgets per call.
 const changesPerPage = 200
 
 // observation holds the totals of a budget that this replica does not use yet. They are used if Redis is unavailable
@@ -24,7 +24,7 @@ func (s observation) matches(t *budgetState) bool {
 // changeCursor is the position up to which changes have been read.
 type changeCursor struct {
 	epoch string
-	since int64 // Unix milliseconds of Redis's clock
+	since int64 // time of the last change read, in Unix milliseconds of the Redis clock
 }
 
 // readChanges reads the totals of all budgets that have changed since the last heartbeat.
@@ -63,7 +63,7 @@ func (s *Shared) recordObserved(id, baseID string, seen observation) {
 	t := s.budgets[id]
 	if t == nil {
 		if len(s.observed) >= s.o.MaxIdle {
-			clear(s.observed) // limits the memory; the sums can be read from the database
+			clear(s.observed) // limits memory use; the sums can be read from the database
 		}
 		s.observed[id] = seen
 		return

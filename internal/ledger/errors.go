@@ -91,7 +91,7 @@ func Rejects(budgetID, message string) bool {
 	return strings.HasPrefix(message, strings.TrimSuffix(owner, `"`))
 }
 
-// Prefixes of the ids of budgets that apply to a session or an end user of a key.
+// Prefixes of the budget IDs for a session and for an end user of a key.
 const (
 	sessionPrefix = "session:"
 	userPrefix    = "user:"

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Period is how often a budget resets.
+// Period is the interval after which a budget resets.
 type Period string
 
 // Periods of a budget.
@@ -19,37 +19,36 @@ const (
 	Daily   Period = "day"
 	Weekly  Period = "week" // starts on Monday
 	Monthly Period = "month"
-	Total   Period = "total" // never resets
+	Total   Period = "total" // the budget never resets
 )
 
 // Budget limits the spending of a key, a workspace, or a session or end user of a key.
 type Budget struct {
-	ID          string // such as "key:key_01J…" or "ws:ws_01J…"
+	ID          string // budget ID, such as "key:key_01J…" or "ws:ws_01J…"
 	Name        string // name of the key, the workspace, the session or the end user
 	Amount      money.Amount
 	Period      Period
-	Zone        string // IANA name; empty for UTC
-	WarnPercent int    // percentage of the amount that triggers a warning; 0 for none
-	WarnOnly    bool   // warn, but never reject requests
+	Zone        string // IANA time zone; empty for UTC
+	WarnPercent int    // percentage of Amount that triggers a warning; 0 for none
+	WarnOnly    bool   // whether the budget only warns and never rejects requests
 }
 
 // Status is the state of a budget in its current window.
 type Status struct {
-	Loaded  bool // false until the budget is first used; Spent is unknown until then
+	Loaded  bool // whether the amount spent is loaded; false until the budget is first used
 	Spent   money.Amount
 	Held    money.Amount
-	Start   time.Time // zero for Total
-	End     time.Time // zero for Total
-	Percent float64   // percentage of the amount that is spent
+	Start   time.Time // start of the window; zero for Total
+	End     time.Time // end of the window; zero for Total
+	Percent float64   // percentage of Amount that has been spent
 }
 
 // Ledger admits spending. Implementations keep the sums in the process or share them between replicas.
 type Ledger interface {
-	// Hold reserves the amount on all budgets or on none. It returns an *llm.Error: BudgetExceeded when too little is
-	// left, RateLimited when only the reservations of other requests prevent the hold, or LedgerUnavailable when the
-	// amount spent is unknown. Hold waits up to two seconds for reservations to end, in the order of the calls. The
-	// hold must be settled or released. The budgets apply as passed: edits take effect immediately and keep the amount
-	// spent.
+	// Hold reserves the amount on all budgets or on none. It returns an *llm.Error: BudgetExceeded when too little is left, RateLimited when
+	// only the reservations of other requests prevent the hold, or LedgerUnavailable when the amount spent is unknown. Hold waits up to two
+	// seconds for reservations to end, in the order of the calls. The hold must be settled or released. Edits to a budget take effect
+	// immediately and keep the amount spent.
 	Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
 	// TryHold is Hold without waiting. It also returns RateLimited while other requests wait for one of the budgets.
 	TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)

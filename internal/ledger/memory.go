@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Options are the settings of a ledger.
+// Options configures a ledger.
 type Options struct {
 	// Spent returns the total charged to a budget by requests since the given time (zero for all time). The total must
 	// include entries that are still in the spool.
@@ -22,9 +22,9 @@ type Options struct {
 	// OthersReachRedis reports whether another replica reaches Redis while this replica does not. Without this check, the two
 	// replicas could spend the same money. Only Shared calls it. If it is nil, no other replica is assumed to reach Redis.
 	OthersReachRedis func(ctx context.Context) (bool, error)
-	// LoadTimeout limits one call of Spent; default 2 s.
+	// LoadTimeout is the time limit for one call of Spent; default 2 s.
 	LoadTimeout time.Duration
-	// LoadRetry is how long an error of Spent is cached before Spent is called again; default 1 s.
+	// LoadRetry is the time for which an error of Spent is cached before Spent is called again; default 1 s.
 	LoadRetry time.Duration
 	// MaxIdle is the number of budgets above which budgets unused for an hour are removed; default 100,000.
 	MaxIdle int
@@ -39,7 +39,7 @@ type Memory struct {
 	mu      sync.Mutex
 	budgets map[string]*window
 	zones   zones
-	forgot  time.Time // when unused budgets were last removed
+	forgot  time.Time // time at which unused budgets were last removed
 }
 
 func (o Options) withDefaults() Options {
@@ -254,7 +254,7 @@ func (m *Memory) loadSpent(ctx context.Context, w *window) {
 		if err != nil {
 			return
 		}
-		w.spent = w.spent.Add(max(spent, 0)) // charges were made during the load
+		w.spent = w.spent.Add(max(spent, 0)) // adds to the charges made during the load
 		w.loaded = true
 		w.warned = w.atWarning() // a warning level that was already passed is not reported again
 	}()

@@ -15,14 +15,14 @@ import (
 const (
 	// reservedWait is the maximum time that a request waits for money reserved by other requests.
 	reservedWait = 2 * time.Second
-	// pollEvery is how often the first waiting request checks Redis for money released by other replicas.
+	// pollEvery is the interval at which the first waiting request checks Redis for money released by other replicas.
 	pollEvery = 100 * time.Millisecond
 )
 
 // reservedError is returned for an amount that would fit if no other request had a reservation.
 type reservedError struct {
 	budgetID string
-	err      *llm.Error // for the client
+	err      *llm.Error // error for the client
 }
 
 func (e *reservedError) Error() string { return e.err.Error() }
@@ -40,10 +40,10 @@ func forClient(err error) error {
 // the queue of one budget at a time. Only the first request of a queue retries, so the cost of waiting does not depend
 // on the queue length.
 type waitQueue struct {
-	waiting atomic.Int64 // requests in all queues
+	waiting atomic.Int64 // number of requests in all queues
 
 	mu       sync.Mutex
-	byBudget map[string]*list.List // lists of *waiter; no empty lists
+	byBudget map[string]*list.List // waiters by budget ID, as lists of *waiter; empty lists are removed
 }
 
 // waiter is a request's place in the queue of a budget.
@@ -112,7 +112,7 @@ func (q *waitQueue) released(budgetID string) {
 func wake(l *list.List) {
 	select {
 	case l.Front().Value.(*waiter).turn <- struct{}{}:
-	default: // one signal is pending
+	default: // a signal is already pending
 	}
 }
 

@@ -53,12 +53,12 @@ end
 `
 
 // holdScript reserves an amount on all budgets or on none. When allowances of other replicas prevent the hold, the script marks all
-// affected budgets as wanted, so that the other replicas return their allowances with one heartbeat. KEYS: the set of replicas, the
-// set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, base_id,
-// limit (below 0 for none). The reply of a hold has three values for each budget: spent, held, and whether spent may include charges
-// twice. A rejection replies with a status and the budget's position, spent and held. The status names the reason for which too
-// little is left: `exceeded` for the amount spent, `reserved` for holds of other requests, and `kept` for allowances of other
-// replicas. A `kept` reply also has the positions of all affected budgets.
+// affected budgets as wanted, so that the other replicas return their allowances with one heartbeat. KEYS: the set of replicas, the set of
+// active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, base_id, limit (below 0
+// for none). The reply of a hold has three values for each budget: spent, held, and whether spent may include charges twice. A rejection
+// replies with a status and the budget's position, spent and held. The status gives the reason why too little is left: `exceeded` for the
+// amount spent, `reserved` for holds of other requests, and `kept` for allowances of other replicas. A `kept` reply also has the positions
+// of all affected budgets.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local reply, exceeded, reserved, kept_reply = {'held'}, nil, nil, nil
@@ -108,11 +108,10 @@ local spent, held, _, may_double = sums(KEYS[3], all, KEYS[1], me, lease)
 return {'settled', text(spent), text(held), may_double and '1' or ''}
 `)
 
-// writeScript replaces a replica's own fields and grants it a local allowance: a part of the remaining budget, unless
-// the remainder is small or a hold needs it. A reduced allowance takes effect only when the replica confirms it,
-// because the replica may not receive the reply. KEYS: set of replicas, set of active budgets, budget. ARGV: replica,
-// lease, id, base_id, generation, charged, held, allowance, limit (below 0 for no allowance), whether charged may count
-// twice.
+// writeScript replaces a replica's own fields and grants it a local allowance: a part of the remaining budget, unless the remainder is
+// small or a hold needs it. A reduced allowance takes effect only when the replica confirms it, because the replica might not receive the
+// reply. KEYS: set of replicas, set of active budgets, budget. ARGV: replica, lease, id, base_id, generation, charged, held, allowance,
+// limit (below 0 for no allowance), whether charged may count twice.
 var writeScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[3])

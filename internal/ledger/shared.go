@@ -42,17 +42,17 @@ type Shared struct {
 	observed map[string]observation // totals of budgets that only other replicas use
 	zones    zones
 
-	forgot        time.Time    // when unused budgets were last removed
-	stopping      bool         // the local allowances are released
+	forgot        time.Time    // time at which unused budgets were last removed
+	stopping      bool         // whether the local allowances are released, because the process is shutting down
 	lastHeartbeat time.Time    // time of the last heartbeat
-	cursor        changeCursor // used by the heartbeat only
+	cursor        changeCursor // position in the list of changes; used only by the heartbeat
 }
 
-// waits holds the durations that a shared ledger waits. Tests shorten them.
+// waits holds the time limits and intervals of a shared ledger. Tests shorten them.
 type waits struct {
 	wait       time.Duration // maximum wait for reserved money
 	outageWait time.Duration // maximum wait for Redis to recover
-	askEvery   time.Duration // how often the database is read while Redis is unavailable
+	askEvery   time.Duration // interval between database reads while Redis is unavailable
 }
 
 // NewShared returns a ledger that uses the cluster client. Settlements are sent only while Run is running.
@@ -133,9 +133,9 @@ func pause(ctx context.Context, span time.Duration) bool {
 
 // holdShared reserves in Redis. It returns cluster.ErrUnavailable when Redis does not respond in time.
 func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
-	const most = 20 // limits retries after changes by other replicas
+	const maxTries = 20 // limits retries after changes by other replicas
 	wait := max(s.outageWait/16, 1)
-	for range most {
+	for range maxTries {
 		if !s.client.State().Ready {
 			return nil, cluster.ErrUnavailable
 		}
@@ -246,7 +246,7 @@ func (s *Shared) enterWindow(t *budgetState, start time.Time) {
 // stateVersion identifies the state under which an amount was held.
 type stateVersion struct {
 	rolls      int64
-	generation int64 // generation in which the amount was taken from the local allowance; -1 if it was not
+	generation int64 // generation in which the amount was taken from the local allowance; -1 if it was not taken from there
 }
 
 // end settles a hold in this replica's state. Run sends the settlement to Redis later.
@@ -277,7 +277,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 	case s.wake <- struct{}{}:
 	default: // Run is already signalled
 	}
-	if !s.client.State().Ready { // otherwise the money is released when Redis has the settlement
+	if !s.client.State().Ready { // otherwise, the money is released when Redis has the settlement
 		for _, id := range ids {
 			s.queue.released(id)
 		}
@@ -349,7 +349,7 @@ func (s *Shared) state(b *Budget, now time.Time) (*budgetState, error) {
 		t.roll(now)
 	}
 	t.budget, t.used = *b, now
-	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // received before this replica used the budget
+	if seen, ok := s.observed[b.ID]; ok && seen.matches(t) { // the totals were received before this replica used the budget
 		delete(s.observed, b.ID)
 		t.setTotals(seen.totals)
 	}

@@ -9,7 +9,7 @@ import (
 // window holds the sums of one budget over one period. It is guarded by the ledger's lock.
 type window struct {
 	id         string // ID of the budget
-	budget     Budget // settings of the budget as last passed
+	budget     Budget // budget settings from the most recent call
 	zone       *time.Location
 	start, end time.Time
 	spent      money.Amount
@@ -20,9 +20,9 @@ type window struct {
 	loaded  bool
 	loading chan struct{} // closed when the running load ends
 	failure error         // error of the last load
-	retry   time.Time     // when to retry the load
+	retry   time.Time     // time of the next attempt to load
 
-	successor *window // the window that replaced this one after an edit
+	successor *window // window that replaced this one after an edit
 }
 
 // newWindow returns the window that follows old, which may be nil. If old has ended, nothing has been spent in the new

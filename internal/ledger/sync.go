@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/cluster"
 )
 
-// Run sends settlements to Redis and, while Redis is unavailable, refills the local allowances. When ctx ends, it sends
-// the remaining settlements and returns.
+// Run sends settlements to Redis and, while Redis is unavailable, refills the local allowances. When ctx is cancelled, it sends the
+// remaining settlements and returns.
 func (s *Shared) Run(ctx context.Context) {
 	tick := time.NewTicker(s.askEvery / 4)
 	defer tick.Stop()
@@ -155,9 +155,9 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 	return true, s.sendUpdates(ctx, t)
 }
 
-// releaseDeadAllowances releases the local allowances of dead replicas. If the database total exceeds the Redis total,
-// the difference is the amount that those replicas spent while disconnected. Allowances stay reserved while the
-// database is unavailable, or while a recent charge by this replica may not be in the database yet.
+// releaseDeadAllowances releases the local allowances of dead replicas. If the database total exceeds the Redis total, the difference is
+// the amount that those replicas spent while disconnected. Allowances stay reserved while the database is unavailable, or while a recent
+// charge by this replica might not be in the database yet.
 func (s *Shared) releaseDeadAllowances(ctx context.Context, t *budgetState, baseID string) {
 	got, err := s.load(ctx, t)
 	if err != nil {

@@ -15,10 +15,10 @@ const (
 	// minQueuePerCPU is the queue length that is always allowed. A few clients that always have one request in flight are not an
 	// overload.
 	minQueuePerCPU = 64
-	// minCongestion is how long the queue must have been non-empty before requests are rejected. Shorter bursts clear faster if
-	// all requests wait.
+	// minCongestion is the time for which the queue must have been non-empty before requests are rejected. Shorter bursts clear faster if all
+	// requests wait.
 	minCongestion = 250 * time.Millisecond
-	// overloadMemory is how long Overloaded reports true after the latest rejection.
+	// overloadMemory is the time for which Overloaded reports true after the latest rejection.
 	overloadMemory = 2 * time.Second
 	// rateWindow is the period over which admissions are counted. The rate decays by rateDecay per window, because other
 	// processes may have used the CPUs in the latest window.
@@ -34,8 +34,8 @@ var ErrOverloaded = errors.New("admission queue is full")
 // that can be admitted within the configured wait; further requests are rejected on arrival. The zero value admits everything. It
 // is safe for concurrent use.
 type AdmissionQueue struct {
-	maxWait  atomic.Int64              // time.Duration; 0 admits everything
-	rejected atomic.Pointer[time.Time] // time of the latest rejection; nil for none
+	maxWait  atomic.Int64              // maximum wait, as a time.Duration; 0 admits everything
+	rejected atomic.Pointer[time.Time] // time of the latest rejection; nil if there was none
 
 	mu         sync.Mutex
 	slots      int
@@ -43,9 +43,9 @@ type AdmissionQueue struct {
 	waiting    int
 	queues     map[string][]chan struct{} // waiting requests per key, oldest first
 	keys       []string                   // keys with waiting requests, in round-robin order
-	congested  time.Time                  // when the queue was last empty
+	congested  time.Time                  // time at which the queue was last empty
 	windowFrom time.Time
-	admitted   int     // admissions since windowFrom
+	admitted   int     // number of admissions since windowFrom
 	rate       float64 // recent admissions per second
 }
 
@@ -58,17 +58,17 @@ func (q *AdmissionQueue) Configure(maxWait time.Duration) {
 }
 
 // Acquire waits for a CPU slot for a request of key. It returns ErrOverloaded if the queue is full, and the error of ctx if ctx is
-// cancelled first. After success the caller must call Release. Until then the caller must only use the CPU, and must not wait for
-// I/O or for other requests.
+// cancelled first. After success the caller must call Release. While the caller holds the slot, it must not wait for I/O or for other
+// requests.
 func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 	q.mu.Lock()
 	if q.running < q.slots || q.maxWait.Load() <= 0 {
 		q.running++
 		q.admitted++
 		q.mu.Unlock()
-		// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is
-		// fair and bounded, and not in the scheduler's queue. A request that has waited here continues immediately, so that rejecting
-		// new requests cannot use up the CPU.
+		// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is fair and
+		// bounded, instead of the scheduler's queue. A request that has waited here continues immediately, so that rejecting new requests cannot
+		// use up the CPU.
 		runtime.Gosched()
 		return nil
 	}

@@ -24,7 +24,7 @@ type ring struct {
 	slots []int64
 }
 
-// advance moves the counts forward to the second to. It removes the counts that have left the window.
+// advance moves the window forward to second to and removes the counts that have left the window.
 func (c *counts) advance(to int64) {
 	if to <= c.at {
 		return
@@ -68,7 +68,7 @@ func (r *ring) add(at, n int64) {
 	r.sum += n
 }
 
-// takeBack subtracts n, which was added in the second taken, unless that second has left the window.
+// takeBack subtracts n from the count of second taken, unless that second has left the window.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return
@@ -99,7 +99,7 @@ func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	return Window
 }
 
-// ages lists the seconds with counts, each as age in seconds, requests and tokens.
+// ages lists the seconds that have counts, each as its age in seconds, its requests and its tokens.
 func (c *counts) ages() []any {
 	var all []any
 	for age := range min(buckets, c.at+1) {
@@ -112,17 +112,17 @@ func (c *counts) ages() []any {
 
 // copy returns a copy of the counts.
 func (c *counts) copy() counts {
-	was := *c
-	was.requests.slots, was.tokens.slots = slices.Clone(c.requests.slots), slices.Clone(c.tokens.slots)
-	return was
+	copied := *c
+	copied.requests.slots, copied.tokens.slots = slices.Clone(c.requests.slots), slices.Clone(c.tokens.slots)
+	return copied
 }
 
-// subtract subtracts the counts in was, an earlier copy, that are still in the window.
-func (c *counts) subtract(was *counts) {
-	was.advance(c.at)
+// subtract subtracts the counts in earlier, an older copy of c, that are still in the window.
+func (c *counts) subtract(earlier *counts) {
+	earlier.advance(c.at)
 	for age := range min(buckets, c.at+1) {
-		c.requests.takeBack(c.at, c.at-age, was.requests.of(c.at-age))
-		c.tokens.takeBack(c.at, c.at-age, was.tokens.of(c.at-age))
+		c.requests.takeBack(c.at, c.at-age, earlier.requests.of(c.at-age))
+		c.tokens.takeBack(c.at, c.at-age, earlier.tokens.of(c.at-age))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Limits are the limits of one ID; 0 means unlimited.
+// Limits holds the limits of one ID; 0 means unlimited.
 type Limits struct {
 	RequestsPerMinute int64
 	TokensPerMinute   int64
@@ -20,8 +20,8 @@ type Limits struct {
 
 // Limiter admits requests.
 type Limiter interface {
-	// Take admits one request with an estimated number of tokens, or returns an *llm.Error of kind RateLimited. A request counts
-	// toward all limits if it is admitted and toward none if it is rejected. The caller must release the slot.
+	// Take admits one request with an estimated number of tokens, or returns an *llm.Error of kind RateLimited. A request counts towards all
+	// limits if it is admitted and towards none if it is rejected. The caller must release the slot.
 	Take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error)
 }
 
@@ -39,14 +39,14 @@ type Rejection struct {
 	Used  int64  `json:"used"`
 }
 
-// Window is the time over which rates are counted.
+// Window is the period over which rates are counted.
 const Window = time.Minute
 
-// Grant is an implementation's state of an admitted request.
+// Grant is a limiter's state of an admitted request.
 type Grant interface {
-	// Settle replaces the estimated number of tokens by the actual one. It is called at most once.
+	// Settle replaces the estimated number of tokens with the actual one. It is called at most once.
 	Settle(tokens int64)
-	// Release ends the request, which then does not count as concurrent. It is called exactly once.
+	// Release ends the request, so that it no longer counts as concurrent. It is called exactly once.
 	Release()
 }
 
@@ -60,8 +60,8 @@ type Slot struct {
 // NewSlot returns the slot of a grant. The grant is nil for a request without limits.
 func NewSlot(g Grant) *Slot { return &Slot{grant: g} }
 
-// Settle replaces the estimated number of tokens by the actual one. Only the first call has an effect. A negative number is a
-// provider error and is ignored.
+// Settle replaces the estimated number of tokens with the actual one. Only the first call has an effect. A negative number is a provider
+// error and is ignored.
 func (s *Slot) Settle(tokens int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Slot) Settle(tokens int64) {
 	s.grant.Settle(tokens)
 }
 
-// Release ends the request, which then does not count as concurrent. Only the first call has an effect.
+// Release ends the request, so that it no longer counts as concurrent. Only the first call has an effect.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Slot) Release() {
 	s.grant.Release()
 }
 
-// Reject returns the error for an exceeded limit. The time to retry is rounded up to 1 to 60 seconds.
+// Reject returns the error for an exceeded limit. The retry time is rounded up to whole seconds and is between 1 and 60 seconds.
 func Reject(r Rejection, wait time.Duration) *llm.Error {
 	seconds := min(max((wait+time.Second-1)/time.Second, 1), Window/time.Second)
 	var e *llm.Error

@@ -10,7 +10,7 @@ import (
 
 const (
 	shardCount = 64
-	sweepEvery = Window // how often a shard removes idle IDs
+	sweepEvery = Window // interval at which a shard removes idle IDs
 )
 
 // Memory is an in-process Limiter. It counts in one-second buckets. A bucket expires when the whole second is more than a minute
@@ -105,7 +105,7 @@ func (g *grant) Settle(tokens int64) {
 	g.counts.tokens.takeBack(g.counts.at, g.taken, g.tokens-tokens)
 }
 
-// Release ends the request, which then does not count as concurrent.
+// Release ends the request, so that it no longer counts as concurrent.
 func (g *grant) Release() {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()

@@ -25,7 +25,7 @@ const maxExact = 1<<53 - 1
 // Redis is unavailable, each replica admits its share of the remaining capacity.
 type Redis struct {
 	link  *cluster.Client
-	now   func() time.Time // nil for the Redis clock
+	now   func() time.Time // clock; nil for the Redis clock
 	views *viewSet
 }
 

@@ -15,11 +15,11 @@ local now = tonumber(ARGV[1])
 if now == 0 then now = server end
 
 local function read(key)
-  local h = redis.call('HMGET', key, 'raw', 'elapsed', 'at', 'requests', 'tokens', 'born')
+  local h = redis.call('HMGET', key, 'raw', 'elapsed', 'at', 'requests', 'tokens', 'created')
   if not h[6] then -- start at one minute, so that counts of the last minute have a slot
-    return {key = key, elapsed = SLOTS * 1000000, at = SLOTS, requests = 0, tokens = 0, born = text(server), fresh = true}
+    return {key = key, elapsed = SLOTS * 1000000, at = SLOTS, requests = 0, tokens = 0, created = text(server), fresh = true}
   end
-  local w = {key = key, elapsed = tonumber(h[2]), at = tonumber(h[3]), requests = tonumber(h[4]), tokens = tonumber(h[5]), born = h[6]}
+  local w = {key = key, elapsed = tonumber(h[2]), at = tonumber(h[3]), requests = tonumber(h[4]), tokens = tonumber(h[5]), created = h[6]}
   w.elapsed = w.elapsed + math.max(now - tonumber(h[1]), 0)
   local second = math.floor(w.elapsed / 1000000)
   local gone = {}
@@ -51,7 +51,7 @@ end
 
 local function write(w)
   redis.call('HSET', w.key, 'raw', text(now), 'elapsed', text(w.elapsed), 'at', text(w.at),
-    'requests', text(w.requests), 'tokens', text(w.tokens), 'born', w.born)
+    'requests', text(w.requests), 'tokens', text(w.tokens), 'created', w.created)
   redis.call('PEXPIRE', w.key, KEEP)
 end
 `
@@ -105,17 +105,17 @@ if concurrent > 0 then
   redis.call('HINCRBY', KEYS[2], replica, 1)
   redis.call('PEXPIRE', KEYS[2], 86400000)
 end
-return {1, w.born, text(w.at), '', text(w.requests), text(w.tokens)}
+return {1, w.created, text(w.at), '', text(w.requests), text(w.tokens)}
 `)
 
-// settleScript replaces an estimate by the actual count. An excess is subtracted from the second in which it was counted, and a
-// shortfall is added to the current second.
+// settleScript replaces an estimate with the actual count. An excess is subtracted from the second in which it was counted, and a shortfall
+// is added to the current second.
 var settleScript = redis.NewScript(scriptHead + `
-local born, taken, estimate, actual = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local created, taken, estimate, actual = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local w = read(KEYS[1])
 if actual > estimate then
   add(w, 't', w.at, actual - estimate)
-elseif w.born == born and w.at - taken < SLOTS then
+elseif w.created == created and w.at - taken < SLOTS then
   local field = 't' .. (taken % SLOTS)
   local n = math.min(estimate - actual, tonumber(redis.call('HGET', w.key, field) or '0') or 0)
   if n > 0 then

@@ -11,7 +11,7 @@ const (
 	// fairShare is the maximum number of slots that an ID may hold for each free slot. A single busy ID gets at most three quarters
 	// of the slots, two busy IDs get three sevenths each, and so on. A slot is therefore always free for another ID.
 	fairShare = 3
-	// aloneFor is how long an ID must have been the only one before it can get all slots.
+	// aloneFor is the time for which an ID must have been the only active ID before it can get all slots.
 	aloneFor = time.Minute
 	// minQueue is the minimum length of the queue.
 	minQueue = 16
@@ -20,7 +20,7 @@ const (
 // FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one ID cannot starve the others. It
 // is safe for concurrent use. The zero value is ready to use.
 type FairSemaphore struct {
-	// Reserve keeps slots free for other IDs even if only one ID has been active recently.
+	// Reserve sets whether to keep slots free for other IDs even if only one ID has been active recently.
 	Reserve bool
 
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ type FairSemaphore struct {
 	held    map[string]int
 	queue   []*waiter
 	last    string    // ID of the latest request
-	changed time.Time // when last changed
+	changed time.Time // time of the latest change of last
 }
 
 type waiter struct {
@@ -95,7 +95,7 @@ func (p *FairSemaphore) Release(id string) {
 	if p.held[id]--; p.held[id] == 0 {
 		delete(p.held, id)
 	}
-	for p.serveNext() { // more than one if size has grown
+	for p.serveNext() { // serves more than one waiter if size has grown
 	}
 }
 

@@ -40,12 +40,12 @@ type replicaShare struct {
 	view     *replicaView
 	at       time.Duration
 	replicas int64
-	outage   time.Duration // when Redis became unavailable
+	outage   time.Duration // time at which Redis became unavailable
 }
 
 func (p replicaShare) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	x := p.view
-	if most := max(l.Concurrent/p.replicas, 1); l.Concurrent > 0 && x.running >= most {
+	if limit := max(l.Concurrent/p.replicas, 1); l.Concurrent > 0 && x.running >= limit {
 		return Rejection{Concurrent, l.Concurrent, x.running}, time.Second, false
 	}
 	if l.RequestsPerMinute > 0 && !p.fits(l.RequestsPerMinute, x.seen.requests.sum, x.since.requests.sum, 1) {

@@ -22,17 +22,17 @@ type viewShard struct {
 
 // replicaView is this replica's view of one ID.
 type replicaView struct {
-	seen         counts // total of all replicas as last received; counts are dated at the time of receipt
+	seen         counts // most recently received totals of all replicas; counts are dated at the time of receipt
 	own          counts // counts of requests admitted by this replica
 	unreported   counts // part of own that Redis does not have yet
 	since        counts // part of own since Redis became unavailable
 	outage       int64  // number of the outage that since refers to
 	updatedAt    time.Duration
-	known        bool   // whether totals were received
-	pendingCalls int64  // calls to Redis in progress
-	running      int64  // requests running at this replica
+	known        bool   // whether totals have been received
+	pendingCalls int64  // number of calls to Redis in progress
+	running      int64  // number of requests running on this replica
 	uncertain    bool   // whether the running count in Redis may be wrong
-	epoch        string // epoch of the Redis data that has all counts
+	epoch        string // epoch of the Redis data that includes all counts of this replica
 }
 
 // with calls do with the view of an ID, after advancing it to the current time.
@@ -95,10 +95,10 @@ func (v *viewSet) markUncertain(id string) {
 // report holds the counts of one ID that are sent to Redis.
 type report struct {
 	id         string
-	running    int64 // -1 for no change
+	running    int64 // number of running requests; -1 for no change
 	missing    []any // age in seconds, requests and tokens of each second that Redis lacks
 	epoch      string
-	unreported counts // the counts in missing
+	unreported counts // counts contained in missing
 }
 
 // reports returns a report for each ID in use. If Redis has lost its data, the reports contain all counts of the last minute.

@@ -28,9 +28,9 @@ type Keys interface {
 // Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
 type Caller struct {
 	Grant         *account.Grant
-	AccountID     string            // account of a dashboard user; such a request has no key
+	AccountID     string            // account ID of a dashboard user; empty for a request with an API key
 	Tags          map[string]string // tags of the key and of the request
-	SampleTraffic bool              // the request is sample traffic and is always simulated
+	SampleTraffic bool              // whether the request is sample traffic, which is always simulated
 	Policies      *policy.Set       // policies of sample traffic, in addition to the policies of the workspace; nil for none
 }
 
@@ -117,14 +117,15 @@ func Tags(ofKey map[string]string, h http.Header) map[string]string {
 	return all
 }
 
-// Flags are the options of a request that its headers set.
+// Flags holds the request options that are set by headers.
 type Flags struct {
-	DryRun  bool // return the decision without calling a provider
-	NoStore bool // do not store the text
+	DryRun  bool // whether to return the decision without calling a provider
+	NoStore bool // whether prompts and responses must not be stored
 	Cache   responsecache.Header
 }
 
-// ReadFlags reads the headers for a dry run, for storing text and for the response cache. If a value is invalid, it returns an error and flags that disable storing.
+// ReadFlags reads the headers that control dry runs, storing of prompts and responses, and the response cache. If a value is invalid, it
+// returns an error and flags that disable storing.
 func ReadFlags(h http.Header) (Flags, error) {
 	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
 	if err != nil {
@@ -138,8 +139,8 @@ func ReadFlags(h http.Header) (Flags, error) {
 	return Flags{DryRun: dryRun, NoStore: !store, Cache: cache}, err
 }
 
-// headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a value
-// that is not a known spelling of true or false, and for a repeated header.
+// headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a
+// repeated header, and for a value that is not a known spelling of true or false.
 func headerFlag(h http.Header, name string, fallback bool) (bool, error) {
 	values := h.Values(name)
 	switch len(values) {

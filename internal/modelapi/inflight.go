@@ -15,7 +15,7 @@ type Inflight struct {
 	running map[*runningRequest]struct{}
 	slots   limit.FairSemaphore
 	closing bool
-	idle    chan struct{} // closed when closing and no request runs
+	idle    chan struct{} // closed when new requests are rejected and none is running
 }
 
 type runningRequest struct {
@@ -28,7 +28,7 @@ func NewInflight() *Inflight {
 	return &Inflight{running: map[*runningRequest]struct{}{}, idle: make(chan struct{}), slots: limit.FairSemaphore{Reserve: true}}
 }
 
-// Enter admits one request. It rejects the request while draining, at the concurrency limit, or when the key exceeds its share of the slots.
+// Enter admits one request. It rejects the request while draining, at the concurrency limit, or if the key exceeds its share of the slots.
 func (f *Inflight) Enter(ctx context.Context, key string, limit int) (context.Context, func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *Inflight) Enter(ctx context.Context, key string, limit int) (context.Co
 	return ctx, leave, nil
 }
 
-// Drain rejects new requests and waits for running requests until ctx ends. Then it ends the remaining requests with an error.
+// Drain rejects new requests and waits for running requests until ctx is done. Then it ends the remaining requests with an error.
 func (f *Inflight) Drain(ctx context.Context) {
 	f.mu.Lock()
 	if !f.closing {

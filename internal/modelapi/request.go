@@ -23,9 +23,9 @@ import (
 // Prefix is the path of the model API.
 const Prefix = "/proxy/v1"
 
-// Route is one path of the model API with its operation and format.
+// Route is a model API path with its operation and format.
 type Route struct {
-	Path   string // below Prefix, such as /chat/completions
+	Path   string // path relative to Prefix, such as /chat/completions
 	Op     llm.Op
 	Format wire.Format
 }
@@ -41,9 +41,9 @@ type Request struct {
 	Snapshot *route.Snapshot
 }
 
-// Settings can change while the gateway runs.
+// Settings holds the settings that can change while the gateway runs.
 type Settings struct {
-	DefaultModel  string // baseline model if the request names none
+	DefaultModel  string // baseline model for requests that name none
 	AllowBrowsers bool
 	AllowUnpriced bool
 	Explore       float64 // share of `auto` requests that try a model other than the best
@@ -52,11 +52,11 @@ type Settings struct {
 	MaxConcurrent int
 	Upload        upload.Limits
 	Attempts      attempt.Settings
-	Rescue        bool            // continue interrupted streams at another target
+	Rescue        bool            // whether to continue interrupted streams at another target
 	Hold          time.Duration   // maximum wait for the first token before headers are sent
-	Ping          time.Duration   // maximum time in which nothing is sent to the client
-	ReadPause     time.Duration   // maximum pause of a client while it reads
-	Realtime      realtime.Limits // Ping and Write are not set here; the gateway sets them to Ping and ReadPause above
+	Ping          time.Duration   // maximum time without sending anything to the client
+	ReadPause     time.Duration   // maximum time that a client may pause while reading a response
+	Realtime      realtime.Limits // limits for realtime sessions; the gateway sets Ping and Write to the values of Ping and ReadPause above
 	PublicURL     ingress.PublicURL
 }
 

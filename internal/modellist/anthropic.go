@@ -41,8 +41,8 @@ func describeForAnthropic(m modelInfo) anthropicModel {
 	return anthropicModel{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
 }
 
-// pageForAnthropic returns the page of the chat models that limit, after_id and before_id select. Each variant of auto is listed twice:
-// with and without the prefix route.AutoAlias.
+// pageForAnthropic returns the page of chat models selected by limit, after_id and before_id. Each variant of auto is listed twice: with
+// and without the prefix route.AutoAlias.
 func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, error) {
 	var aliases, all []anthropicModel
 	for _, m := range models {
@@ -85,7 +85,7 @@ func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, erro
 	switch {
 	case !page.HasMore:
 	case query.Get("before_id") != "" && query.Get("after_id") == "":
-		from = to - limit // the models immediately before the id
+		from = to - limit // select the models immediately before the ID
 	default:
 		to = from + limit
 	}

@@ -33,7 +33,7 @@ type modelInfo struct {
 type Offer struct {
 	Grant    *account.Grant
 	Snapshot *route.Snapshot
-	Unpriced bool // list models without a price
+	Unpriced bool // whether to list models without a price
 }
 
 // List returns the models that the key may use, starting with the variants of auto, in OpenAI's or Anthropic's format.
@@ -66,7 +66,7 @@ func (o Offer) find(name string) (modelInfo, error) {
 	if !route.IsAuto(canonical) {
 		canonical = o.Snapshot.Canonical(name)
 	}
-	models := o.models(o.Snapshot.Named(name)) // only one provider's targets when the name includes the provider
+	models := o.models(o.Snapshot.Named(name)) // if the name includes a provider, only the targets of this provider
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
 		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", show.Shorten(name), modelapi.Prefix)
@@ -116,7 +116,7 @@ func (o Offer) models(targets []*provider.Target) []modelInfo {
 	return models
 }
 
-// released returns the release date of a model, or 0 if it is unknown. The catalog has the date as a day, a month or a year.
+// released returns the release date of a model, or 0 if it is unknown. The catalog contains the date as a day, a month or a year.
 func released(m *catalog.Model) int64 {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
 		if date, err := time.Parse(layout, m.Released); err == nil {

@@ -34,11 +34,11 @@ import (
 )
 
 const (
-	// maxObject limits the JSON of a file or a batch.
+	// maxObject is the maximum size in bytes of the JSON object that describes a file or a batch.
 	maxObject = 1 << 20
-	// defaultObjects and maxObjects are the numbers of objects in a list.
+	// defaultObjects and maxObjects are the default and the maximum number of objects in a list.
 	defaultObjects, maxObjects = 20, 100
-	// refreshing is the number of batches that a list reads from providers at the same time.
+	// refreshing is the number of batches read concurrently from providers for a list.
 	refreshing = 4
 	// objectProvider is the header that names the provider of a file.
 	objectProvider = "X-Fairlead-Provider"
@@ -51,7 +51,7 @@ func Split(path string) (collection, id, part string) {
 	return "/" + collection, id, part
 }
 
-// Methods returns the methods of a path below files and batches; nil for an unknown path.
+// Methods returns the HTTP methods allowed for a path under /files or /batches; nil for an unknown path.
 func Methods(path string) []string {
 	collection, id, part := Split(path)
 	files := collection == "/files"
@@ -77,20 +77,20 @@ type Log interface {
 // Service holds the dependencies of the operations.
 type Service struct {
 	Store      batch.Store
-	Owners     batch.Owners // nil to skip the check of files in requests
+	Owners     batch.Owners // owners of provider objects; if nil, the owners of files in requests are not checked
 	Dispatcher *attempt.Dispatcher
 	Ledger     ledger.Ledger
 	Uploads    *upload.Budget
 	Keys       modelapi.Keys
 	IDs        storedresponse.IDs
 	Log        Log
-	Observe    func(*requestlog.Entry) // called for the entry of a batch
+	Observe    func(*requestlog.Entry) // called with every log entry for a batch
 	Logger     *slog.Logger
 
 	cache ownerCache
 }
 
-// Request is a request to files or batches of a workspace.
+// Request is a request for the files or batches of a workspace.
 type Request struct {
 	*Service
 	In     *modelapi.Request
@@ -128,8 +128,8 @@ func (o *Request) Serve(ctx context.Context, path string) error {
 	}
 	e, summary := o.Rec.Entry, response.ProviderSummary(o.Rec.Entry.Provider)
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
-	if data != nil { // otherwise the content of a file was sent
-		_ = o.Out.Event(&llm.Event{Data: data, Own: true}, summary) // held until the end
+	if data != nil { // data is nil if the content of a file was sent
+		_ = o.Out.Event(&llm.Event{Data: data, Own: true}, summary) // the event is held until the end
 	}
 	if err := o.Log.End(o.Rec.Complete()); err != nil {
 		return err
@@ -173,8 +173,8 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 	return o.make(ctx, p, made, op)
 }
 
-// references returns a function that looks up an object in a request of the file. The function returns the id of the object at the
-// provider. The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
+// references returns a function that looks up an object to which a request in the file refers. The function returns the provider's id for
+// the object. The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
 func (o *Request) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
 	known := map[string]bool{} // ids of files that were found
 	return func(member, id string) (string, error) {
@@ -199,7 +199,7 @@ func (o *Request) references(ctx context.Context, file batch.Object) func(member
 	}
 }
 
-// newObject returns an object that the caller is about to create. The first credential of a provider holds the objects.
+// newObject returns an object that the caller is about to create. Objects are created with the provider's first credential.
 func (o *Request) newObject(p *provider.Provider) batch.Object {
 	o.Rec.Entry.Provider = p.Name
 	made := batch.Object{WorkspaceID: o.Caller.Grant.Workspace.ID, Kind: o.kind, KeyID: o.Caller.Grant.Key.ID, Provider: p.Name, CreatedAt: o.In.Start}
@@ -245,7 +245,7 @@ func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*prov
 	return able[0], targets, err
 }
 
-// targetsAt returns the targets of a provider by model name in a file. A model name may have the provider as a prefix.
+// targetsAt returns the targets of a provider by model name in a file. A model name may include the provider as a prefix.
 func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (map[string]*provider.Target, error) {
 	targets := map[string]*provider.Target{}
 	for _, use := range uses {
@@ -290,7 +290,7 @@ func (o *Request) create(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.Caller.Grant), 0) // rejected if a budget is used up
+	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.Caller.Grant), 0) // Hold returns an error if a budget is used up
 	if err != nil {
 		return nil, err
 	}
@@ -357,10 +357,10 @@ func (o *Request) find(ctx context.Context, kind batch.Kind, id string) (batch.O
 }
 
 // holder returns the provider that holds an object.
-func (o *Request) holder(of batch.Object) (*provider.Provider, error) {
-	p, ok := reach(o.In.Snapshot, llm.Account{Provider: of.Provider, Credential: of.Credential})
+func (o *Request) holder(object batch.Object) (*provider.Provider, error) {
+	p, ok := reach(o.In.Snapshot, llm.Account{Provider: object.Provider, Credential: object.Credential})
 	if !ok || p.Objects == nil {
-		return nil, accountRemoved(of.Kind)
+		return nil, accountRemoved(object.Kind)
 	}
 	o.Rec.Entry.Provider = p.Name
 	return p, nil
@@ -397,21 +397,21 @@ func (o *Request) one(ctx context.Context, id, part string) ([]byte, error) {
 }
 
 // gone returns the error for a client whose object could not be read. It deletes the record if the provider does not have the object.
-func (o *Request) gone(ctx context.Context, p *provider.Provider, of batch.Object, err error) error {
+func (o *Request) gone(ctx context.Context, p *provider.Provider, object batch.Object, err error) error {
 	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
 		return objectFailure(p, err)
 	}
-	if err := o.removeObject(context.WithoutCancel(ctx), of); err != nil {
+	if err := o.removeObject(context.WithoutCancel(ctx), object); err != nil {
 		return databaseError(err)
 	}
-	return objectNotFound(of.Kind, of.ID)
+	return objectNotFound(object.Kind, object.ID)
 }
 
 // content sends the content of a file to the client.
-func (o *Request) content(ctx context.Context, p *provider.Provider, of batch.Object, op *provider.ObjectOperation) error {
+func (o *Request) content(ctx context.Context, p *provider.Provider, object batch.Object, op *provider.ObjectOperation) error {
 	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.In.Settings.Attempts.Idle)
 	if err != nil {
-		return o.gone(ctx, p, of, err)
+		return o.gone(ctx, p, object, err)
 	}
 	defer stream.Close()
 	summary, kind := response.ProviderSummary(p.Name), "application/octet-stream"
@@ -435,26 +435,26 @@ func (o *Request) content(ctx context.Context, p *provider.Provider, of batch.Ob
 
 // received stores the JSON of an object from the provider. For a batch, it also records the files of the batch and charges the usage
 // once.
-func (o *Request) received(ctx context.Context, p *provider.Provider, of batch.Object) error {
+func (o *Request) received(ctx context.Context, p *provider.Provider, object batch.Object) error {
 	ctx = context.WithoutCancel(ctx)
-	if of.Kind == batch.Batch {
-		for _, id := range batch.Files(of.Data) {
-			file := batch.Object{WorkspaceID: of.WorkspaceID, Kind: batch.File, ID: id, KeyID: of.KeyID, Provider: of.Provider, Credential: of.Credential, CreatedAt: o.In.Start}
+	if object.Kind == batch.Batch {
+		for _, id := range batch.Files(object.Data) {
+			file := batch.Object{WorkspaceID: object.WorkspaceID, Kind: batch.File, ID: id, KeyID: object.KeyID, Provider: object.Provider, Credential: object.Credential, CreatedAt: o.In.Start}
 			if err := o.addObject(ctx, file); err != nil {
 				return databaseError(err)
 			}
 		}
-		if err := o.settleBatch(ctx, p, of); err != nil {
+		if err := o.settleBatch(ctx, p, object); err != nil {
 			return err
 		}
 	}
-	if err := o.Store.SaveObject(ctx, of); err != nil {
+	if err := o.Store.SaveObject(ctx, object); err != nil {
 		return databaseError(err)
 	}
 	return nil
 }
 
-// list returns the objects of the workspace, newest first. Batches that have not ended are read from their providers.
+// list returns the objects of the workspace, newest first. Unfinished batches are read from their providers.
 func (o *Request) list(ctx context.Context) ([]byte, error) {
 	query := o.In.HTTP.URL.Query()
 	count := defaultObjects
@@ -500,8 +500,8 @@ func (o *Request) list(ctx context.Context) ([]byte, error) {
 	return w.Out, nil
 }
 
-// refresh reads batches that have not ended, and files that no response has described, from their providers. An object that cannot be read
-// keeps its last state.
+// refresh reads unfinished batches, and files that no response has described, from their providers. An object that cannot be read keeps its
+// last state.
 func (o *Request) refresh(ctx context.Context, objects []batch.Object) {
 	slots := make(chan struct{}, refreshing)
 	var tasks sync.WaitGroup

@@ -15,15 +15,15 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// maxOwners limits the files whose owners are kept in memory, in each of two generations.
+// maxOwners is the maximum number of files in each of the two cache generations.
 const maxOwners = 10_000
 
 // ownerCache keeps the owners of files, and the ids of files that no workspace has recorded, so that the turns of a conversation read
 // the database only once. A file never changes its owner or its account. The zero value is ready to use.
 type ownerCache struct {
 	mu            sync.Mutex
-	newer, former map[string][]batch.Owner // by id; empty for a file without a record
-	changes       int                      // number of calls of forget
+	newer, former map[string][]batch.Owner // owners by file id; an empty list for a file without a record
+	changes       int                      // number of calls to forget
 }
 
 // find returns the owners of the files that are in the cache, the ids of the other files, and a state for add. Both results omit ids
@@ -49,8 +49,8 @@ func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Own
 	return owners, missing, c.changes
 }
 
-// add keeps the owners of files that were read after find returned the state. It does nothing if forget was called since then, because the read
-// may have missed the change.
+// add keeps the owners of files that were read after find returned the state. It does nothing if forget was called after that call to find,
+// because the read may have missed the change.
 func (c *ownerCache) add(ids []string, owners map[string][]batch.Owner, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *ownerCache) forget(id string) {
 
 // addObject records the owner of an object.
 func (s *Service) addObject(ctx context.Context, o batch.Object) error {
-	defer s.cache.forget(o.ID) // also after an error: the record may have been written
+	defer s.cache.forget(o.ID) // forget the owner even after an error, because the record may have been written
 	return s.Store.AddObject(ctx, o)
 }
 

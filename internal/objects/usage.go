@@ -24,7 +24,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// batchPrice returns the price of a target at a time; nil if its price for batches is unknown.
+// batchPrice returns the price card of a target at the given time; nil if the card has no batch price.
 func batchPrice(t *provider.Target, at time.Time) *catalog.Price {
 	if t.Price == nil {
 		return nil
@@ -36,12 +36,12 @@ func batchPrice(t *provider.Target, at time.Time) *catalog.Price {
 	return card
 }
 
-// batchCharge is the usage of a model in a batch.
+// batchCharge is the usage of one model in a batch.
 type batchCharge struct {
-	target *provider.Target // nil if the provider reports an unknown model
+	target *provider.Target // target with the model; nil if the provider reports an unknown model
 	model  string
 	usage  llm.Usage
-	bill   *catalog.Bill // nil if the price is unknown
+	bill   *catalog.Bill // cost of the usage; nil if the price is unknown
 }
 
 // add adds the usage of one request, or of several with the same price per token.
@@ -66,18 +66,18 @@ func (c *batchCharge) add(u llm.Usage, at time.Time) {
 }
 
 // settleBatch records the usage of a batch that has ended: one entry for each model, charged to the key that created the batch. It does
-// nothing if that was done before.
-func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batch.Object) error {
-	if of.Settled || !batch.Ended(of.Data) {
+// nothing if the batch is already settled.
+func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, object batch.Object) error {
+	if object.Settled || !batch.Ended(object.Data) {
 		return nil
 	}
-	charges, err := o.batchCharges(ctx, p, of)
+	charges, err := o.batchCharges(ctx, p, object)
 	if err != nil {
 		return err
 	}
-	key := o.Keys.Key(of.KeyID)
+	key := o.Keys.Key(object.KeyID)
 	if key == nil {
-		key = &account.Key{ID: of.KeyID, WorkspaceID: of.WorkspaceID}
+		key = &account.Key{ID: object.KeyID, WorkspaceID: object.WorkspaceID}
 	}
 	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.Caller.Grant.Workspace})
 	for i := range budgets {
@@ -87,8 +87,8 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 	if err != nil {
 		return err
 	}
-	defer hold.Release() // no-op after settlement
-	began, _, err := o.Store.SettleObject(ctx, of, o.In.Start)
+	defer hold.Release() // Release has no effect after settlement
+	began, _, err := o.Store.SettleObject(ctx, object, o.In.Start)
 	if err != nil {
 		return databaseError(err)
 	}
@@ -100,7 +100,7 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 	var total money.Amount
 	entries := make([]*requestlog.Entry, len(charges))
 	for i, c := range charges {
-		entries[i] = o.batchEntry(of, key, c, began)
+		entries[i] = o.batchEntry(object, key, c, began)
 		if err := o.Log.End(entries[i]); err != nil {
 			return err
 		}
@@ -108,11 +108,11 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 			total = total.Add(c.bill.Total)
 		}
 	}
-	_, first, err := o.Store.SettleObject(ctx, of, time.Time{})
+	_, first, err := o.Store.SettleObject(ctx, object, time.Time{})
 	if err != nil {
 		return databaseError(err)
 	}
-	if first { // otherwise another request has charged the batch
+	if first { // if first is false, another request has charged the batch
 		for _, e := range entries {
 			o.Observe(e)
 		}
@@ -122,25 +122,25 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, of batc
 }
 
 // batchCharges returns the usage of a batch that has ended: from the batch itself, or from the file with its results if the batch reports
-// no usage or its price depends on single requests.
-func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, of batch.Object) ([]*batchCharge, error) {
-	model, u, reported := batch.Usage(of.Data)
-	results := batch.Results(of.Data)
+// no usage or its price depends on individual requests.
+func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, object batch.Object) ([]*batchCharge, error) {
+	model, u, reported := batch.Usage(object.Data)
+	results := batch.Results(object.Data)
 	if reported && u.Total() == 0 || !reported && results == "" {
 		return nil, nil
 	}
-	sum := o.newCharge(p, of, model)
+	sum := o.newCharge(p, object, model)
 	if reported {
 		card := (*catalog.Price)(nil)
 		if sum.target != nil {
-			card = batchPrice(sum.target, of.CreatedAt)
+			card = batchPrice(sum.target, object.CreatedAt)
 		}
 		if card == nil || results == "" || card.PerRequest == 0 && (len(card.Tiers) == 0 || u.Prompt() <= card.Tiers[0].Above) {
-			sum.add(u, of.CreatedAt)
+			sum.add(u, object.CreatedAt)
 			return []*batchCharge{sum}, nil
 		}
 	}
-	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: of.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.In.Settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: object.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.In.Settings.Attempts.Idle)
 	if err != nil {
 		return nil, objectFailure(p, err)
 	}
@@ -148,15 +148,15 @@ func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, of bat
 	byModel := map[string]*batchCharge{}
 	err = batch.ReadResults(&streamReader{stream: stream}, func(r batch.Result) {
 		if byModel[r.Model] == nil {
-			byModel[r.Model] = o.newCharge(p, of, r.Model)
+			byModel[r.Model] = o.newCharge(p, object, r.Model)
 		}
-		byModel[r.Model].add(r.Usage, of.CreatedAt)
+		byModel[r.Model].add(r.Usage, object.CreatedAt)
 	})
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return nil, objectFailure(p, e)
 	}
-	if err != nil { // the provider reports no plausible usage: the cost stays unknown
-		o.Logger.WarnContext(ctx, "usage of a batch is unknown", "provider", p.Name, "batch", of.ID, "error", err.Error())
+	if err != nil { // the provider reports no plausible usage, so the cost remains unknown
+		o.Logger.WarnContext(ctx, "usage of a batch is unknown", "provider", p.Name, "batch", object.ID, "error", err.Error())
 		sum.bill, sum.usage = nil, llm.Usage{Estimated: true}
 		return []*batchCharge{sum}, nil
 	}
@@ -167,11 +167,11 @@ func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, of bat
 	return charges, nil
 }
 
-// newCharge returns an empty charge for a model under the provider's name. Without a name, the batch must have only one model.
-func (o *Request) newCharge(p *provider.Provider, of batch.Object, reported string) *batchCharge {
+// newCharge returns an empty charge for the model with the reported name. If the batch uses only one model, the reported name is ignored.
+func (o *Request) newCharge(p *provider.Provider, object batch.Object, reported string) *batchCharge {
 	name := reported
-	if len(of.Uses) == 1 { // a provider may report the name of a dated snapshot that the catalog does not have
-		name = of.Uses[0].Model
+	if len(object.Uses) == 1 { // a provider may report the name of a dated snapshot that the catalog does not have
+		name = object.Uses[0].Model
 	}
 	c := &batchCharge{model: name}
 	if targets := o.In.Snapshot.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
@@ -181,18 +181,18 @@ func (o *Request) newCharge(p *provider.Provider, of batch.Object, reported stri
 }
 
 // batchEntry returns the entry with the usage of one model in a batch. began is the start of the settlement.
-func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge, began time.Time) *requestlog.Entry {
+func (o *Request) batchEntry(object batch.Object, key *account.Key, c *batchCharge, began time.Time) *requestlog.Entry {
 	e := &requestlog.Entry{
-		ID:      id.Derive("req", began, strings.Join([]string{of.WorkspaceID, of.ID, c.model}, "\x00")),
-		Owner:   requestlog.Owner{WorkspaceID: of.WorkspaceID, KeyID: of.KeyID, KeyName: key.Name},
+		ID:      id.Derive("req", began, strings.Join([]string{object.WorkspaceID, object.ID, c.model}, "\x00")),
+		Owner:   requestlog.Owner{WorkspaceID: object.WorkspaceID, KeyID: object.KeyID, KeyName: key.Name},
 		Timing:  requestlog.Timing{Time: began},
 		Call:    requestlog.Call{Endpoint: requestlog.BatchEndpoint, Format: o.In.Route.Format.Name(), Requested: c.model},
-		Routing: requestlog.Routing{Model: c.model, Provider: of.Provider},
-		Labels:  requestlog.Labels{Tags: key.Tags, Metadata: map[string]string{"batch_id": of.ID}},
-		Result:  requestlog.Result{Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(of.Data, "status").String())},
+		Routing: requestlog.Routing{Model: c.model, Provider: object.Provider},
+		Labels:  requestlog.Labels{Tags: key.Tags, Metadata: map[string]string{"batch_id": object.ID}},
+		Result:  requestlog.Result{Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(object.Data, "status").String())},
 		Charge:  requestlog.Charge{Usage: c.usage}, BodyState: requestlog.BodyMedia,
 	}
-	attempt := requestlog.Attempt{Target: requestlog.Target{Provider: of.Provider, Model: c.model, Credential: of.Credential}, AttemptResult: requestlog.AttemptResult{Status: http.StatusOK}, Usage: &c.usage}
+	attempt := requestlog.Attempt{Target: requestlog.Target{Provider: object.Provider, Model: c.model, Credential: object.Credential}, AttemptResult: requestlog.AttemptResult{Status: http.StatusOK}, Usage: &c.usage}
 	if c.target != nil {
 		attempt.Upstream = c.target.Upstream
 	}
@@ -205,7 +205,7 @@ func (o *Request) batchEntry(of batch.Object, key *account.Key, c *batchCharge, 
 	return e
 }
 
-// streamReader reads the data of a stream.
+// streamReader is an io.Reader for the data of a stream.
 type streamReader struct {
 	stream llm.Stream
 	rest   []byte

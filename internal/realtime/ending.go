@@ -8,10 +8,10 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// errTotal is the cause of a session that has reached its maximum duration.
+// errTotal is the cancellation cause of a session that has reached its maximum duration.
 var errTotal = errors.New("the session reached its maximum duration")
 
-// cancelled returns the ending of a session whose context has ended.
+// cancelled returns the ending of a session whose context was cancelled.
 func cancelled(cause error) ending {
 	if errors.Is(cause, errTotal) {
 		return expired(TotalTimeout, "The session reached its maximum duration. Open a new session.")
@@ -30,7 +30,7 @@ func expired(reason, message string) ending {
 	}
 }
 
-// noticeOf returns the error as a notice to the client.
+// noticeOf converts an error to a notice for the client.
 func noticeOf(e *llm.Error) notice {
 	kind := "invalid_request_error"
 	if e.Kind.Status() >= 500 {
@@ -43,7 +43,7 @@ func noticeOf(e *llm.Error) notice {
 func failed(err error) ending {
 	e := llm.AsError(err)
 	ends := ending{reason: Ended, err: e, client: websocket.StatusPolicyViolation, provider: websocket.StatusNormalClosure, text: e.Kind.Code(), notice: noticeOf(e)}
-	switch e.Kind { //nolint:exhaustive // the other kinds are violated rules of the key or the workspace
+	switch e.Kind { //nolint:exhaustive // the other kinds are violations of key or workspace rules
 	case llm.ServerShutdown:
 		ends.client = websocket.StatusGoingAway
 	case llm.LedgerUnavailable, llm.Overloaded:
@@ -54,7 +54,7 @@ func failed(err error) ending {
 	return ends
 }
 
-// clientEnding returns the ending after an error of the client's connection.
+// clientEnding returns the ending after an error on the client's connection.
 func clientEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) { // the library has closed the connection with this code
 		return ending{
@@ -72,7 +72,7 @@ func clientEnding(err error) ending {
 	return ending{reason: ClientClosed, client: sendable(closed.Code), provider: sendable(closed.Code)}
 }
 
-// providerEnding returns the ending after an error of the provider's connection. The client receives the provider's code.
+// providerEnding returns the ending after an error on the provider's connection. The client receives the provider's code.
 func providerEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) {
 		return ending{
@@ -104,7 +104,7 @@ func interrupted(message string, err error) ending {
 	return ending{reason: ProviderFailed, err: e, client: websocket.StatusInternalError, text: e.Kind.Code(), notice: noticeOf(e)}
 }
 
-// sendable returns a code that may be sent. A close frame without a code counts as a normal end.
+// sendable returns the close code to send. A close frame without a code counts as a normal closure.
 func sendable(code websocket.StatusCode) websocket.StatusCode {
 	if code == websocket.StatusNoStatusRcvd {
 		return websocket.StatusNormalClosure

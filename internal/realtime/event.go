@@ -8,9 +8,9 @@ import (
 // event is the part of a provider message that the gateway reads.
 type event struct {
 	kind   string
-	usage  *llm.Usage // usage of a response or a transcription; nil if the provider reports no tokens
-	billed bool       // whether the event reports a usage, with or without tokens
-	model  string     // model that transcribes the input, in a description of the session
+	usage  *llm.Usage // usage of a response or transcription; nil if the provider reports no tokens
+	billed bool       // whether the event reports usage, with or without tokens
+	model  string     // model that transcribes the input; set only for events that describe the session
 }
 
 // Types of events that the gateway reads.
@@ -20,7 +20,7 @@ const (
 	transcribed     = "conversation.item.input_audio_transcription.completed"
 )
 
-// readEvent reads the type of a message, and the usage or the transcription model that it reports. All other fields stay empty.
+// readEvent reads the type of a message, and the usage or the transcription model that it reports. It ignores all other fields.
 func readEvent(data []byte) event {
 	v := rawjson.Parse(data)
 	e := event{kind: v.Get("type").String()}
@@ -39,15 +39,16 @@ func readEvent(data []byte) event {
 	return e
 }
 
-// readUsage reads a usage object. It returns nil if the object has no tokens. A count that is part of another count is limited to that
-// count.
+// readUsage reads a usage object. It returns nil if the object has no tokens. A partial count is limited to the count of which it is a
+// part.
 func readUsage(v rawjson.Value) *llm.Usage {
 	count := func(path string) int64 { return min(max(v.Get(path).Int(), 0), llm.MaxTokenCount) }
 	input, output := count("input_tokens"), count("output_tokens")
 	if input == 0 && output == 0 {
 		return nil
 	}
-	// Cached audio is part of both the audio tokens and the cached tokens. The cached tokens have one price.
+	// Cached audio is part of both the audio tokens and the cached tokens. It is counted as cached, because all cached tokens have the same
+	// price.
 	cached := min(count("input_token_details.cached_tokens"), input)
 	audio := max(0, count("input_token_details.audio_tokens")-count("input_token_details.cached_tokens_details.audio_tokens"))
 	return &llm.Usage{
@@ -56,7 +57,7 @@ func readUsage(v rawjson.Value) *llm.Usage {
 	}
 }
 
-// errorEvent returns the last event of a session that the gateway ends.
+// errorEvent returns the last event that the client receives if the gateway ends the session.
 func errorEvent(n notice, eventID string) []byte {
 	w := rawjson.Writer{}
 	w.Open()

@@ -16,18 +16,18 @@ import (
 const (
 	// Protocol is the WebSocket subprotocol of a session.
 	Protocol = "realtime"
-	// keyProtocol and betaProtocol are prefixes of subprotocols. Browsers cannot set headers of a WebSocket, so they send the API key and the
-	// beta version in subprotocols.
+	// keyProtocol and betaProtocol are prefixes of subprotocols. Browsers cannot set headers on a WebSocket request, so they send the API
+	// key and the beta version in subprotocols.
 	keyProtocol, betaProtocol = "openai-insecure-api-key.", "openai-beta."
 )
 
 // CheckUpgrade returns an error for a request that does not open a WebSocket.
 func CheckUpgrade(r *http.Request) error {
-	has := func(header, token string) bool {
+	hasToken := func(header, token string) bool {
 		return slices.ContainsFunc(offers(r.Header, header), func(s string) bool { return strings.EqualFold(s, token) })
 	}
 	switch key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(r.Header.Get("Sec-Websocket-Key"))); {
-	case r.ProtoMajor != 1 || !has("Connection", "upgrade") || !has("Upgrade", "websocket") || !has("Sec-Websocket-Version", "13"):
+	case r.ProtoMajor != 1 || !hasToken("Connection", "upgrade") || !hasToken("Upgrade", "websocket") || !hasToken("Sec-Websocket-Version", "13"):
 		return llm.Errorf(llm.UpgradeRequired, "%s is a WebSocket. Connect with a WebSocket client over HTTP/1.1.", show.Shorten(r.URL.Path))
 	case err != nil || len(key) != 16 || len(r.Header.Values("Sec-Websocket-Key")) > 1:
 		return strict.Reject(strict.Problem{Param: "Sec-WebSocket-Key", Message: "Sec-WebSocket-Key must be 16 bytes in base64."})
@@ -35,7 +35,7 @@ func CheckUpgrade(r *http.Request) error {
 	return nil
 }
 
-// offers returns the elements of a header with a list of values.
+// offers returns the elements of a header that contains a list.
 func offers(h http.Header, name string) []string {
 	var all []string
 	for _, value := range h.Values(name) {
@@ -56,7 +56,7 @@ func WithProtocols(r *http.Request) *http.Request {
 			moved.Header.Add("Authorization", "Bearer "+key) // a different key in the header or in another subprotocol is rejected
 		} else if beta, ok := strings.CutPrefix(one, betaProtocol); ok {
 			if moved.Header.Get("Openai-Beta") == "" {
-				moved.Header.Set("Openai-Beta", strings.Replace(beta, "-", "=", 1)) // realtime-v1 is realtime=v1
+				moved.Header.Set("Openai-Beta", strings.Replace(beta, "-", "=", 1)) // realtime-v1 becomes realtime=v1
 			}
 		} else {
 			rest = append(rest, one)
@@ -69,12 +69,12 @@ func WithProtocols(r *http.Request) *http.Request {
 	return moved
 }
 
-// ReadRequest returns the request of a handshake, whose query names the model.
+// ReadRequest returns the request for a handshake, whose query names the model.
 func ReadRequest(r *http.Request, format string) (*llm.Request, error) {
 	query := r.URL.Query()
 	var problems []strict.Problem
 	for name := range query {
-		if name != "model" { // call_id, for example, would join the call of another workspace
+		if name != "model" { // other parameters are rejected: call_id, for example, could join a call of another workspace
 			problems = append(problems, strict.Problem{Param: show.Shorten(name), Message: fmt.Sprintf("The parameter %s is not supported. Configure the session with session.update.", show.Shorten(name))})
 		}
 	}

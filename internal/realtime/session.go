@@ -1,5 +1,5 @@
 // Package realtime reads the handshake of a WebSocket session, copies its messages between a client and a provider, and reads the usage
-// that the provider reports. Messages pass unchanged, except that credentials in messages of the provider are masked. The package neither
+// that the provider reports. Messages are forwarded unchanged, except that credentials in provider messages are masked. The package neither
 // authenticates nor charges; a Meter does both.
 package realtime
 
@@ -20,37 +20,37 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Limits bound a session.
+// Limits holds the limits of a session.
 type Limits struct {
-	Message int64         // maximum bytes of a message
+	Message int64         // maximum size of a message in bytes
 	Idle    time.Duration // maximum time without a message
 	Total   time.Duration // maximum duration of the session
-	Ping    time.Duration // a peer that is silent for this long has to answer a ping within the same time
+	Ping    time.Duration // silence after which a peer is pinged, and the time within which it must answer
 	Write   time.Duration // maximum time for which a peer may stop reading
 }
 
-// Meter charges a session and decides whether it may continue. An error of its methods is an *llm.Error that ends the session. The methods
-// are called from several goroutines.
+// Meter charges a session and decides whether it may continue. An error returned by a method is an *llm.Error and ends the session. The
+// methods are called from several goroutines.
 type Meter interface {
 	// Response charges a response of the session's model. u is nil if the provider reports no usage.
 	Response(ctx context.Context, u *llm.Usage) error
 	// Transcriber is called when the model that transcribes the input changes.
 	Transcriber(ctx context.Context, model string) error
-	// Transcription charges a transcription of the input by another model. u is nil if the provider reports no tokens.
+	// Transcription charges an input transcription made by another model. u is nil if the provider reports no tokens.
 	Transcription(ctx context.Context, model string, u *llm.Usage) error
 	// Check is called once per Limits.Ping.
 	Check() error
 }
 
-// Result describes a session that has ended.
+// Result describes an ended session.
 type Result struct {
-	Reason         string     // why it ended, such as client_closed
-	Err            *llm.Error // nil if the client or the provider ended it normally
-	Sent, Received int64      // bytes to and from the provider
-	Unfinished     int64      // responses whose usage the provider has not reported
+	Reason         string     // reason for the end of the session, such as client_closed
+	Err            *llm.Error // error of the session; nil if the client or the provider ended it normally
+	Sent, Received int64      // number of bytes sent to and received from the provider
+	Unfinished     int64      // number of responses whose usage the provider has not reported
 }
 
-// Reasons why a session ended.
+// Reasons for the end of a session.
 const (
 	ClientClosed       = "client_closed"
 	ClientDisconnected = "client_disconnected"
@@ -59,17 +59,17 @@ const (
 	MessageTooLarge    = "message_too_large"
 	IdleTimeout        = "idle_timeout"
 	TotalTimeout       = "session_timeout"
-	Ended              = "ended" // ended by the meter, a revoked key or the shutdown; the error has the reason
+	Ended              = "ended" // ended by the meter, a revoked key or the shutdown; the error contains the reason
 )
 
 const (
 	// chunkSize is the size of the chunks in which a long client message is forwarded.
 	chunkSize = 32 << 10
-	// keptBuffer is the largest buffer that is kept for the next message.
+	// keptBuffer is the maximum size of a buffer that is reused for the next message.
 	keptBuffer = 64 << 10
-	// cancelTime is how long the provider may take to report the usage of a cancelled response.
+	// cancelTime is the maximum time for the provider to report the usage of a cancelled response.
 	cancelTime = 3 * time.Second
-	// writeTime limits the last message to a client.
+	// writeTime is the timeout for writing the last message to a client.
 	writeTime = 2 * time.Second
 )
 
@@ -77,8 +77,8 @@ const (
 type peer struct {
 	conn    *websocket.Conn
 	began   time.Time    // start of the session, on the monotonic clock
-	active  atomic.Int64 // when the last part of a message arrived, in nanoseconds since began
-	blocked atomic.Int64 // when the current write to the peer started, in nanoseconds since began; 0 without a write
+	active  atomic.Int64 // time at which the last part of a message arrived, in nanoseconds since began
+	blocked atomic.Int64 // time at which the current write to the peer started, in nanoseconds since began; 0 if no write is in progress
 	pinging atomic.Bool
 }
 
@@ -92,13 +92,13 @@ func (p *peer) write(f func() error) error {
 	return err
 }
 
-// silence returns the time since the last part of a message.
+// silence returns the time since the peer sent the last part of a message.
 func (p *peer) silence(now time.Time) time.Duration {
 	return now.Sub(p.began) - time.Duration(p.active.Load())
 }
 
-// session is a running session. Connections are read and written without a deadline, because the library drops a connection without
-// a close code when a context ends; watch enforces the limits.
+// session is a running session. Connections are read and written without a deadline, because the library drops a connection without a close
+// code when a context is done; watch enforces the limits.
 type session struct {
 	client, provider peer
 	limits           Limits
@@ -106,7 +106,7 @@ type session struct {
 	mask             func([]byte) []byte
 
 	ended chan ending
-	over  atomic.Bool // messages are not passed on anymore
+	over  atomic.Bool // whether messages are no longer forwarded
 	done  chan struct{}
 	tasks sync.WaitGroup
 
@@ -114,7 +114,7 @@ type session struct {
 	settled                chan struct{} // receives a value when no response is in progress
 }
 
-// ending is the reason for the end of a session, with the codes that the peers receive.
+// ending is the reason for the end of a session, with the close codes for the peers.
 type ending struct {
 	reason           string
 	err              *llm.Error
@@ -126,8 +126,9 @@ type ending struct {
 // notice is the content of an error event.
 type notice struct{ kind, code, message string }
 
-// Run passes messages between the peers until one of them closes the session, a limit is reached or ctx ends. It closes both connections.
-// If the cause of ctx is an *llm.Error, the client receives it as an error event. mask removes credentials from a message of the provider.
+// Run forwards messages between the peers until one of them closes the session, a limit is reached or ctx is cancelled. It closes both
+// connections. If the cause of ctx is an *llm.Error, the client receives it as an error event. mask removes credentials from a provider
+// message.
 func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, meter Meter, mask func([]byte) []byte) Result {
 	s := &session{limits: limits, meter: meter, mask: mask, ended: make(chan ending, 1), done: make(chan struct{}), settled: make(chan struct{}, 1)}
 	s.client.conn, s.provider.conn = client, provider
@@ -147,11 +148,11 @@ func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, m
 		e = cancelled(context.Cause(ctx))
 	}
 	close(s.done)
-	s.finish(e) //nolint:contextcheck // a session also ends in order when its context has ended
+	s.finish(e) //nolint:contextcheck // a session is closed properly even if its context is done
 	return Result{Reason: e.reason, Err: e.err, Sent: s.sent.Load(), Received: s.received.Load(), Unfinished: s.active.Load()}
 }
 
-// start runs a task of the session. A panic ends the session, not the process.
+// start runs a task of the session. A panic ends only the session, not the process.
 func (s *session) start(task func()) {
 	s.tasks.Go(func() {
 		defer func() {
@@ -171,7 +172,7 @@ func (s *session) end(e ending) {
 	}
 }
 
-// fromClient passes the messages of the client to the provider. A message that does not fit in one chunk is passed on in parts.
+// fromClient forwards client messages to the provider. A message that does not fit in one chunk is forwarded in parts.
 func (s *session) fromClient() {
 	buffer := make([]byte, chunkSize)
 	ctx := context.Background()
@@ -207,7 +208,7 @@ func (s *session) fromClient() {
 	}
 }
 
-// passParts passes on a message whose first part is in buffer.
+// passParts forwards a message whose first part is in buffer.
 func (s *session) passParts(ctx context.Context, kind websocket.MessageType, message io.Reader, buffer []byte) error {
 	w, err := s.provider.conn.Writer(ctx, kind)
 	if err != nil {
@@ -233,12 +234,12 @@ func (s *session) passParts(ctx context.Context, kind websocket.MessageType, mes
 	}
 }
 
-// fromProvider passes the messages of the provider to the client and charges the reported usage.
+// fromProvider forwards provider messages to the client and charges the reported usage.
 func (s *session) fromProvider(ctx context.Context) {
 	var buffer bytes.Buffer
-	model := "" // transcribes the input
+	model := "" // model that transcribes the input
 	for {
-		kind, message, err := s.provider.conn.Reader(context.Background()) //nolint:contextcheck // see session
+		kind, message, err := s.provider.conn.Reader(context.Background()) //nolint:contextcheck // the read has no deadline, as explained at session
 		if err == nil {
 			buffer.Reset()
 			_, err = buffer.ReadFrom(message)
@@ -263,7 +264,7 @@ func (s *session) fromProvider(ctx context.Context) {
 		}
 		s.count(read.kind)
 		if !s.over.Load() {
-			//nolint:contextcheck // see session
+			//nolint:contextcheck // the write has no deadline, as explained at session
 			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, s.mask(buffer.Bytes())) })
 			if err != nil {
 				_ = s.client.conn.CloseNow() // fromClient reports why the connection to the client ended
@@ -287,7 +288,7 @@ func (s *session) fromProvider(ctx context.Context) {
 	}
 }
 
-// count counts the responses in progress. The end of a response whose beginning was not received is ignored.
+// count updates the number of responses in progress. It ignores the end of a response whose beginning was not received.
 func (s *session) count(kind string) {
 	switch {
 	case kind == responseCreated:
@@ -335,8 +336,8 @@ func (s *session) watch() {
 	}
 }
 
-// ping sends a ping to a silent peer and ends the session if the peer does not answer. A peer is not pinged while a
-// message to the other peer is written, because the answer to the ping could not be read.
+// ping sends a ping to a silent peer and ends the session if the peer does not answer. A peer is not pinged during a write to the other
+// peer, because the answer to the ping could not be read.
 func (s *session) ping(p, other *peer, now time.Time) {
 	if p.silence(now) < s.limits.Ping || other.blocked.Load() != 0 || !p.pinging.CompareAndSwap(false, true) {
 		return
@@ -374,7 +375,7 @@ func (s *session) finish(e ending) {
 		_ = s.client.conn.Close(e.client, e.text) // the client may have disconnected
 	})
 	select {
-	case <-s.settled: // signalled by an earlier response
+	case <-s.settled: // discard the signal of an earlier response
 	default:
 	}
 	if s.active.Load() > 0 && e.provider != 0 {

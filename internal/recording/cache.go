@@ -13,11 +13,11 @@ import (
 
 // CacheUse records the response to a request that missed the response cache. The zero value records nothing.
 type CacheUse struct {
-	Flight *responsecache.Flight // nil if the response is not cached as a whole
-	Inputs *responsecache.Inputs // nil unless the request is for embeddings
+	Flight *responsecache.Flight // stores the whole response; nil if the response is not cached as a whole
+	Inputs *responsecache.Inputs // stores the results for single inputs; nil unless the request is for embeddings
 }
 
-// RecordCache records the use of the cache. found is nil for a miss.
+// RecordCache records whether the cache had the response. found is nil for a miss.
 func (r *Recorder) RecordCache(found *responsecache.Response) {
 	r.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheMiss}
 	if found != nil {
@@ -38,8 +38,8 @@ func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	}
 }
 
-// RecordStored records why a response is not stored in the cache. It discards a response that is incomplete, comes from a model other
-// than planned, or did not pass its checks.
+// RecordStored records the reason if a response is not stored in the cache. It discards a response that is incomplete, comes from a model
+// other than planned, or did not pass its checks.
 func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
 	if r.Cache.Flight == nil {
 		return

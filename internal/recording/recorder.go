@@ -26,7 +26,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// Recorder turns the results of the steps into the log entry of a request.
+// Recorder builds the log entry of a request from the results of its steps.
 type Recorder struct {
 	Entry    *requestlog.Entry
 	start    time.Time
@@ -34,11 +34,11 @@ type Recorder struct {
 	out      *response.Writer
 	Caller   modelapi.Caller
 	dryRun   bool
-	storage  requestlog.BodyState // copied to the entry once the request is decoded
-	Req      *llm.Request         // nil before the request is decoded
-	series   *attempt.Series      // nil before the first attempt
-	Buffer   response.Buffer      // the delivered response
-	Warnings []string             // from interrupted attempts and the recorder
+	storage  requestlog.BodyState // storage state of the bodies, copied to the entry once the request is decoded
+	Req      *llm.Request         // decoded request; nil before it is decoded
+	series   *attempt.Series      // attempts of the request; nil before the first attempt
+	Buffer   response.Buffer      // delivered response
+	Warnings []string             // warnings from interrupted attempts and the recorder
 	text     *[]byte              // pooled buffer of the stored response
 	Task     func()               // completes the entry later; nil unless the response is generated in the background
 	Cache    CacheUse             // records the response for the cache
@@ -47,12 +47,12 @@ type Recorder struct {
 
 // Capture is a response that is captured for a comparison.
 type Capture struct {
-	Other      string // model to compare with; empty in a shadow call
+	Other      string // name of the model to compare with; empty for a shadow call
 	Propensity float64
 	Buffer     response.Buffer
 }
 
-// New returns the recorder of a request.
+// New returns a recorder for a request.
 func New(in *modelapi.Request, out *response.Writer) *Recorder {
 	r := in.HTTP
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -89,7 +89,7 @@ func (r *Recorder) RecordCaller(c modelapi.Caller) {
 	}
 }
 
-// RecordFlags records the options of the request, and whether its text may be stored.
+// RecordFlags records the options of the request, and whether its bodies may be stored.
 func (r *Recorder) RecordFlags(f modelapi.Flags) {
 	r.dryRun = f.DryRun
 	key, workspace := r.Caller.Grant.Key, r.Caller.Grant.Workspace
@@ -110,7 +110,7 @@ func (r *Recorder) RecordFlags(f modelapi.Flags) {
 // Logged reports whether the request appears in the log: the caller is authenticated and the request is not a dry run.
 func (r *Recorder) Logged() bool { return r.Caller.Grant != nil && !r.dryRun }
 
-// StoresText reports whether the text of the request is stored.
+// StoresText reports whether the bodies of the request are stored.
 func (r *Recorder) StoresText() bool { return r.Entry.BodyState == requestlog.BodyStored }
 
 // RecordRequest records the request.
@@ -132,7 +132,7 @@ func (r *Recorder) RecordRequest(req *llm.Request, body []byte, turn *turncache.
 }
 
 // RecordSession records the session, which is known once the prompt has been read, and the budgets of the session and the end user.
-// downgrade is why the request is routed by auto:cost; empty if it is routed as requested.
+// downgrade is the reason for routing the request by auto:cost, or empty if it is routed as requested.
 func (r *Recorder) RecordSession(name string, source session.Source, budgets []ledger.Budget, downgrade string) {
 	r.Entry.Session, r.Entry.SessionSource = name, string(source)
 	for _, b := range budgets {
@@ -143,7 +143,7 @@ func (r *Recorder) RecordSession(name string, source session.Source, budgets []l
 	}
 }
 
-// RecordDecision records the decision, which may be nil. Its kind is recorded with the target that serves the request.
+// RecordDecision records the decision, which may be nil. RecordTarget records the kind of the decision.
 func (r *Recorder) RecordDecision(d *route.Decision) {
 	if d == nil {
 		return
@@ -164,8 +164,7 @@ func (r *Recorder) RecordDecision(d *route.Decision) {
 	}
 }
 
-// Begin records that the attempts of the series begin. It sets the maximum size of the response text that is kept for the log or for a
-// rescue.
+// Begin records the start of the series of attempts. It sets the maximum size of the response that is kept for the log or for a rescue.
 func (r *Recorder) Begin(s *attempt.Series) {
 	r.series = s
 	switch {
@@ -183,7 +182,7 @@ func (r *Recorder) ReleaseHold(hold *ledger.Hold) {
 	}
 }
 
-// RecordTarget records the target of the response. A target other than the first of the plan makes the decision a fallback.
+// RecordTarget records the target of the response. If the target is not the first in the plan, the decision becomes a fallback.
 func (r *Recorder) RecordTarget(t *provider.Target, d *route.Decision) {
 	e := r.Entry
 	e.Model, e.Provider, e.Simulated = t.Model.Name, t.Provider, t.Simulated
@@ -242,7 +241,7 @@ func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
 	}
 }
 
-// RecordResponse records a complete response. Signals are indirect evidence of a bad response; each also has other causes.
+// RecordResponse records a complete response. The recorded signals are indirect evidence of a bad response, but can have other causes.
 func (r *Recorder) RecordResponse(received *bill.UsageCounter, repeated bool) {
 	e := r.Entry
 	e.Finish, e.ServedAs = show.Shorten(received.Finish), show.ShortenName(received.Model)
@@ -258,7 +257,7 @@ func (r *Recorder) RecordResponse(received *bill.UsageCounter, repeated bool) {
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 
-// RecordError records an error. started reports whether a part of the response was sent.
+// RecordError records an error. started reports whether part of the response was sent.
 func (r *Recorder) RecordError(e *llm.Error, started bool) {
 	entry := r.Entry
 	entry.Status = e.Status()
@@ -272,14 +271,14 @@ func (r *Recorder) RecordError(e *llm.Error, started bool) {
 		entry.Error.Message = "The request was invalid. The error message is not stored because it may quote the request."
 	}
 	if started {
-		entry.Status = http.StatusOK // sent before the stream was interrupted
+		entry.Status = http.StatusOK // status that was sent before the stream was interrupted
 		if entry.Outcome != requestlog.Cancelled {
 			entry.Outcome = requestlog.Partial
 		}
 	}
 }
 
-// outcome classifies an error by the party that must act on the error.
+// outcome returns the outcome of an error: the party that must act on the error.
 func outcome(k llm.Kind) requestlog.Outcome {
 	switch k {
 	case llm.ClientCancelled:
@@ -297,13 +296,14 @@ func outcome(k llm.Kind) requestlog.Outcome {
 	}
 }
 
-// texts pools the buffers in which the blocks of a streamed response are joined for the log.
+// texts is a pool of buffers in which the blocks of a streamed response are joined for the log.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxText is the largest buffer that returns to the pool.
+// maxText is the maximum size in bytes of a buffer that is returned to the pool.
 const maxText = 64 << 10
 
-// Complete sets the times, sizes and texts of the entry and returns it. It may be called again when writing the log failed.
+// Complete sets the times, the sizes and the response body of the entry and returns the entry. It may be called again if writing the log
+// failed.
 func (r *Recorder) Complete() *requestlog.Entry {
 	e := r.Entry
 	e.Latency = time.Since(r.start)
@@ -344,7 +344,7 @@ func (r *Recorder) copyAttempts() {
 	}
 }
 
-// overhead returns the time so far that was spent in the gateway.
+// overhead returns the time spent in the gateway so far.
 func (r *Recorder) overhead() time.Duration {
 	spent := time.Since(r.start)
 	if r.series != nil {
@@ -382,7 +382,7 @@ func (r *Recorder) Trace() []byte {
 func (r *Recorder) SetHeaders(h http.Header) {
 	r.copyAttempts()
 	e := r.Entry
-	values := make([]string, 0, 13) // one allocation for all values
+	values := make([]string, 0, 13) // a single allocation for all values
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)] // names are canonical

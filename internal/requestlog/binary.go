@@ -11,7 +11,7 @@ import (
 // errShort is returned for binary sums that are incomplete or malformed.
 var errShort = errors.New("parse sums: the data is too short or malformed")
 
-// BucketOf returns the number of the histogram bucket of a duration. known is false for zero and negative durations.
+// BucketOf returns the number of the histogram bucket for a duration. known is false for zero and negative durations.
 func BucketOf(d time.Duration) (number int, known bool) {
 	if d <= 0 {
 		return 0, false
@@ -19,7 +19,7 @@ func BucketOf(d time.Duration) (number int, known bool) {
 	return bucket(d), true
 }
 
-// AddBucket adds to the count of a bucket. Numbers outside the histogram are clamped to its first or last bucket.
+// AddBucket adds n to the count of a bucket. Numbers outside the histogram are clamped to its first or last bucket.
 func (h *Histogram) AddBucket(number int, n int64) {
 	number = min(max(number, 0), maxBucket)
 	low, high := 0, len(h.counts)
@@ -38,14 +38,14 @@ func (h *Histogram) appendBinary(to []byte) []byte {
 	to = binary.AppendUvarint(to, uint64(len(h.counts)))
 	last := 0
 	for _, c := range h.counts {
-		to = binary.AppendUvarint(to, uint64(c.bucket-last)) //nolint:gosec // buckets ascend
+		to = binary.AppendUvarint(to, uint64(c.bucket-last)) //nolint:gosec // the difference is never negative, because buckets ascend
 		to = binary.AppendVarint(to, c.n)
 		last = c.bucket
 	}
 	return to
 }
 
-// Counts returns pointers to the counts and amounts that Merge adds, in their stored order.
+// Counts returns pointers to the counts and amounts that Merge adds, in the order in which they are stored.
 func (f *Figures) Counts() [19]*int64 {
 	return [...]*int64{
 		&f.Requests, &f.Served, &f.Attempts, &f.Failed, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
@@ -53,7 +53,7 @@ func (f *Figures) Counts() [19]*int64 {
 	}
 }
 
-// AppendBinary appends the sums in the form that MergeBinary reads.
+// AppendBinary appends the sums in the format that MergeBinary reads.
 func (s *Sums) AppendBinary(to []byte) []byte {
 	for _, n := range s.Counts() {
 		to = binary.AppendVarint(to, *n)
@@ -61,7 +61,7 @@ func (s *Sums) AppendBinary(to []byte) []byte {
 	return s.AppendHistograms(to)
 }
 
-// AppendHistograms appends the histograms in the form that MergeHistograms reads.
+// AppendHistograms appends the histograms in the format that MergeHistograms reads.
 func (s *Sums) AppendHistograms(to []byte) []byte {
 	return s.TTFT.appendBinary(s.Latency.appendBinary(to))
 }
@@ -109,7 +109,7 @@ func (h *Histogram) mergeBinary(data []byte) ([]byte, error) {
 			return nil, errShort
 		}
 		data = data[size:]
-		at = h.addCount(bucketCount{int(number), n}, at) //nolint:gosec // at most maxBucket
+		at = h.addCount(bucketCount{int(number), n}, at) //nolint:gosec // the number is at most maxBucket
 	}
 	return data, nil
 }

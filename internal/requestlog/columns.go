@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".
-// The zero Filter with a workspace selects everything. From is inclusive, To exclusive.
+// Filter selects entries of one workspace. Fields are combined with "and", and several values of one field with "or". The zero Filter with
+// a workspace selects all entries. From is inclusive, To exclusive.
 type Filter struct {
 	WorkspaceID string
 	From, To    time.Time
@@ -19,7 +19,7 @@ type Filter struct {
 	Stream    *bool
 	Unpriced  bool
 	Simulated *bool
-	Source    string // SourceKey or SourcePlayground; empty for both
+	Source    string // source of the requests: SourceKey or SourcePlayground; empty for both
 	Q         string // literal text searched in previews, ids and errors
 	Text      string // words searched in stored bodies, in the syntax of package fulltext
 }
@@ -35,7 +35,7 @@ type Lists struct {
 	Provider  []string
 	Policy    []string
 	Key       []string
-	Tag       []string // "name=value", or "name" for any value
+	Tag       []string // tags as "name=value", or "name" for any value
 	Finish    []string
 	Cache     []string
 	Session   []string
@@ -61,36 +61,37 @@ const (
 	Text     Kind = iota // the filter lists values
 	Number               // the filter lists values
 	Truth                // the filter is true or false
-	Amount               // dollars; the filter is a range
+	Amount               // amount in dollars; the filter is a range
 	Duration             // the filter is a range
 )
 
 // Column declares a column of the request log. The columns of the requests table, the filters of the API, the command line and the
-// dashboard, their documentation, the exports and the redaction are derived from it. To add a filterable column, add a field to
-// Lists or Ranges, a row to columns, and a migration that adds the stored column.
+// dashboard, their documentation, the exports and the redaction are derived from it. To add a filterable column, add a field to Lists or
+// Ranges, an element to columns, and a migration that adds the stored column.
 type Column struct {
 	Name    string   // filter parameter; a range has the parameters min_NAME and max_NAME
 	Label   string   // display name
 	Help    string   // description of the filter
-	Example string   // sample value, shown in the dashboard's text input; empty when the dashboard has another control
+	Example string   // sample value, shown in the dashboard's text input; empty if the dashboard has another control
 	Stored  string   // column of the requests table
 	Export  string   // column of CSV and JSON exports
-	Kind    Kind     // type
+	Kind    Kind     // type of the column
 	Values  []string // allowed values; nil for any
 
-	// Rank orders the indexed columns of kind Text and Number by selectivity, 1 first; 0 when the column has no index.
+	// Rank is the position of an indexed column of kind Text or Number when these columns are sorted by selectivity, starting at 1. It is 0
+	// if the column has no index.
 	Rank int
-	// Partial means that the index omits the rows with the value Common, which most rows have.
+	// Partial reports whether the index omits the rows with the value Common, which most rows have.
 	Partial bool
 	Common  string
 
-	// Redacted returns the text in an entry that redaction rules apply to; nil when callers cannot choose the value.
+	// Redacted returns a pointer to the value in an entry to which redaction rules apply; nil if callers cannot choose the value.
 	Redacted func(*Entry) *string
 
-	terms  func(*Filter) *[]string // kind Text
-	codes  func(*Filter) *[]int    // kind Number
-	truth  func(*Filter) **bool    // kind Truth
-	bounds func(*Filter) bounds    // kinds Amount and Duration
+	terms  func(*Filter) *[]string // filter field of a column of kind Text
+	codes  func(*Filter) *[]int    // filter field of a column of kind Number
+	truth  func(*Filter) **bool    // filter field of a column of kind Truth
+	bounds func(*Filter) bounds    // filter fields of a column of kind Amount or Duration
 	text   func(*Entry) string
 	number func(*Entry) (n int64, known bool)
 }
@@ -203,23 +204,23 @@ var columns = []Column{
 	},
 }
 
-// bounds points to the minimum and the maximum of a range in a filter: amounts or durations.
+// bounds points to the minimum and the maximum of a range in a filter. The range consists of amounts or durations.
 type bounds struct {
 	minAmount, maxAmount     **money.Amount
 	minDuration, maxDuration *time.Duration
 }
 
-// IsRange reports whether the filter of the column is a range.
+// IsRange reports whether the column is filtered by a range.
 func (c *Column) IsRange() bool { return c.Kind == Amount || c.Kind == Duration }
 
 // TextOf returns the stored text of a column of kind Text.
 func (c *Column) TextOf(e *Entry) string { return Term(c.text(e)) }
 
-// NumberOf returns the stored number of a column of any kind except Text. known is false when the entry has no value.
+// NumberOf returns the stored number of a column of any kind except Text. known is false if the entry has no value.
 func (c *Column) NumberOf(e *Entry) (n int64, known bool) { return c.number(e) }
 
-// Value returns the value of the column in an entry: a string, an int64, a bool, a money.Amount or a time.Duration. It
-// returns nil when an entry has no amount, and for a status or duration of 0.
+// Value returns the value of the column in an entry: a string, an int64, a bool, a money.Amount or a time.Duration. It returns nil if the
+// entry has no amount, and for a status or duration of 0.
 func (c *Column) Value(e *Entry) any {
 	if c.Kind == Text {
 		return c.text(e)
@@ -254,7 +255,7 @@ func (c *Column) Codes(f *Filter) []int {
 	return *c.codes(f)
 }
 
-// Truth returns the value that a filter requires of a column of kind Truth; nil for any.
+// Truth returns the value that a filter requires for a column of kind Truth; nil if any value is accepted.
 func (c *Column) Truth(f *Filter) *bool {
 	if c.truth == nil {
 		return nil
@@ -262,7 +263,7 @@ func (c *Column) Truth(f *Filter) *bool {
 	return *c.truth(f)
 }
 
-// Range returns the bounds of a filter for a column whose filter is a range; nil for no bound.
+// Range returns the bounds that a filter sets for a column whose filter is a range; nil for no bound.
 func (c *Column) Range(f *Filter) (low, high *int64) {
 	if c.bounds == nil {
 		return nil, nil

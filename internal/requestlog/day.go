@@ -2,14 +2,14 @@ package requestlog
 
 import "time"
 
-// DayStart returns the start of the day of a time in a zone, rounded to the nearest whole hour of UTC, because figures are summed
-// by hours of UTC. For zones with an offset of whole hours it is midnight. If two hours are equally near, it is the earlier hour. A
-// nil zone is UTC.
+// DayStart returns the start of the day that contains t in a time zone, rounded to the nearest whole UTC hour, because figures are summed
+// by UTC hours. For zones with an offset of whole hours, the result is midnight. If two hours are equally near, it is the earlier hour. A
+// nil zone means UTC.
 func DayStart(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC
 	}
-	// An hour belongs to the day that contains its middle.
+	// An hour belongs to the day that contains the middle of the hour.
 	middle := t.UTC().Truncate(time.Hour).Add(30 * time.Minute)
 	start := dayOf(middle, zone).UTC()
 	early := start.Sub(start.Truncate(time.Hour))
@@ -19,21 +19,21 @@ func DayStart(t time.Time, zone *time.Location) time.Time {
 	return start.Truncate(time.Hour)
 }
 
-// NextDay returns the start of the day that follows the day of a time.
+// NextDay returns the start of the day after the day that contains t.
 func NextDay(t time.Time, zone *time.Location) time.Time {
 	start := DayStart(t, zone)
 	// A day has 23 to 25 hours, so 36 hours after its start is around noon of the next day.
 	return DayStart(start.Add(36*time.Hour), zone)
 }
 
-// DayShift returns the start of the day of a time, as DayStart computes it, minus midnight in the zone.
+// DayShift returns the difference between DayStart(t, zone) and midnight in the zone.
 func DayShift(t time.Time, zone *time.Location) time.Duration {
 	start := DayStart(t, zone)
 	return start.Sub(dayOf(start.Add(12*time.Hour), zone))
 }
 
-// dayOf returns the first moment of the day of t in the zone. If clocks skip midnight, it is the end of the gap. If midnight
-// occurs twice, it is the earlier one.
+// dayOf returns the start of the day that contains t in the zone. If clocks skip midnight, it is the end of the gap. If midnight occurs
+// twice, it is the first midnight.
 func dayOf(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

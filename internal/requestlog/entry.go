@@ -1,5 +1,5 @@
-// Package requestlog defines the record of a request: the Entry with its attempts, the filters for reading entries, and the
-// figures computed from entries. Packages spool and store save the entries.
+// Package requestlog defines the log entry of a request with its attempts, the filters for reading entries, and the figures computed from
+// entries. Packages spool and store save the entries.
 package requestlog
 
 import (
@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/turncache"
 )
 
-// Outcome is how a request ended.
+// Outcome is the result of a request.
 type Outcome string
 
 // The outcomes of a request.
@@ -25,19 +25,19 @@ const (
 	OK            Outcome = "ok"
 	ClientError   Outcome = "client_error"
 	UpstreamError Outcome = "upstream_error"
-	Rejected      Outcome = "rejected"  // rejected by the permissions of a key, a limit, a budget or a policy
+	Rejected      Outcome = "rejected"  // the request was rejected because of key permissions, a limit, a budget or a policy
 	Cancelled     Outcome = "cancelled" // the client disconnected
-	Partial       Outcome = "partial"   // ended with an error after content had been delivered
+	Partial       Outcome = "partial"   // the response ended with an error after content had been delivered
 	Interrupted   Outcome = "interrupted"
 	GatewayError  Outcome = "gateway_error"
 )
 
-// IsError reports whether the outcome is an error of a provider or of the gateway.
+// IsError reports whether the outcome is a provider error or a gateway error.
 func (o Outcome) IsError() bool {
 	return o == UpstreamError || o == GatewayError || o == Partial || o == Interrupted
 }
 
-// Entry is the record of one request. Zero values mean "unknown" or "did not happen". Groups of fields are embedded structs, so that the
+// Entry is the log entry of one request. Zero values mean "unknown" or "did not happen". Groups of fields are embedded structs, so that the
 // JSON object is flat.
 type Entry struct {
 	ID string `json:"id"`
@@ -48,12 +48,12 @@ type Entry struct {
 	Result
 	Charge
 	Baseline
-	Cache *Cache `json:"cache,omitempty"` // nil if the response cache was not used
+	Cache *Cache `json:"cache,omitempty"` // use of the response cache; nil if it was not used
 	Labels
 	Connection
 
 	BodyState BodyState `json:"body_state"`
-	Body      Body      `json:"-"` // stored separately
+	Body      Body      `json:"-"` // request and response bodies, stored separately
 	// Trace is the trace context of the request. It is not stored, and is empty if requests are not traced.
 	Trace tracecontext.Context `json:"-"`
 }
@@ -63,23 +63,23 @@ type Owner struct {
 	WorkspaceID string `json:"workspace_id"`
 	KeyID       string `json:"key_id,omitempty"`
 	KeyName     string `json:"key_name,omitempty"`
-	AccountID   string `json:"account_id,omitempty"` // set instead of a key for requests from the dashboard
+	AccountID   string `json:"account_id,omitempty"` // account ID, set instead of a key for requests from the dashboard
 }
 
 // Timing holds the start of a request and its durations.
 type Timing struct {
 	Time     time.Time     `json:"time"`
-	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
-	TTFT     time.Duration `json:"ttft_ns"`     // from first byte in to first content out
+	Latency  time.Duration `json:"latency_ns"`  // time from the first byte received to the last byte sent
+	TTFT     time.Duration `json:"ttft_ns"`     // time from the first byte received to the first content sent
 	Overhead time.Duration `json:"overhead_ns"` // latency minus the time in attempts and minus Wait
-	// Wait is the time that the request waited for a provider while no attempt was in flight. It is the sum of the attempts' Wait
-	// and of a wait after the last attempt.
+	// Wait is the time that the request waited for a provider while no attempt was in flight. It is the sum of the attempts' Wait and the
+	// wait after the last attempt.
 	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
 // Call describes the request that the client sent.
 type Call struct {
-	Endpoint  string `json:"endpoint"` // such as "chat/completions"
+	Endpoint  string `json:"endpoint"` // path of the endpoint, such as "chat/completions"
 	Format    string `json:"format"`
 	Stream    bool   `json:"stream"`
 	Requested string `json:"requested_model"`
@@ -95,11 +95,11 @@ type Routing struct {
 	Policy    string   `json:"policy,omitempty"` // policy that changed the decision
 	Warnings  []string `json:"warnings,omitempty"`
 	Signals   []string `json:"signals,omitempty"`   // signals detected in the response: truncation, refusal, retry
-	Escalated string   `json:"escalated,omitempty"` // why a stuck task was routed to a stronger model; empty for other requests
+	Escalated string   `json:"escalated,omitempty"` // reason for routing a stuck task to a stronger model; empty for other requests
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
 	Decision     *route.Decision `json:"trace,omitempty"`
-	Recorded     Recorded        `json:"-"` // JSON of the decision, if it was encoded before
+	Recorded     Recorded        `json:"-"` // JSON of the decision, if it has already been encoded
 	Versions     route.Versions  `json:"versions"`
 	Attempts     []Attempt       `json:"attempts"`
 }
@@ -115,16 +115,16 @@ type Result struct {
 // Charge holds the usage of a request and its cost.
 type Charge struct {
 	Usage     llm.Usage     `json:"usage"`
-	UsageFlag UsageFlag     `json:"usage_flag,omitempty"` // set if the provider's usage was not charged as reported
-	Cost      *money.Amount `json:"cost_usd"`             // nil if unknown
+	UsageFlag UsageFlag     `json:"usage_flag,omitempty"` // reason why the provider's usage was not charged as reported; empty if it was
+	Cost      *money.Amount `json:"cost_usd"`             // cost of the request; nil if unknown
 	Bill      *catalog.Bill `json:"bill,omitempty"`
 }
 
-// Baseline is the cost of the same request on the model that savings are computed against.
+// Baseline is the cost of the same request on the baseline model, which is used to compute savings.
 type Baseline struct {
 	BaselineModel  string               `json:"baseline_model,omitempty"`
 	BaselineSource route.BaselineSource `json:"baseline_source,omitempty"`
-	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // nil if unknown
+	BaselineCost   *money.Amount        `json:"baseline_cost_usd"` // cost on the baseline model; nil if unknown
 	BaselineBill   *catalog.Bill        `json:"baseline_bill,omitempty"`
 }
 
@@ -133,7 +133,7 @@ type Labels struct {
 	Session string `json:"session,omitempty"`
 	// SessionSource is "given" if the client sent a session ID, and "derived" otherwise. It is empty for an entry without a session.
 	SessionSource string `json:"session_source,omitempty"`
-	// Subjects are the session and the end user that the cost is charged to, if the key limits their spending.
+	// Subjects lists the session and the end user to which the cost is charged, if the key limits their spending.
 	Subjects []string          `json:"subjects,omitempty"`
 	EndUser  string            `json:"end_user,omitempty"`
 	Tags     map[string]string `json:"tags,omitempty"`
@@ -142,19 +142,19 @@ type Labels struct {
 
 // Connection describes the client and the amount of data exchanged with the client.
 type Connection struct {
-	Client   string `json:"client,omitempty"` // user agent, shortened
+	Client   string `json:"client,omitempty"` // user agent, truncated
 	IP       string `json:"ip,omitempty"`
 	TraceID  string `json:"trace_id,omitempty"`
 	BytesIn  int64  `json:"bytes_in"`
 	BytesOut int64  `json:"bytes_out"`
 }
 
-// Recorded is the JSON of a decision. It is valid only while the entry points to that decision. Code that changes a decision must
+// Recorded is the JSON of a decision. It is valid only as long as the entry points to that decision. Code that changes a decision must
 // therefore set the entry's decision to a changed copy of WholeDecision.
 type Recorded struct {
 	Decision *route.Decision
 	JSON     []byte
-	Short    bool // the decoded decision has no candidates
+	Short    bool // whether the decoded decision has no candidates
 }
 
 // DecisionJSON returns the recorded JSON of the decision, or nil.
@@ -199,31 +199,31 @@ func (r *Routing) OperatorCost() *money.Amount {
 	return sum
 }
 
-// CacheStatus is how a request used the response cache.
+// CacheStatus describes whether the response cache served a request.
 type CacheStatus string
 
 // The states of a request with a response cache.
 const (
 	CacheHit    CacheStatus = "hit"    // served from the cache
 	CacheMiss   CacheStatus = "miss"   // served by a target
-	CacheBypass CacheStatus = "bypass" // the cache was asked for and could not be used
+	CacheBypass CacheStatus = "bypass" // the cache was requested but could not be used
 )
 
-// Cache is how a request used the response cache.
+// Cache describes a request's use of the response cache.
 type Cache struct {
 	Status CacheStatus `json:"status"`
-	// Reason is why the cache was bypassed, or why the response of a miss was not stored; empty for a stored response.
+	// Reason is the reason why the cache was bypassed, or why the response was not stored after a miss; empty for a stored response.
 	Reason string        `json:"reason,omitempty"`
-	Age    time.Duration `json:"age_ns,omitempty"`    // for a hit: age of the cached response
-	Source string        `json:"source,omitempty"`    // request that the response of a hit was made for
-	Saved  *money.Amount `json:"saved_usd,omitempty"` // cost of that response; nil if unknown
-	Inputs int           `json:"inputs,omitempty"`    // embeddings: inputs served from the cache
+	Age    time.Duration `json:"age_ns,omitempty"`    // age of the cached response of a hit
+	Source string        `json:"source,omitempty"`    // ID of the request for which the response of a hit was generated
+	Saved  *money.Amount `json:"saved_usd,omitempty"` // cost of the cached response; nil if unknown
+	Inputs int           `json:"inputs,omitempty"`    // number of embeddings inputs served from the cache
 }
 
 // CacheHit reports whether the response cache served the whole request.
 func (e *Entry) CacheHit() bool { return e.Cache != nil && e.Cache.Status == CacheHit }
 
-// Served reports whether a target served the request. The latency of any other request is not the latency of a model.
+// Served reports whether a target served the request. The latency of other requests is not a model latency.
 func (e *Entry) Served() bool {
 	return e.Model != "" && !e.CacheHit() && e.Endpoint != BatchEndpoint && e.Endpoint != RealtimeEndpoint
 }
@@ -234,13 +234,14 @@ const BatchEndpoint = "batches"
 // RealtimeEndpoint is the endpoint of realtime sessions, whose length depends on the client.
 const RealtimeEndpoint = "realtime"
 
-// SampleKey is a key of sample traffic. Clients cannot use it. Sample traffic is always simulated and not charged to a budget.
+// SampleKey is an API key that appears in sample traffic. Clients cannot use it. Sample traffic is always simulated and not charged to a
+// budget.
 type SampleKey struct{ ID, Name string }
 
-// sampleKeyPrefix is the prefix of the ids of sample keys. In the ids of other keys, a digit follows after key_.
+// sampleKeyPrefix is the prefix of the ids of sample keys. In the ids of other keys, a digit follows key_.
 const sampleKeyPrefix = "key_sample"
 
-// SampleKeys returns the keys of sample traffic: a web application, a support bot, and batch jobs.
+// SampleKeys returns the keys that appear in sample traffic: a web application, a support bot, and batch jobs.
 func SampleKeys() [3]SampleKey {
 	return [3]SampleKey{
 		{sampleKeyPrefix, "sample web app"},
@@ -252,7 +253,7 @@ func SampleKeys() [3]SampleKey {
 // IsSampleKey reports whether a key id belongs to sample traffic.
 func IsSampleKey(id string) bool { return strings.HasPrefix(id, sampleKeyPrefix) }
 
-// SampleKeyName returns the name of a key of sample traffic.
+// SampleKeyName returns the name of a sample key.
 func SampleKeyName(id string) string {
 	for _, key := range SampleKeys() {
 		if key.ID == id {
@@ -276,13 +277,13 @@ func (o *Owner) Source() string {
 	return SourceKey
 }
 
-// BodyState reports whether the bodies are stored, or why they are not stored.
+// BodyState describes whether the bodies are stored, or the reason why they are not.
 type BodyState string
 
-// The states of a stored body.
+// The states of the bodies.
 const (
 	BodyStored            BodyState = "stored"
-	BodyDisabled          BodyState = "disabled" // for the workspace or the instance
+	BodyDisabled          BodyState = "disabled" // disabled for the workspace or the instance
 	BodyDisabledForKey    BodyState = "disabled_for_key"
 	BodyDisabledByPolicy  BodyState = "disabled_by_policy"
 	BodyDisabledByRequest BodyState = "disabled_by_request"
@@ -293,7 +294,7 @@ const (
 	BodyNone              BodyState = "none"              // the request failed before its body was read
 )
 
-// formerBodyStates maps the states in older entries to the current ones.
+// formerBodyStates maps the states in older entries to the current states.
 var formerBodyStates = map[string]BodyState{
 	"off":                BodyDisabled,
 	"off_for_key":        BodyDisabledForKey,
@@ -302,7 +303,7 @@ var formerBodyStates = map[string]BodyState{
 	"withheld":           BodyRedactionTimeout,
 }
 
-// UnmarshalText also accepts the states in older entries.
+// UnmarshalText implements encoding.TextUnmarshaler. It also accepts the states in older entries.
 func (s *BodyState) UnmarshalText(text []byte) error {
 	*s = BodyState(text)
 	if renamed, ok := formerBodyStates[string(text)]; ok {
@@ -317,14 +318,14 @@ type Body struct {
 	Request  []byte
 	Turn     *turncache.Turn // earlier turns with the same beginning as Request; nil for a request that is split, short or read from storage
 	Response []byte
-	Streamed bool // Response is a list of events that are not assembled yet
-	Folded   bool // the events are encoded by a Folder
+	Streamed bool // whether Response is a list of events that are not assembled yet
+	Folded   bool // whether the events are encoded by a Folder
 
-	Split   bool              // Request is an outline
-	Parts   []byte            // the parts of the outline that may not be stored yet
+	Split   bool              // whether Request is an outline
+	Parts   []byte            // parts of the outline that might not be stored yet
 	Whole   int               // length of the request before it was split
-	Missing []outline.Address // set by a Writer: parts of the outline that are neither in Parts nor stored
-	Gone    int               // set by a Reader: number of parts that were deleted and are replaced by outline.Gone
+	Missing []outline.Address // addresses of outline parts that are neither in Parts nor stored; set by a Writer
+	Gone    int               // number of deleted parts that are replaced with outline.Gone; set by a Reader
 }
 
 // JoinedRequest returns the whole request body. In a split request, outline.Gone replaces each part that is not in Parts.
@@ -345,7 +346,7 @@ type UsageFlag string
 // The usage flags.
 const (
 	UsageRejected  UsageFlag = "rejected"   // the reported usage is implausible; the charge is based on the gateway's own count
-	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than was held; the charge is the hold
+	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than the hold; the charge is the amount of the hold
 )
 
 // Attempt is one call to one target. Its groups of fields are embedded like those of Entry.
@@ -354,12 +355,12 @@ type Attempt struct {
 	AttemptTiming
 	AttemptResult
 	Usage    *llm.Usage    `json:"usage,omitempty"`
-	Reported *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if it was rejected
+	Reported *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if the gateway rejected it
 	Cost     *money.Amount `json:"cost_usd,omitempty"`
 	Bytes    int64         `json:"bytes"`
-	Hedge    bool          `json:"hedge,omitempty"` // made in parallel to an attempt without a response
+	Hedge    bool          `json:"hedge,omitempty"` // whether the attempt was made in parallel to an attempt without a response
 	PromptCache
-	// Check is the result of the checks of the response; empty if it was not checked by a policy.
+	// Check is the result of the response checks; empty if no policy checked the response.
 	Check CheckState `json:"check,omitempty"`
 }
 
@@ -374,15 +375,15 @@ type Target struct {
 // AttemptTiming holds the start of an attempt and its durations.
 type AttemptTiming struct {
 	Start time.Duration `json:"start_ns"` // time since the start of the request
-	// Wait is the waiting time before the attempt: for a backoff, for a provider slot, or because traffic ramps up after an outage.
+	// Wait is the waiting time before the attempt: for a backoff or a provider slot, or because traffic ramps up after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
-	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
-	Headers    time.Duration `json:"headers_ns"` // until the response headers
+	Connect    time.Duration `json:"connect_ns"` // time until the connection was ready
+	Headers    time.Duration `json:"headers_ns"` // time until the response headers arrived
 	FirstToken time.Duration `json:"first_token_ns"`
 	Duration   time.Duration `json:"duration_ns"`
 }
 
-// AttemptResult is the response of the target, or the failure of the attempt.
+// AttemptResult describes the target's response or the failure of the attempt.
 type AttemptResult struct {
 	Status     int           `json:"status,omitempty"`
 	Class      llm.Kind      `json:"class,omitempty"` // kind of failure; empty if the attempt served the request
@@ -390,28 +391,28 @@ type AttemptResult struct {
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 }
 
-// PromptCache describes how the gateway used the prompt cache of the provider.
+// PromptCache describes how the gateway used the provider's prompt cache.
 type PromptCache struct {
 	// CacheMark is the lifetime of the prompt-cache mark that the gateway set, 5m or 1h; empty for none.
 	CacheMark string `json:"cache_mark,omitempty"`
 	// CacheKey is the prompt_cache_key that the gateway set; empty for none.
 	CacheKey string `json:"cache_key,omitempty"`
-	// CacheSaved is the cost of the attempt without a prompt cache minus its cost with that mark. It is negative if the cache write
-	// costs more than the cache read saves, and nil if unknown.
+	// CacheSaved is the cost of the attempt without a prompt cache minus its cost with the mark. It is negative if the cache write costs
+	// more than the cache read saves, and nil if unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
 }
 
-// CheckState is the result of the checks of a response.
+// CheckState is the result of response checks.
 type CheckState string
 
 // The results of checks.
 const (
 	CheckPassed CheckState = "passed"
 	CheckFailed CheckState = "failed"
-	NotChecked  CheckState = "not_checked" // the checks could not be made; the response was served
+	NotChecked  CheckState = "not_checked" // the checks could not be performed, and the response was served
 )
 
-// Checked returns the result of the checks of the response that was served; empty if no policy checks it.
+// Checked returns the result of the checks of the last response that was checked; empty if no policy checked a response.
 func (r *Routing) Checked() CheckState {
 	for i := len(r.Attempts) - 1; i >= 0; i-- {
 		if state := r.Attempts[i].Check; state != "" {
@@ -421,8 +422,8 @@ func (r *Routing) Checked() CheckState {
 	return ""
 }
 
-// Escalation returns why the request was escalated to a stronger model: its task was stuck, or the response of the first model
-// failed its checks. It is empty for other requests.
+// Escalation returns the reason why the request was escalated to a stronger model: its task was stuck, or the first model's response failed
+// its checks. It is empty for other requests.
 func (r *Routing) Escalation() string {
 	if r.Escalated != "" {
 		return r.Escalated
@@ -435,7 +436,7 @@ func (r *Routing) Escalation() string {
 	return ""
 }
 
-// Failed reports whether the provider failed. A disconnected client and an invalid request are not failures of a provider.
+// Failed reports whether the provider failed. A disconnected client and an invalid request are not provider failures.
 func (r *AttemptResult) Failed() bool { return r.Class != "" && r.Class.Origin() == llm.FromProvider }
 
 // Failure is the error that the client received.

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	feedRecent  = 1000 // finished requests kept for subscribers that reconnect
+	feedRecent  = 1000 // maximum number of finished requests kept for subscribers that reconnect
 	feedRunning = 5000 // maximum number of unfinished requests
 	feedBuffer  = 500  // maximum number of updates buffered per subscriber
 )
 
 // Update reports that a request has begun or ended. The entry has no trace and no bodies.
 type Update struct {
-	Entry   *Entry // shared by all subscribers: it must not be changed
+	Entry   *Entry // entry shared by all subscribers; must not be modified
 	Running bool
 }
 
@@ -23,7 +23,7 @@ type Update struct {
 type Feed struct {
 	mu      sync.Mutex
 	subs    map[*Subscription]struct{}
-	recent  []Update // finished, oldest first
+	recent  []Update // updates about finished requests, oldest first
 	running map[string]*Entry
 }
 
@@ -41,7 +41,7 @@ func (f *Feed) Publish(u Update) {
 	if !u.Running {
 		delete(f.running, u.Entry.ID)
 		if len(f.recent) == feedRecent {
-			f.recent = slices.Delete(f.recent, 0, feedRecent/4) // many at a time, because each deletion moves the whole list
+			f.recent = slices.Delete(f.recent, 0, feedRecent/4) // delete many at a time, because each deletion moves the whole list
 		}
 		f.recent = append(f.recent, u)
 	} else if len(f.running) < feedRunning {
@@ -52,8 +52,8 @@ func (f *Feed) Publish(u Update) {
 	}
 }
 
-// Subscribe subscribes to entries that match the filter until ctx ends. If an id is given, the first updates are the
-// recent requests that ended after that entry. The running requests follow.
+// Subscribe subscribes to entries that match the filter until ctx is done. If an id is given, the first updates are the recent requests
+// that ended after that entry. The running requests follow.
 func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Subscription {
 	s := &Subscription{filter: filter, ready: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -82,7 +82,7 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 // Subscription receives the updates of a feed.
 type Subscription struct {
 	filter Filter
-	ready  chan struct{} // holds a token while the buffer is not empty
+	ready  chan struct{} // contains a token while the buffer is not empty
 
 	mu      sync.Mutex
 	waiting []Update
@@ -107,8 +107,8 @@ func (s *Subscription) offer(u Update) {
 	}
 }
 
-// Next waits for updates and returns all of them in order, with the number of updates that were lost because the subscriber
-// was too slow. It returns the context's error if ctx ends first. It must not be called concurrently.
+// Next waits for updates and returns all of them in order, with the number of updates that were lost because the subscriber was too slow.
+// It returns the context's error if ctx is done first. It must not be called concurrently.
 func (s *Subscription) Next(ctx context.Context) (updates []Update, lost int, err error) {
 	select {
 	case <-s.ready:

@@ -9,13 +9,13 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// ErrNotFound is returned when no entry of the workspace has the id.
+// ErrNotFound is returned if no entry of the workspace has the id.
 var ErrNotFound = errors.New("request not found")
 
-// ErrTooSlow is returned when a search takes too long.
+// ErrTooSlow is returned if a search takes too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter time range or a narrower filter")
 
-// ErrTextNotIndexed returns the error of a search with Filter.Text in a log whose texts are not indexed.
+// ErrTextNotIndexed returns the error for a search with Filter.Text in a log without a full-text index.
 func ErrTextNotIndexed() error {
 	return invalid("text", "Parameter text: full-text search is disabled. Set log.search to true in the configuration; the search then covers requests that are stored from that time on.")
 }
@@ -30,7 +30,7 @@ func WrapTimeout(ctx context.Context, err error) error {
 
 // UnfinishedError is returned with the partial result of a search that took too long. It wraps ErrTooSlow.
 type UnfinishedError struct {
-	Before string // entries older than this id were not searched
+	Before string // lower ID bound of the search; entries with smaller IDs were not searched
 }
 
 func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
@@ -38,37 +38,38 @@ func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
 // Unwrap returns ErrTooSlow.
 func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
 
-// Page selects a page of a listing: at most Limit entries older than Before (an entry id), newest first. With a Sort
-// the listing has only one page: "cost" selects the most expensive entries, "latency" the slowest, and "tokens" those with the most tokens
-// among the newest 10,000.
+// Page selects a page of a listing: at most Limit entries older than the entry with the ID Before, newest first. With a Sort, the listing
+// has only one page: "cost" selects the most expensive entries, "latency" the slowest entries, and "tokens" the entries with the most
+// tokens among the newest 10,000.
 type Page struct {
 	Before string
-	After  string // for live tails: entries newer than this id, oldest first
+	After  string // ID of an entry; if set, the page contains newer entries, oldest first, as needed for live tails
 	Limit  int
 	Sort   string
-	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for the maximum of the Reader
-	// Figures selects only the fields that figures are computed from, without attempts, texts and tags. It allows MaxFigures entries.
+	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for the Reader's maximum
+	// Figures sets whether to select only the fields from which figures are computed, without attempts, text and tags. It raises the maximum
+	// Limit to MaxFigures.
 	Figures bool
 }
 
 // Reader reads entries. Every call is limited in rows and time.
 type Reader interface {
-	// Entries lists matching entries without their traces and bodies. With an UnfinishedError it returns those found so far.
+	// Entries lists matching entries without their traces and bodies. With an UnfinishedError, it returns the entries found so far.
 	Entries(ctx context.Context, f Filter, p Page) ([]Entry, error)
 	// Entry returns one whole entry without its bodies, or ErrNotFound.
 	Entry(ctx context.Context, workspaceID, id string) (Entry, error)
-	// EntryBody returns the stored bodies, or ErrNotFound when none are stored.
+	// EntryBody returns the stored bodies, or ErrNotFound if none are stored.
 	EntryBody(ctx context.Context, workspaceID, id string) (Body, error)
-	// Count estimates the number of matching entries, up to limit. With an UnfinishedError there may be more.
+	// Count estimates the number of matching entries, up to limit. With an UnfinishedError, there may be more.
 	Count(ctx context.Context, f Filter, limit int) (int, error)
-	// Volumes counts matching entries in buckets of time, including empty buckets. It counts the newest entries first. With an
+	// Volumes counts matching entries in time buckets, including empty buckets. It counts the newest entries first. With an
 	// UnfinishedError, older entries are not counted.
 	Volumes(ctx context.Context, q VolumeQuery) ([]Volume, error)
 }
 
 // FigureReader reads figures from roll-ups.
 type FigureReader interface {
-	// Series returns figures in buckets of time.
+	// Series returns figures in time buckets.
 	Series(ctx context.Context, q SeriesQuery) ([]Bucket, error)
 	// Breakdown returns figures by one dimension.
 	Breakdown(ctx context.Context, q BreakdownQuery) ([]Group, error)
@@ -76,8 +77,8 @@ type FigureReader interface {
 
 // Writer stores entries. Writing the same entry again changes nothing.
 type Writer interface {
-	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. It must not keep references to the
-	// entries: the caller reuses their bodies. It sets Body.Missing of entries whose parts are not all stored.
+	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. It must not keep references to the entries, because
+	// the caller reuses their bodies. It sets Body.Missing for entries with parts that are not stored.
 	WriteEntries(ctx context.Context, entries []Entry) error
 }
 
@@ -89,22 +90,22 @@ type RollupFilter struct {
 	Model       []string
 	Provider    []string
 	Policy      []string
-	Simulated   *bool  // nil for both
-	Source      string // SourceKey or SourcePlayground; empty for both
+	Simulated   *bool  // whether the requests were simulated; nil for both
+	Source      string // source of the requests: SourceKey or SourcePlayground; empty for both
 }
 
 // SeriesQuery selects figures over time.
 type SeriesQuery struct {
 	RollupFilter
 	Step time.Duration // width of a bucket: a minute, an hour or a day; other widths are rounded up to one of these
-	// Zone is the time zone of days (see DayStart); nil for UTC. Days whose hours have been deleted are UTC days.
+	// Zone is the time zone of daily buckets (see DayStart); nil for UTC. Days whose hours have been deleted are UTC days.
 	Zone *time.Location
 }
 
 // BreakdownQuery selects figures by model, provider, key or policy.
 type BreakdownQuery struct {
 	RollupFilter
-	By    string // model, provider, key, policy; empty for a single group
+	By    string // dimension: model, provider, key or policy; empty for a single group
 	Limit int
 }
 
@@ -116,7 +117,7 @@ type VolumeQuery struct {
 	Within time.Duration  // time after which counting ends with an UnfinishedError
 }
 
-// Volume is the number of requests that began in a span of time.
+// Volume holds the number of requests that began in one time bucket.
 type Volume struct {
 	Start     time.Time
 	Requests  int64
@@ -124,30 +125,29 @@ type Volume struct {
 	Fallbacks int64
 }
 
-// Figures are sums over requests. Attempts count for the model and provider that were called, even if another one served the
-// request.
+// Figures holds sums over requests. Attempts count for the model and provider that were called, even if another target served the request.
 type Figures struct {
 	RequestCounts
 	Spending
 	Tokens
-	CacheHits  int64        `json:"cache_hits"`      // requests that the response cache served
-	CacheSaved money.Amount `json:"cache_saved_usd"` // known cost that the response cache saved
+	CacheHits  int64        `json:"cache_hits"`      // number of requests served by the response cache
+	CacheSaved money.Amount `json:"cache_saved_usd"` // known cost saved by the response cache
 	Quantiles
 }
 
 // RequestCounts holds the numbers of requests and attempts.
 type RequestCounts struct {
 	Requests  int64 `json:"requests"`
-	Served    int64 `json:"served"`          // requests that a target served; only these count for the latencies
-	Attempts  int64 `json:"attempts"`        // calls made to providers
-	Failed    int64 `json:"failed_attempts"` // attempts that failed
-	Errors    int64 `json:"errors"`          // upstream and gateway errors, partial and interrupted
+	Served    int64 `json:"served"`          // number of requests served by a target; only these requests count for the latencies
+	Attempts  int64 `json:"attempts"`        // number of calls made to providers
+	Failed    int64 `json:"failed_attempts"` // number of failed attempts
+	Errors    int64 `json:"errors"`          // number of upstream errors, gateway errors, partial responses and interruptions
 	Rejected  int64 `json:"rejected"`
 	Expected  int64 `json:"expected"`
 	Fallbacks int64 `json:"fallbacks"`
 	Policies  int64 `json:"policies"`
-	Priced    int64 `json:"priced"`   // requests with a known cost
-	Compared  int64 `json:"compared"` // requests with a known cost and a known baseline cost
+	Priced    int64 `json:"priced"`   // number of requests with a known cost
+	Compared  int64 `json:"compared"` // number of requests with a known cost and a known baseline cost
 }
 
 // Spending is the cost of requests, and the cost that they would have had on the baseline model.
@@ -157,7 +157,7 @@ type Spending struct {
 	BaselineCost money.Amount `json:"baseline_cost_usd"`
 }
 
-// Tokens are sums of tokens. InputTokens includes CachedTokens.
+// Tokens holds sums of token counts. InputTokens includes CachedTokens.
 type Tokens struct {
 	InputTokens  int64 `json:"input_tokens"`
 	CachedTokens int64 `json:"cached_tokens"`
@@ -171,13 +171,13 @@ type Quantiles struct {
 	TTFTP50    int64 `json:"ttft_p50_ms"`
 }
 
-// Bucket is Figures over a span of time.
+// Bucket holds the Figures of one time bucket.
 type Bucket struct {
 	Start time.Time `json:"start"`
 	Figures
 }
 
-// Group is Figures of one model, provider, key or policy.
+// Group holds the Figures of one model, provider, key or policy.
 type Group struct {
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty"`

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Folder encodes each event of a stream as its difference from the previous event, to save memory. Two successive events have hundreds
-// of bytes in common, and a long response has thousands of events. The zero Folder is ready to use.
+// Folder encodes each event of a stream as its difference from the previous event, to save memory. Successive events typically share
+// hundreds of bytes, and a long response has thousands of events. The zero Folder is ready to use.
 type Folder struct {
 	last []byte
 	head [3 * binary.MaxVarintLen32]byte
 }
 
-// Fold returns the encoding of the next event: a head, and the part of the event that is new. Both are valid until the next call.
+// Fold returns the encoding of the next event: a head, followed by the new part of the event. Both are valid until the next call.
 func (f *Folder) Fold(event []byte) (head, news []byte) {
 	before := sharedStart(f.last, event)
 	after := sharedEnd(f.last[before:], event[before:])
 	news = event[before : len(event)-after]
-	head = binary.AppendUvarint(f.head[:0], uint64(before)) //nolint:gosec // lengths are not negative
-	head = binary.AppendUvarint(head, uint64(after))        //nolint:gosec // lengths are not negative
+	head = binary.AppendUvarint(f.head[:0], uint64(before)) //nolint:gosec // a length is never negative
+	head = binary.AppendUvarint(head, uint64(after))        //nolint:gosec // a length is never negative
 	head = binary.AppendUvarint(head, uint64(len(news)))
 	f.last = append(f.last[:before], event[before:]...)
 	return head, news
@@ -34,43 +34,43 @@ func (b *Body) Unfold() {
 
 // unfold decodes events until the input ends or is malformed.
 func unfold(folded []byte) (lines []byte) {
-	size, had := 0, 0
-	for rest := folded; len(rest) > 0; size += len("\n") + had {
-		before, after, news, left := cutFolded(rest, had)
-		had, rest = before+len(news)+after, left
+	size, previous := 0, 0
+	for rest := folded; len(rest) > 0; size += len("\n") + previous {
+		before, after, news, left := cutFolded(rest, previous)
+		previous, rest = before+len(news)+after, left
 	}
-	lines, had = slices.Grow(lines, size), 0
+	lines, previous = slices.Grow(lines, size), 0
 	for len(folded) > 0 {
-		before, after, news, rest := cutFolded(folded, had)
+		before, after, news, rest := cutFolded(folded, previous)
 		if rest == nil {
 			break
 		}
-		last := len(lines) - had // start of the previous event
+		last := len(lines) - previous // start of the previous event
 		if len(lines) > 0 {
 			lines = append(lines, '\n')
 		}
 		begins := len(lines)
 		lines = append(lines, lines[last:last+before]...)
 		lines = append(lines, news...)
-		lines = append(lines, lines[last+had-after:last+had]...)
-		had, folded = len(lines)-begins, rest
+		lines = append(lines, lines[last+previous-after:last+previous]...)
+		previous, folded = len(lines)-begins, rest
 	}
 	return lines
 }
 
-// cutFolded decodes one event. had is the length of the previous event. before and after are the numbers of bytes that the event shares
+// cutFolded decodes an event. previous is the length of the previous event. before and after are the numbers of bytes that the event shares
 // with the start and the end of the previous event, and news holds the bytes between them. rest is nil if the event is malformed.
-func cutFolded(folded []byte, had int) (before, after int, news, rest []byte) {
+func cutFolded(folded []byte, previous int) (before, after int, news, rest []byte) {
 	var numbers [3]int
 	for i := range numbers {
 		v, n := binary.Uvarint(folded)
-		if n <= 0 || v > uint64(had+len(folded)) { //nolint:gosec // lengths are not negative
+		if n <= 0 || v > uint64(previous+len(folded)) { //nolint:gosec // a length is never negative
 			return 0, 0, nil, nil
 		}
-		numbers[i], folded = int(v), folded[n:] //nolint:gosec // at most a length
+		numbers[i], folded = int(v), folded[n:] //nolint:gosec // the value is at most a length
 	}
 	before, after, size := numbers[0], numbers[1], numbers[2]
-	if before > had || after > had-before || size > len(folded) {
+	if before > previous || after > previous-before || size > len(folded) {
 		return 0, 0, nil, nil
 	}
 	return before, after, folded[:size], folded[size:]

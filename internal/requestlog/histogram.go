@@ -18,10 +18,10 @@ const maxBucket = 242
 // Histogram counts durations in buckets. Each bound is 10 % larger than the previous one. The zero Histogram is empty and
 // ready to use.
 type Histogram struct {
-	counts []bucketCount // by bucket, ascending
+	counts []bucketCount // counts of non-empty buckets, in ascending order
 }
 
-// bucketCount is the number of durations from 1.1^bucket µs to 1.1^(bucket+1) µs.
+// bucketCount holds the number of durations from 1.1^bucket µs to 1.1^(bucket+1) µs.
 type bucketCount struct {
 	bucket int
 	n      int64
@@ -35,8 +35,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.addCount(bucketCount{bucket(d), 1}, 0)
 }
 
-// Merge adds the counts of another histogram. It grows the list once and fills it from the end, so that every count moves at
-// most once.
+// Merge adds the counts of another histogram. It grows the list once and fills it from the end, so that every count is moved at most once.
 func (h *Histogram) Merge(other Histogram) {
 	at, fresh := 0, 0 // fresh is the number of buckets that only the other histogram has
 	for _, c := range other.counts {
@@ -72,7 +71,7 @@ func (h *Histogram) Merge(other Histogram) {
 	}
 }
 
-// addCount adds to the count of a bucket and returns the index of the bucket in the list. It searches the list from index at.
+// addCount adds to the count of a bucket and returns the index of the bucket in the list. The search starts at index at.
 func (h *Histogram) addCount(c bucketCount, at int) int {
 	for at < len(h.counts) && h.counts[at].bucket < c.bucket {
 		at++

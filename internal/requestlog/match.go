@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	termBytes    = 200 // maximum length of a value in a filter
-	failureBytes = 300 // length of the searched part of an error message
+	termBytes    = 200 // maximum length in bytes of a filter value
+	failureBytes = 300 // length in bytes of the searched part of an error message
 )
 
-// Term returns the form of a value that filters compare and databases index: valid UTF-8 without NUL, of limited length. Clients
-// choose some of these values, and a database could not store every value.
+// Term returns the form of a value that filters compare and databases index: valid UTF-8 without NUL, with limited length. Some values are
+// chosen by clients, and databases cannot store arbitrary values.
 func Term(s string) string { return clip(s, termBytes) }
 
 // Terms returns the terms of several values.
@@ -34,7 +34,7 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// Stamp returns the time that filters compare. It is the time in the id, so that entries sorted by id are also sorted by time.
+// Stamp returns the time that filters compare. It is the time encoded in the ID, so that entries sorted by ID are also sorted by time.
 func (e *Entry) Stamp() time.Time {
 	if t, ok := id.Time(e.ID); ok {
 		return t
@@ -111,7 +111,7 @@ func oneOf(wanted []string, values ...string) bool {
 	return false
 }
 
-// Fold converts ASCII letters to lower case, the case folding that both databases support.
+// Fold converts ASCII letters to lower case. Both databases support this case folding.
 func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

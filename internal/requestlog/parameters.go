@@ -13,18 +13,18 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Parameter is a filter as a query parameter of the API, a flag of the command line and a filter of the dashboard.
+// Parameter describes a filter as an API query parameter, a command-line flag and a dashboard filter.
 type Parameter struct {
 	Name    string
 	Label   string   // display name
-	Help    string   // description, a sentence
+	Help    string   // description in one sentence
 	Example string   // sample value
 	Values  []string // allowed values; nil for any
-	List    bool     // several values may be given, joined by commas
-	Switch  bool     // the name alone means true
+	List    bool     // whether several values may be given, separated by commas
+	Switch  bool     // whether the name without a value means true
 
 	parse func(f *Filter, p *Page, value string, now time.Time) error
-	write func(f *Filter) string // empty when the filter does not use the parameter
+	write func(f *Filter) string // returns the value of the parameter; empty if the filter does not use the parameter
 }
 
 // Parameters returns all filters in the order in which users see them.
@@ -110,7 +110,7 @@ var parameters = sync.OnceValue(func() []Parameter {
 	)
 })
 
-// parameters returns the filters of a column.
+// parameters returns the filter parameters of a column.
 func (c *Column) parameters() []Parameter {
 	p := Parameter{Name: c.Name, Label: c.Label, Help: c.Help, Example: c.Example, Values: c.Values}
 	switch c.Kind {
@@ -137,7 +137,7 @@ func (c *Column) parameters() []Parameter {
 	return []Parameter{p}
 }
 
-// rangeParameters returns the filters by minimum and maximum.
+// rangeParameters returns the filter parameters for the minimum and the maximum.
 func (c *Column) rangeParameters() []Parameter {
 	low := Parameter{Name: "min_" + c.Name, Label: c.Label + " ≥", Help: "Minimum. " + c.Help, Example: c.Example}
 	high := Parameter{Name: "max_" + c.Name, Label: c.Label + " ≤", Help: "Maximum. " + c.Help, Example: c.Example}

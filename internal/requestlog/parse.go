@@ -66,7 +66,8 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 // parser decodes one parameter into a filter or a page.
 type parser = func(f *Filter, p *Page, value string, now time.Time) error
 
-// parserOf returns the parser of a filter or page parameter. The error for an unknown parameter suggests the closest name or lists all.
+// parserOf returns the parser for a filter or page parameter. The error for an unknown parameter suggests the closest name or lists all
+// names.
 func parserOf(name string) (parser, error) {
 	known := []string{"after", "before", "limit", "sort"}
 	for _, p := range parameters() {
@@ -111,7 +112,7 @@ func invalid(param, format string, args ...any) error {
 	return e
 }
 
-// parseTerms decodes values between commas; a backslash escapes the next character.
+// parseTerms decodes comma-separated values. A backslash escapes the next character.
 func parseTerms(field func(*Filter) *[]string, allowed []string) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		values := splitList(value)
@@ -163,7 +164,7 @@ func joinList(values []string) string {
 	return strings.Join(escaped, ",")
 }
 
-// parseCodes decodes HTTP statuses between commas.
+// parseCodes decodes comma-separated HTTP statuses.
 func parseCodes(field func(*Filter) *[]int) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		for _, v := range splitList(value) {

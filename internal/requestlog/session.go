@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Session is the sum of the requests of one session. The sums also include requests that have been deleted.
+// Session summarises the requests of one session. The sums also include requests that have been deleted.
 type Session struct {
 	WorkspaceID string
 	ID          string
-	Source      string // given or derived
-	FirstID     string // first request
-	LastID      string // latest request
-	KeyID       string // from the first request
+	Source      string // origin of the session ID: given or derived
+	FirstID     string // ID of the first request
+	LastID      string // ID of the latest request
+	KeyID       string // ID of the first request's API key
 	EndUser     string
 	Client      string
 	Simulated   bool
 	SessionFigures
 
-	Models  []string // models that served a request, sorted
-	Preview string   // from the first request
+	Models  []string // models that served a request, in sorted order
+	Preview string   // preview of the first request
 }
 
 // SessionFigures holds sums over the requests of a session.
 type SessionFigures struct {
-	Turns    int64 // requests
+	Turns    int64 // number of requests
 	Errors   int64
 	Rejected int64
-	Unpriced int64 // served requests without a known cost
+	Unpriced int64 // number of served requests without a known cost
 	Spending
 	Tokens
 	Latency  time.Duration
@@ -46,7 +46,7 @@ func NewSession(e *Entry) Session {
 		},
 	}
 	if s.Source == "" {
-		s.Source = "given" // written by an earlier version, which did not derive sessions
+		s.Source = "given" // the entry was written by an earlier version, which did not derive sessions
 	}
 	switch {
 	case e.Outcome.IsError():
@@ -68,7 +68,7 @@ func NewSession(e *Entry) Session {
 	return s
 }
 
-// SessionFilter selects the sessions whose latest request is between From and To. Empty fields select all.
+// SessionFilter selects the sessions whose latest request is between From and To. Empty fields set no condition.
 type SessionFilter struct {
 	WorkspaceID string
 	From, To    time.Time
@@ -79,7 +79,7 @@ type SessionFilter struct {
 	Source      string
 	MinTurns    int64
 	Simulated   *bool
-	After       string // entries with a smaller id have expired; empty if none have
+	After       string // ID below which entries have expired; empty if no entries have expired
 }
 
 // SessionPage selects a page: at most Limit sessions whose latest request is older than Before, newest first.
@@ -90,7 +90,7 @@ type SessionPage struct {
 
 // SessionReader reads sessions.
 type SessionReader interface {
-	// Sessions lists matching sessions, the one with the latest request first.
+	// Sessions lists matching sessions, latest request first.
 	Sessions(ctx context.Context, f SessionFilter, p SessionPage) ([]Session, error)
 	// Session returns one session, or ErrNotFound.
 	Session(ctx context.Context, workspaceID, id string) (Session, error)

@@ -13,7 +13,7 @@ type Sums struct {
 	TTFT    Histogram
 }
 
-// Add counts one entry without its attempts. Each attempt is counted with AddAttempt for its own target.
+// Add counts one entry without its attempts. AddAttempt counts each attempt for its own target.
 func (s *Sums) Add(e *Entry) {
 	s.Requests++
 	if e.Outcome.IsError() {

@@ -10,18 +10,17 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// continuation joins the response of another target to the delivered text. The response stays hidden until it is
-// certain to continue that text.
+// continuation joins the response of another target to the delivered text. The response is hidden until it is known to continue that text.
 type continuation struct {
 	delivered string // text that the client has received
 	prefilled bool   // whether delivered was sent to the target as a prefill; otherwise the target starts again
 	withheld  string // white space at the end of delivered that was not sent to the target
 
-	matched  int    // bytes of delivered that a restarted response has repeated
-	received string // text of a prefilled target while it may be repeating delivered text
+	matched  int    // number of bytes of delivered that a restarted response has repeated
+	received string // text received from a prefilled target while it may be repeating delivered text
 	joined   bool
 	hidden   textBytes
-	onDelta  func() // called for every delta from the target
+	onDelta  func() // function called for every delta from the target
 }
 
 // textBytes counts bytes of text for token estimates.
@@ -60,7 +59,7 @@ func (j *joiner) OnDelta(f func()) { j.c.onDelta = f }
 // HiddenText implements attempt.Joiner.
 func (j *joiner) HiddenText() (ascii, nonASCII int64) { return j.c.hidden.ascii, j.c.hidden.nonASCII }
 
-// join yields the deltas that follow the delivered text. If the response has different text, join yields a
+// join yields the deltas that follow the delivered text. If the response does not continue the delivered text, join yields a
 // ContinuationMismatch error.
 func (c *continuation) join(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
@@ -94,7 +93,7 @@ func (c *continuation) filter(d llm.Delta) ([]llm.Delta, error) {
 	case d.Choice != 0:
 		return nil, nil
 	case d.Kind == llm.CitationDelta:
-		return nil, nil // the citation's range may not fit the joined text
+		return nil, nil // the citation's range might not fit the joined text
 	case d.Kind == llm.ThinkingDelta || d.Kind == llm.SignatureDelta:
 		c.hidden.add(d.Text, 1)
 		return nil, nil
@@ -104,7 +103,7 @@ func (c *continuation) filter(d llm.Delta) ([]llm.Delta, error) {
 		c.hidden.add(d.Text, 1)
 		return c.compare(d.Text, false)
 	}
-	visible, err := c.compare("", true) // the text has ended
+	visible, err := c.compare("", true) // the end of the text was reached
 	return append(visible, d), err
 }
 
@@ -114,10 +113,10 @@ type match int
 const (
 	undecided match = iota
 	joined          // the remaining text is new
-	mismatch        // the texts differ
+	mismatch        // the response differs from the delivered text
 )
 
-// compare compares the next text with the delivered text. end is true when no more text follows.
+// compare compares the next text with the delivered text. end reports whether this is the end of the response text.
 func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	matches := c.matchRestart
 	if c.prefilled {
@@ -139,7 +138,7 @@ func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	return []llm.Delta{{Kind: llm.TextDelta, Text: rest}}, nil
 }
 
-// matchRestart compares a restarted response, which must repeat the delivered text exactly.
+// matchRestart matches a restarted response, which must repeat the delivered text exactly.
 func (c *continuation) matchRestart(text string, end bool) (rest string, m match) {
 	missing := c.delivered[c.matched:]
 	if rest, ok := strings.CutPrefix(text, missing); ok {
@@ -171,7 +170,7 @@ func (c *continuation) matchPrefill(text string, end bool) (rest string, m match
 	return "", mismatch
 }
 
-// minOverlap is the minimum length of an overlap in bytes. A shorter overlap, such as "the ", may be a coincidence.
+// minOverlap is the minimum length of an overlap in bytes. A shorter overlap, such as "the ", may be coincidental.
 const minOverlap = 12
 
 // overlap returns the length of the longest suffix of delivered that is a prefix of received. It returns 0 if the

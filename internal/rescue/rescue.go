@@ -1,6 +1,6 @@
-// Package rescue continues an interrupted stream at another target, so that the client receives one continuous text.
-// The other target receives the delivered text as the beginning of its response (a prefill), or starts again and stays
-// hidden until it has repeated the delivered text exactly.
+// Package rescue continues an interrupted stream at another target, so that the client receives one continuous response. The other target
+// receives the delivered text as the beginning of its response (a prefill), or it starts the response again, which is hidden until it has
+// repeated the delivered text exactly.
 package rescue
 
 import (
@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// MaxBytes limits the delivered events that are stored for a continuation when they are not stored for the log.
+// MaxBytes is the maximum size of the delivered events that are stored for a continuation if they are not stored for the log.
 const MaxBytes = 1 << 20
 
 // Rescuer continues the stream of one request after an interruption.
@@ -24,7 +24,7 @@ type Rescuer struct {
 	series *attempt.Series
 	format wire.Resumer
 	sent   []byte // events that the client has received, one per line
-	text   string // text of these events
+	text   string // response text in sent
 }
 
 // Supports reports whether the stream of a request can be continued after an interruption.
@@ -32,9 +32,9 @@ func Supports(req *llm.Request) bool {
 	return req.Op == llm.Chat && req.Stream && req.Choices <= 1
 }
 
-// New returns a rescuer for a stream. folded holds the delivered events. ok is false when the stream cannot be
-// continued: another target would fail in the same way, or the events contain something other than plain text. A
-// response that a provider stopped because of its content is not continued at another target.
+// New returns a rescuer for a stream. folded holds the delivered events. ok is false if the stream cannot be continued because another
+// target would fail in the same way, or because the events contain more than plain text. A response that a provider stopped because of its
+// content is not continued.
 func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 	if !e.Kind.NextMayHelp() || e.Kind == llm.UpstreamContext {
 		return nil, false
@@ -56,8 +56,8 @@ type option struct {
 	repeat  bool // whether the target has just failed, so that a pause is needed
 }
 
-// Continue tries targets until one of them continues the delivered text. It returns nil when no target does. If a
-// target produces different text, the search ends, because other targets would do the same.
+// Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target produces different
+// text, the search ends, because other targets would probably also produce different text.
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
@@ -97,8 +97,8 @@ func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
 	return fmt.Sprintf("continued by %s after %d tokens%s", next.Target().ID(), r.tokens(broken.Target()), how)
 }
 
-// options lists the targets that can continue the response: first the targets that accept a prefill, then the targets
-// that start the response again. The failed target is retried when no other target remains, unless it timed out.
+// options lists the targets that can continue the response: first the targets that accept a prefill, then the targets that start the
+// response again. The failed target is retried if no other target remains, unless it timed out.
 func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.Error) []option {
 	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.Tried)
 	same := len(fresh) == 0 && attempt.RetrySame(e)
@@ -117,8 +117,8 @@ func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.E
 	return append(prefills, restarts...)
 }
 
-// acceptsPrefill reports whether the conversation can end with a partial response. It cannot if the output has a
-// prescribed format, starts with reasoning, must be a tool call, or already has a prefill.
+// acceptsPrefill reports whether the conversation can end with a partial response. This is impossible if the output has a prescribed
+// format, starts with reasoning, must be a tool call, or already has a prefill.
 func (r *Rescuer) acceptsPrefill(ctx context.Context) bool {
 	req := r.series.Terms.Request
 	if req.Needs&(llm.JSONMode|llm.JSONSchema|llm.Reasoning) != 0 {
@@ -132,8 +132,7 @@ func (r *Rescuer) acceptsPrefill(ctx context.Context) bool {
 	return n > 0 && conv.Messages[n-1].Role != llm.Assistant && conv.ToolChoice.Mode != llm.ChoiceMust
 }
 
-// outputLeft returns the number of output tokens that may follow the delivered text; 0 for no limit, negative if none
-// are left.
+// outputLeft returns the number of output tokens that may follow the delivered text: 0 if there is no limit, negative if none are left.
 func (r *Rescuer) outputLeft(t *provider.Target) int64 {
 	terms := r.series.Terms
 	limit := max(terms.Request.MaxOutput, terms.OutputLimit(t))
@@ -153,10 +152,10 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 	return r.series.Terms.OutputTokens(t, n.ascii, n.nonASCII)
 }
 
-// try makes one attempt to continue.
+// try makes one attempt to continue the response.
 func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
-	rest, _ := r.format.Resume(req, r.sent) // succeeded in New; each result can be used for one response only
+	rest, _ := r.format.Resume(req, r.sent) // the call succeeded in New; each result can be used for only one response
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
 	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
 	if !o.prefill {

@@ -7,25 +7,25 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// blockSize is the size of a block of a Buffer.
+// blockSize is the size of a Buffer block in bytes.
 const blockSize = 512
 
-// blocks pools the blocks of buffers.
+// blocks is a pool of buffer blocks.
 var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 
 // Buffer stores a delivered response for the log and for continuing an interrupted stream. Every open stream has one,
 // so it grows in small blocks that are never copied. The zero Buffer stores nothing; see Limit.
 type Buffer struct {
-	// Limit is the maximum size in bytes of the stored data, and also of the text in it, because a repetitive stream
-	// has much more text than stored data. The buffer keeps only the beginning of a longer response.
+	// Limit is the maximum size in bytes of the stored data, and also of the response text, because a repetitive stream has much more text
+	// than stored data. The buffer keeps only the beginning of a longer response.
 	Limit int64
-	Full  bool // the response was longer than Limit
+	Full  bool // whether the response was longer than Limit
 
-	whole  []byte // a response in one piece; if set, the blocks are empty
+	whole  []byte // response in one piece; if set, blocks is empty
 	blocks []*[blockSize]byte
 	size   int
-	text   int64             // bytes of text in the response
-	folder requestlog.Folder // removes repeated members of stream events
+	text   int64             // number of text bytes in the response
+	folder requestlog.Folder // encodes stream events without their repeated parts
 }
 
 // Add stores an event. It keeps a reference to ev.Data if the response is not a stream.
@@ -65,7 +65,7 @@ func (b *Buffer) Size() int { return b.size }
 // InBlocks reports whether Bytes copies the data.
 func (b *Buffer) InBlocks() bool { return b.blocks != nil }
 
-// Bytes returns the stored data: a complete response as it was added, or a folded stream, which is appended to the slice to.
+// Bytes returns the stored data: a complete response as it was added, or a folded stream, appended to the slice to.
 func (b *Buffer) Bytes(to []byte) []byte {
 	if b.blocks == nil {
 		return b.whole

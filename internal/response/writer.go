@@ -35,40 +35,40 @@ type Writer struct {
 
 	mu        sync.Mutex
 	stream    bool
-	started   bool // the status line has been sent
+	started   bool // whether the status line has been sent
 	closed    bool
 	whole     []byte
 	media     string      // content type of a complete response that is not JSON
-	raw       bool        // the response is sent as bytes of unknown length
-	aborted   bool        // the raw response is incomplete
-	held      []llm.Event // the finish event and later events, if a trace is added to the last one
+	raw       bool        // whether the response is sent as bytes of unknown length
+	aborted   bool        // whether the raw response is incomplete
+	held      []llm.Event // finish event and later events, held so that the trace can be added to the last event
 	keepAlive struct {
 		timer    *time.Timer
 		interval time.Duration
 	}
-	events   int  // events written
+	events   int  // number of events written
 	deferred bool // whether DeferFlush was called
 }
 
-// connection sends bytes to one client. Sending fails when the client stops reading for too long.
+// connection sends bytes to one client. Sending fails if the client stops reading for too long.
 type connection struct {
 	http.ResponseWriter
 	control http.ResponseController
 	pause   time.Duration // maximum time that the client may stop reading
 	until   time.Time     // write deadline
-	bytes   int64         // bytes of the body that were sent
-	// unflushed reports whether events are in the buffer of the connection.
+	bytes   int64         // number of body bytes sent
+	// unflushed reports whether the connection's buffer contains events.
 	unflushed bool
 }
 
-// NewWriter returns a writer that frames streams with framing. pause is the maximum time that the client may stop
-// reading. With trace, the trace is added to the last event.
+// NewWriter returns a writer that frames streams with framing. pause is the maximum time that the client may stop reading. If trace is set,
+// the trace is added to the last event.
 func NewWriter(w http.ResponseWriter, framing wire.Framing, pause time.Duration, trace bool) *Writer {
 	client := connection{ResponseWriter: w, control: *http.NewResponseController(w), pause: pause}
 	return &Writer{client: client, framing: framing, trace: trace}
 }
 
-// Header returns the header map that is sent with the status line.
+// Header returns the headers that are sent with the status line.
 func (w *Writer) Header() http.Header { return w.client.Header() }
 
 // Streams reports whether the response is a stream.
@@ -77,8 +77,8 @@ func (w *Writer) Streams() bool { return w.stream }
 // Traces reports whether the client wants the full trace.
 func (w *Writer) Traces() bool { return w.trace }
 
-// StartStream makes the response a stream and starts the keep-alive timer: headers are sent after hold, then a comment
-// after every interval without an event.
+// StartStream makes the response a stream and starts the keep-alive timer. The timer sends the headers after hold, and then a comment after
+// every interval without an event.
 func (w *Writer) StartStream(hold, interval time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stream {
-		w.whole, w.media = ev.Data, ev.Type // shared with the log, so not modified
+		w.whole, w.media = ev.Data, ev.Type // the data is shared with the log, so it must not be modified
 		return nil
 	}
 	if w.trace && (ev.Finish != "" || len(w.held) > 0) {
@@ -122,8 +122,8 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	return w.writeEvent(*ev)
 }
 
-// Events writes the events of a complete stream. It frames them together to save writes. The last events may reach the client only with the
-// end of the response.
+// Events writes the events of a complete stream. It frames them together to save writes. The last events may be held until the end of the
+// response.
 func (w *Writer) Events(events []llm.Event, s Summary) error {
 	if !w.Streams() || w.trace {
 		for i := range events {
@@ -195,7 +195,7 @@ func (w *Writer) writeEvent(ev llm.Event) error {
 	return w.client.write(frame)
 }
 
-// DeferFlush leaves the events of a stream in the buffer of the connection until Flush or End.
+// DeferFlush leaves stream events in the connection's buffer until Flush or End.
 func (w *Writer) DeferFlush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +209,7 @@ func (w *Writer) Unflushed() bool {
 	return w.client.unflushed
 }
 
-// Flush sends the events that were written. An error of the connection is returned by the next write.
+// Flush sends the events that were written. A connection error is returned by the next write.
 func (w *Writer) Flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,8 +258,8 @@ func (w *Writer) End(s Summary) error {
 	return w.client.control.Flush() // flush now, so that the client does not wait for the remaining work
 }
 
-// Fail reports an error to the client: with the status if nothing was sent yet, otherwise in the last event of the
-// stream.
+// Fail reports an error to the client: as an error response if nothing was sent yet, otherwise in the last event of the stream. A response
+// of unknown length is only marked as aborted.
 func (w *Writer) Fail(e *llm.Error, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -278,7 +278,7 @@ func (w *Writer) Fail(e *llm.Error, body []byte) {
 	WriteError(w.client.ResponseWriter, e, body)
 }
 
-// StopKeepAlive stops the keep-alive timer and reports whether anything was sent. The result does not change afterwards.
+// StopKeepAlive stops the keep-alive timer and reports whether anything was sent. The result does not change after the call.
 func (w *Writer) StopKeepAlive() (started bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,7 +286,7 @@ func (w *Writer) StopKeepAlive() (started bool) {
 	return w.started
 }
 
-// Size returns the number of body bytes so far, including a complete response that is held.
+// Size returns the number of body bytes written so far, including a complete response that is held.
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -315,7 +315,7 @@ func (w *Writer) sendStreamHeader() {
 	w.client.WriteHeader(http.StatusOK)
 }
 
-// frames pools the buffers in which events are framed. An open stream uses a buffer only while it writes.
+// frames is a pool of buffers in which events are framed. An open stream uses a buffer only while it writes.
 var frames = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 
 const (
@@ -323,7 +323,8 @@ const (
 	maxFrame = 64 << 10
 	// sendSize is the number of bytes after which the write deadline of a long response is extended.
 	sendSize = 64 << 10
-	// deadlineParts is the number of parts into which the pause is divided. The deadline is extended only after one part has passed.
+	// deadlineParts is the number of parts into which the maximum pause is divided. The deadline is extended only after one part has
+	// passed.
 	deadlineParts = 16
 )
 
@@ -336,7 +337,7 @@ func (c *connection) flush(frame func(io.Writer) error) error {
 	return c.control.Flush()
 }
 
-// write frames events into the buffer of the connection.
+// write frames events into the connection's buffer.
 func (c *connection) write(frame func(io.Writer) error) error {
 	buf := frames.Get().(*bytes.Buffer)
 	defer func() {
@@ -364,15 +365,15 @@ func (c *connection) send(data []byte) error {
 	return nil
 }
 
-// extendDeadline sets the write deadline for the next chunk. To save system calls, it does nothing until a part of the
-// pause has passed.
+// extendDeadline sets the write deadline for the next chunk. To save system calls, it does nothing until one part of the maximum pause has
+// passed.
 func (c *connection) extendDeadline() {
 	now, pause := time.Now(), c.pause
 	if c.until.Sub(now) > pause-pause/deadlineParts {
 		return
 	}
 	c.until = now.Add(pause)
-	_ = c.control.SetWriteDeadline(c.until) // not every connection supports deadlines
+	_ = c.control.SetWriteDeadline(c.until) // some connections do not support deadlines
 }
 
 // WriteError sends the status, the headers and the body of an error.
@@ -386,7 +387,7 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	status := e.Status()
 	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && e.Retryable() {
 		seconds := math.Ceil(max(e.RetryAfter, time.Second).Seconds())
-		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // at most a minute, because clients wait that long before a retry
+		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // at most one minute, because clients wait for this time before a retry
 	}
 	if status == http.StatusRequestEntityTooLarge {
 		h.Set("Connection", "close") // the rest of the request body is not read
@@ -395,7 +396,7 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	_, _ = w.Write(body) // fails only when the client has disconnected
 }
 
-// ProviderSummary describes an operation at a provider that calls no model.
+// ProviderSummary is a Summary for an operation at a provider that calls no model.
 type ProviderSummary string
 
 // SetHeaders implements Summary.

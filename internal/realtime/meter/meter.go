@@ -18,16 +18,16 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Admission holds the functions of the gateway that decide whether a session may continue.
+// Admission holds the gateway functions that decide whether a session may continue.
 type Admission struct {
 	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
 	Check func() error
-	// Next counts the next response towards the limits of the key and holds its maximum cost. It may return the slot together with an error.
+	// Next counts the next response towards the key's limits and holds its maximum cost. It may return the slot together with an error.
 	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
-	// Transcribe holds the maximum cost of one transcription, in addition to held, the amount held for a response. t is nil for an unknown
-	// model. Transcribe returns an error if the price of the model is unknown and the key may not use such models.
+	// Transcribe holds the maximum cost of one transcription, in addition to held, the amount already held for a response. t is nil for an
+	// unknown model. Transcribe returns an error if the price of the model is unknown and the key may not use such models.
 	Transcribe func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error)
-	// Charge charges a cost without a hold. It is never called concurrently with the functions above.
+	// Charge charges a cost for which there is no hold. It is never called concurrently with the functions above.
 	Charge func(ctx context.Context, cost money.Amount)
 }
 
@@ -40,20 +40,20 @@ type Meter struct {
 
 	mu         sync.Mutex
 	hold       *ledger.Hold
-	settled    bool         // the hold is settled and was not renewed
-	turn       *limit.Slot  // counts the tokens of the next response
-	transcript *ledger.Hold // hold of the next transcription; nil without a transcription model
+	settled    bool         // whether the hold is settled and has not been renewed
+	turn       *limit.Slot  // slot that counts the tokens of the next response
+	transcript *ledger.Hold // hold for the next transcription; nil if the session has no transcription model
 	charge     bill.Charge
-	baseline   *catalog.Price // nil for none
-	unreported int64          // responses without usage
+	baseline   *catalog.Price // price of the baseline; nil for none
+	unreported int64          // number of responses without usage
 }
 
-// New returns the meter of a session whose first response has a slot and a hold.
+// New returns a meter for a session. turn and hold are the slot and the hold of the first response.
 func New(a Admission, snap *route.Snapshot, start time.Time, turn *limit.Slot, hold *ledger.Hold) *Meter {
 	return &Meter{admission: a, snapshot: snap, start: start, turn: turn, hold: hold}
 }
 
-// Begin starts the charge of a session at a target. The price of the baseline may be nil.
+// Begin starts the charge of a session at a target. baseline is the price of the baseline and may be nil.
 func (m *Meter) Begin(t *provider.Target, baseline *catalog.Price) {
 	m.target = t
 	m.charge.Bill = m.empty(t.Price)
@@ -72,7 +72,7 @@ func (m *Meter) Charge() (charge bill.Charge, unreported int64) {
 	return charge, m.unreported
 }
 
-// empty returns a bill without rows; nil for an unknown price.
+// empty returns a bill without rows, or nil for an unknown price.
 func (m *Meter) empty(p *catalog.Price) *catalog.Bill {
 	if p == nil {
 		return nil
@@ -82,8 +82,8 @@ func (m *Meter) empty(p *catalog.Price) *catalog.Bill {
 	return &b
 }
 
-// Response implements realtime.Meter. It charges the response, counts it towards the limits of the key and holds the maximum cost of the
-// next response.
+// Response implements realtime.Meter. It charges the response, counts it towards the key's limits and holds the maximum cost of the next
+// response.
 func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +144,7 @@ func (m *Meter) Transcriber(ctx context.Context, model string) error {
 	return nil
 }
 
-// Transcription implements realtime.Meter. The price is that of the model at the same provider.
+// Transcription implements realtime.Meter. It uses the price of the transcription model at the session's provider.
 func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -172,7 +172,7 @@ func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) e
 	return err
 }
 
-// add adds a usage to the charge and returns its cost, which is at most the hold. hold may be nil for a transcription.
+// add adds usage to the charge and returns its cost, which is limited to the amount of the hold. hold may be nil for a transcription.
 func (m *Meter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amount {
 	response := hold == m.hold
 	sum := &m.charge.Usage
