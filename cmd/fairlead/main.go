@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata" // budgets use time zones, and the system may not have a time zone database
+	_ "time/tzdata" // budgets use time zones, and the system might not have a time zone database
 
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/accounts"
@@ -99,8 +99,8 @@ func commands() []cli.Command {
 	}
 }
 
-// duplicateWindow is how long further signals count as duplicates of the first signal. Duplicates occur because a terminal sends the
-// signal to the whole process group, and a parent process may forward it as well.
+// duplicateWindow is the time during which further signals count as duplicates of the first signal. Duplicates occur because a
+// terminal sends the signal to the whole process group, and a parent process may forward it as well.
 const duplicateWindow = time.Second
 
 // handleSignals calls stop on the first signal and exit on the first signal after duplicateWindow.

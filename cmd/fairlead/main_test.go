@@ -29,7 +29,7 @@ func TestSecondSignalExitsImmediatelyUnlessDuplicate(t *testing.T) {
 		send()
 		send()
 		if !stopped || exited {
-			t.Errorf("after a duplicate signal: stopped %v, exited %v", stopped, exited)
+			t.Errorf("after a duplicate signal: stopped = %v, exited = %v, want true and false", stopped, exited)
 		}
 		time.Sleep(duplicateWindow)
 		send()

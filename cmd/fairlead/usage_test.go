@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/cli/clitest"
 )
 
-func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {
+func TestInvalidCommandLinesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line string
@@ -53,7 +53,7 @@ func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {
 			t.Parallel()
 			out, err := clitest.New(t, commands()...).Run(cli.ExitUsage, strings.Fields(c.line)...)
 			if out != "" {
-				t.Errorf("stdout is not empty: %s", out)
+				t.Errorf("stdout is %q, want it empty", out)
 			}
 			clitest.MustContain(t, err, append(c.want, "error: ")...)
 		})
@@ -70,7 +70,7 @@ func TestHelpStartsWithExamples(t *testing.T) {
 		out, _ := clitest.New(t, commands()...).Run(cli.ExitOK, append(path, "--help")...)
 		example, use := strings.Index(out, "Examples:\n"), strings.Index(out, "Usage:\n")
 		if example < 0 || use < 0 || example > use || !strings.HasSuffix(out, "\n") {
-			t.Errorf("fairlead %s --help:\n%s", strings.Join(path, " "), out)
+			t.Errorf("fairlead %s --help must have examples before the usage, and end with a line break:\n%s", strings.Join(path, " "), out)
 		}
 		for _, sub := range cmd.Commands() {
 			visit(sub, append(path[:len(path):len(path)], sub.Name()))
@@ -80,28 +80,29 @@ func TestHelpStartsWithExamples(t *testing.T) {
 	visit(cli.NewRoot(l.Console, l.Commands...), nil)
 }
 
-func TestHelpOfTheProgram(t *testing.T) {
+func TestProgramHelp(t *testing.T) {
 	t.Parallel()
 	l := clitest.New(t, commands()...)
 	out, err := l.Run(cli.ExitOK)
 	clitest.Golden(t, "help.txt", out)
 	if err != "" {
-		t.Errorf("stderr: %s", err)
+		t.Errorf("stderr is %q, want it empty", err)
 	}
 	if again, _ := l.Run(cli.ExitOK, "help"); again != out {
-		t.Error("help and no command differ")
+		t.Errorf("fairlead help printed\n%s\nwant the same as without a command", again)
 	}
-	if sub, _ := l.Run(cli.ExitOK, "help", "keys", "create"); !strings.Contains(sub, "--grace") && !strings.Contains(sub, "--expires") {
-		t.Errorf("help keys create: %s", sub)
-	}
+	create, _ := l.Run(cli.ExitOK, "help", "keys", "create")
+	clitest.MustContain(t, create, "--expires string") // the text must come from the list of flags, because the examples contain only the flag
+	rotate, _ := l.Run(cli.ExitOK, "help", "keys", "rotate")
+	clitest.MustContain(t, rotate, "--grace string")
 }
 
-func TestUnderscoresInFlagsAreDashes(t *testing.T) {
+func TestUnderscoresInFlagsAreAccepted(t *testing.T) {
 	t.Parallel()
 	l := clitest.New(t, commands()...)
 	l.Seed(clitest.Served())
 	out, _ := l.Run(cli.ExitOK, "requests", "list", "--min_cost", "0.0001", "--json")
-	if len(clitest.Lines(t, out)) != 1 {
-		t.Errorf("--min_cost is not --min-cost: %s", out)
+	if n := len(clitest.Lines(t, out)); n != 1 {
+		t.Errorf("requests list --min_cost printed %d requests, want 1: %s", n, out)
 	}
 }

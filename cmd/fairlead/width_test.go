@@ -40,16 +40,17 @@ func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
 			}
 			for _, text := range want {
 				if !strings.Contains(out, text) {
-					t.Errorf("%s at %d columns does not show %q:\n%s", strings.Join(c.command, " "), width, text, out)
+					t.Errorf("%s at %d columns lacks %q:\n%s", strings.Join(c.command, " "), width, text, out)
 				}
 			}
 			for line := range strings.Lines(out) {
 				if n := cli.Width(strings.TrimSuffix(line, "\n")); n > width {
-					t.Errorf("%s at %d columns: a line of %d: %q", strings.Join(c.command, " "), width, n, line)
+					t.Errorf("%s at %d columns printed a line of %d columns: %q", strings.Join(c.command, " "), width, n, line)
 				}
 			}
 			if missing := !strings.Contains(out, c.from80[0]); missing != strings.Contains(stderr, c.from80[0]) {
-				t.Errorf("%s at %d columns does not name the hidden columns: %q", strings.Join(c.command, " "), width, stderr)
+				t.Errorf("%s at %d columns: stderr is %q; it must mention %q if and only if the column is hidden",
+					strings.Join(c.command, " "), width, stderr, c.from80[0])
 			}
 		}
 	}
@@ -83,7 +84,7 @@ providers:
 		out, _ := l.Run(cli.ExitOK, append(c.list, "--json")...)
 		rows := clitest.Lines(t, out)
 		if len(rows) == 0 {
-			t.Errorf("%v lists nothing", c.list)
+			t.Errorf("%s printed no rows", strings.Join(c.list, " "))
 		}
 		for _, row := range rows {
 			l.Run(cli.ExitOK, append(slices.Clone(c.show), fmt.Sprint(row[c.field]))...)

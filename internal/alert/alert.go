@@ -21,16 +21,16 @@ const (
 	ErrorRate    Kind = "error_rate"    // share of requests that failed
 	LatencyP95   Kind = "latency_p95"   // 95th percentile of the latency
 	FallbackRate Kind = "fallback_rate" // share of requests that a fallback served
-	Requests     Kind = "requests"      // requests in the window
+	Requests     Kind = "requests"      // number of requests in the window
 	Savings      Kind = "savings"       // saved share of the baseline cost
 	Quality      Kind = "quality"       // upper bound of the measured quality difference
 	QualityRisk  Kind = "quality_risk"  // lower bound of the measured quality difference
 	KeyExpiry    Kind = "key_expiry"    // time until a key expires
-	OpenCircuits Kind = "open_circuits" // targets with an open circuit
+	OpenCircuits Kind = "open_circuits" // number of targets with an open circuit
 	SpoolSize    Kind = "spool"         // used share of the queue in front of the database
 )
 
-// Unit is the unit of a threshold and of its measured values.
+// Unit is the unit of a threshold and the measured values.
 type Unit string
 
 // Units.
@@ -49,9 +49,9 @@ type Window string
 // KindInfo describes a kind of rule.
 type KindInfo struct {
 	Kind     Kind
-	Name     string // for display, as the start of a sentence
+	Name     string // display name, capitalised to begin a sentence
 	Unit     Unit
-	Below    bool // true if the rule fires below the threshold, false if it fires at or above the threshold
+	Below    bool // whether the rule fires below the threshold; otherwise, it fires at or above the threshold
 	Min, Max float64
 	Usual    float64  // suggested threshold
 	Windows  []Window // accepted windows, the suggested one first; empty if the kind has none
@@ -135,12 +135,12 @@ type Rule struct {
 	WorkspaceID string
 	Name        string
 	Kind        Kind
-	Threshold   float64 // in the unit of the kind
-	Window      Window  // empty for kinds without one
-	KeyID       string  // limits the rule to one API key; empty for all
+	Threshold   float64 // threshold in the kind's unit
+	Window      Window  // time window; empty for kinds without one
+	KeyID       string  // API key that the rule is limited to; empty for all keys
 	Channels    []string
 	Enabled     bool
-	MutedUntil  time.Time // until then, crossings are recorded but not sent
+	MutedUntil  time.Time // time until which crossings are recorded but not sent
 	CreatedBy   string    // account ID; empty for the command line
 	CreatedAt   time.Time
 }
@@ -148,14 +148,14 @@ type Rule struct {
 // Muted reports whether notifications of the rule are suppressed.
 func (r *Rule) Muted(now time.Time) bool { return r.MutedUntil.After(now) }
 
-// ChannelType is how a channel delivers notifications.
+// ChannelType is the way in which a channel delivers notifications.
 type ChannelType string
 
 // Types of channels.
 const (
-	Webhook ChannelType = "webhook" // signed JSON
+	Webhook ChannelType = "webhook" // signed JSON sent over HTTP
 	Slack   ChannelType = "slack"   // incoming webhook of Slack, Mattermost or another compatible service
-	Email   ChannelType = "email"   // SMTP
+	Email   ChannelType = "email"   // message sent over SMTP
 )
 
 // Channel is a destination of notifications.
@@ -164,7 +164,7 @@ type Channel struct {
 	WorkspaceID string
 	Name        string
 	Type        ChannelType
-	Target      string // for display: URL, host or e-mail addresses. The path of a Slack URL is secret and omitted.
+	Target      string // destination for display: URL, host or e-mail addresses. The path of a Slack URL is secret and omitted.
 	Sealed      []byte // encrypted Secrets
 	CreatedBy   string
 	CreatedAt   time.Time
@@ -194,18 +194,18 @@ type Event struct {
 	Type        EventType
 	EventRule
 	Subject    string // ID of the key or workspace that the figure describes; empty for the whole workspace or gateway
-	Label      string // name of the subject
+	Label      string // display name of the subject
 	Value      float64
 	Detail     string
 	At         time.Time
-	Since      time.Time // when the alert fired; set for a recovery
+	Since      time.Time // time at which the alert fired; set only for a recovery
 	Muted      bool
 	Deliveries []Delivery
 }
 
 // EventRule is a copy of the rule, taken when the event occurred.
 type EventRule struct {
-	RuleID    string // empty for a test
+	RuleID    string // rule ID; empty for a test
 	RuleName  string
 	Kind      Kind
 	Threshold float64
@@ -231,7 +231,7 @@ type Delivery struct {
 	ChannelName string
 	State       DeliveryState
 	Attempts    int
-	NextAt      time.Time // time of the next attempt, while pending
+	NextAt      time.Time // time of the next attempt while the delivery is pending
 	Error       string    // error of the last attempt
 	UpdatedAt   time.Time
 }
@@ -245,8 +245,8 @@ type State struct {
 	Since    time.Time // time of the last change of Firing
 	Value    float64
 	Detail   string
-	SeenAt   time.Time // when Value was measured
-	EventID  string    // ID of the event of the firing alert
+	SeenAt   time.Time // time at which Value was measured
+	EventID  string    // ID of the event that was recorded when the alert fired; empty if it is not firing
 	Notified bool      // whether the event was sent
 	Revision int64     // incremented with every change; 0 if not stored yet
 }

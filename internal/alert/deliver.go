@@ -21,7 +21,7 @@ type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Sealer encrypts and decrypts the secrets of channels.
+// Sealer encrypts and decrypts channel secrets.
 type Sealer interface {
 	Seal(provider, credentialID, text string) []byte
 	Open(c vault.Credential) (string, error)
@@ -31,21 +31,21 @@ type Sealer interface {
 type Sender struct {
 	HTTP      Doer
 	Sealer    Sealer
-	Mail      func() Mail   // the configured mail server
-	Dashboard func() string // address of the dashboard; may be empty
+	Mail      func() Mail   // returns the configured mail server
+	Dashboard func() string // returns the address of the dashboard, which may be empty
 	Version   string
 }
 
 const (
 	sendTime  = 10 * time.Second // timeout of one attempt
 	lease     = time.Minute      // time after which another replica repeats an attempt without a result
-	maxAnswer = 64 << 10         // bytes of a response that are read, so that the connection can be used again
+	maxAnswer = 64 << 10         // maximum number of response bytes to read so that the connection can be reused
 )
 
 // retries are the delays before the second and later attempts. If the last attempt fails, the delivery has failed.
 var retries = [...]time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 
-// sealedAs is the name under which the secrets of channels are sealed.
+// sealedAs is the name under which channel secrets are sealed.
 const sealedAs = "alert channel"
 
 // secrets decrypts the secrets of a channel.
@@ -61,7 +61,7 @@ func (s *Sender) secrets(c *Channel) (Secrets, error) {
 	return secrets, nil
 }
 
-// Send makes one attempt to deliver an event. The text of an error contains no secret and no response body.
+// Send makes one attempt to deliver an event. Errors contain neither secrets nor response bodies.
 func (s *Sender) Send(ctx context.Context, c *Channel, e *Event, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -118,7 +118,7 @@ func (s *Sender) post(ctx context.Context, url string, body []byte, headers func
 		return err
 	}
 	resp, err := s.HTTP.Do(req)
-	if err != nil { // an error without the address, which may be secret
+	if err != nil { // omit the address, which may be secret, from the error
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return fmt.Errorf("no response within %s", sendTime)
 		}
@@ -147,7 +147,7 @@ func (d *Delivery) finish(err error, now time.Time) {
 	}
 }
 
-// clip shortens a text to at most n bytes of whole characters.
+// clip truncates text to at most n bytes, at a character boundary.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text

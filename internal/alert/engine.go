@@ -38,11 +38,11 @@ type Engine struct {
 	Reports ReportStore
 	Sender  *Sender
 	Expire  func(ctx context.Context, before time.Time) error // deletes old events
-	Local   func() []Report                                   // figures of this replica
+	Local   func() []Report                                   // returns the figures of this replica
 	Report  func(task string, err error)
 	Now     func() time.Time
 	Replica string        // ID of this process
-	Wake    chan struct{} // starts an evaluation immediately; nil for none
+	Wake    chan struct{} // channel that starts an evaluation immediately; may be nil
 }
 
 const (
@@ -51,17 +51,17 @@ const (
 	reportEvery   = 15 * time.Second
 	expireEvery   = time.Hour
 	evaluateTime  = 25 * time.Second // time limit of one evaluation
-	parallel      = 8                // deliveries at the same time
+	parallel      = 8                // maximum number of concurrent deliveries
 	batch         = 64               // maximum number of deliveries in one call of Deliver
 
-	// Retention is how long events are stored.
+	// Retention is the time for which events are stored.
 	Retention = 90 * 24 * time.Hour
 )
 
 // NewReplica returns an ID for this process.
 func NewReplica(now time.Time) string { return id.New("rep", now) }
 
-// Lead evaluates rules and delivers notifications until ctx ends. It runs on the elected replica.
+// Lead evaluates rules and delivers notifications until ctx is done. It runs on the elected replica.
 func (e *Engine) Lead(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { repeat(ctx, evaluateEvery, e.Wake, func() { e.Report("evaluate alerts", e.Evaluate(ctx)) }) })
@@ -72,12 +72,12 @@ func (e *Engine) Lead(ctx context.Context) {
 	all.Wait()
 }
 
-// Follow reports the figures of this replica until ctx ends. It runs on every replica.
+// Follow reports the figures of this replica until ctx is done. It runs on every replica.
 func (e *Engine) Follow(ctx context.Context) {
 	repeat(ctx, reportEvery, nil, func() { e.Report("report to alerts", e.ReportLocal(ctx)) })
 }
 
-// repeat calls do immediately, then periodically and when wake receives, until ctx ends.
+// repeat calls do immediately, then periodically and when wake receives a value, until ctx is done.
 func repeat(ctx context.Context, every time.Duration, wake <-chan struct{}, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -126,7 +126,7 @@ func (e *Engine) Evaluate(ctx context.Context) error {
 	now := e.Now()
 	round := e.Meter.begin(now)
 	var errs []error
-	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules) // changes, so that a slow database skips other rules each time
+	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules) // varies, so that a slow database does not skip the same rules each time
 	for i := range rules {
 		r := &rules[(first+i)%len(rules)]
 		if ctx.Err() != nil {
@@ -147,10 +147,10 @@ func (e *Engine) evaluate(ctx context.Context, round *round, r *Rule, states []S
 		old[s.Subject] = s
 	}
 	for _, change := range Evaluate(r, states, measured, now) {
-		const refresh = 5 * time.Minute // how often an unchanged value is stored
-		was, next := old[change.Next.Subject], &change.Next
-		same := change.Event == nil && !change.Remove && was.Revision != 0 && was.Detail == next.Detail && was.Label == next.Label
-		if same && !(math.Abs(was.Value-next.Value) > 0.01*math.Abs(was.Value)) && next.SeenAt.Sub(was.SeenAt) < refresh {
+		const refresh = 5 * time.Minute // interval at which an unchanged value is stored
+		previous, next := old[change.Next.Subject], &change.Next
+		same := change.Event == nil && !change.Remove && previous.Revision != 0 && previous.Detail == next.Detail && previous.Label == next.Label
+		if same && !(math.Abs(previous.Value-next.Value) > 0.01*math.Abs(previous.Value)) && next.SeenAt.Sub(previous.SeenAt) < refresh {
 			continue
 		}
 		var deliveries []Delivery

@@ -12,15 +12,15 @@ type Measurement struct {
 	Subject string
 	Label   string
 	Value   float64
-	Known   bool // false without enough data
+	Known   bool // whether there is enough data to measure Value
 	Detail  string
 }
 
 // Change is the result of evaluating a rule for one subject.
 type Change struct {
 	Next   State
-	Event  *Event // the crossing; nil for none
-	Remove bool   // deletes the state, because the rule does not apply to the subject any more
+	Event  *Event // event for a crossed threshold; nil for none
+	Remove bool   // whether to delete the state because the rule no longer applies to the subject
 }
 
 // hysteresis is the distance from the threshold, as a share of the threshold, at which a firing alert recovers.
@@ -44,7 +44,7 @@ func clears(info *KindInfo, threshold, value float64) bool {
 
 // Evaluate compares the measured values of a rule with its threshold. states are the stored states of the rule. It returns the states to
 // store, with an event for each crossing. A firing alert recovers when its value has moved back past the threshold by a tenth of the
-// threshold, when the rule does not apply to its subject any more, or when its value has been unknown for a whole window.
+// threshold, when the rule no longer applies to its subject, or when its value has been unknown for a whole window.
 func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []Change {
 	info, ok := Info(r.Kind)
 	if !ok {
@@ -63,7 +63,7 @@ func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []
 		}
 		if !m.Known {
 			if state.Firing && now.Sub(state.SeenAt) >= max(r.Window.Duration(), 10*time.Minute) {
-				changes = append(changes, recovery(r, state, "No data since then.", now))
+				changes = append(changes, recovery(r, state, "No recent data.", now))
 			}
 			continue
 		}
@@ -75,7 +75,7 @@ func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []
 		}
 		change := Change{Next: s}
 		if s.Firing {
-			change = recovery(r, s, "The rule does not apply to it any more.", now)
+			change = recovery(r, s, "The rule no longer applies.", now)
 		}
 		change.Remove = true
 		changes = append(changes, change)

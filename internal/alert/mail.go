@@ -22,7 +22,7 @@ type Mail struct {
 	Username string
 	Password string
 	From     string
-	Roots    *tls.Config // for tests; nil for the system's certificates
+	Roots    *tls.Config // TLS settings for tests; nil for the system's certificates
 }
 
 // ErrNoMail is returned if the operator has not configured a mail server.
@@ -73,7 +73,7 @@ func (m Mail) dial(ctx context.Context) (*smtp.Client, net.Conn, error) {
 		return nil, nil, errors.New("the mail server could not be reached")
 	}
 	deadline, _ := ctx.Deadline()
-	_ = conn.SetDeadline(deadline) // if this fails, the first read or write fails too
+	_ = conn.SetDeadline(deadline) // the error is ignored: the first read or write would fail too
 	if m.TLS == "tls" {
 		conn = tls.Client(conn, settings)
 	}

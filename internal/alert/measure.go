@@ -52,8 +52,8 @@ type ReportStore interface {
 
 const (
 	minRequests = 20               // minimum number of requests in a window; with fewer, rates and latencies are unknown
-	reportAge   = 90 * time.Second // age at which the report of a replica is ignored
-	qualityAge  = 5 * time.Minute  // how long a computed quality difference is used
+	reportAge   = 90 * time.Second // minimum age at which the report of a replica is ignored
+	qualityAge  = 5 * time.Minute  // time for which a computed quality difference is used
 	expiredAge  = 7 * 24 * time.Hour
 	maxListed   = 5 // maximum number of names in a detail
 )
@@ -63,7 +63,7 @@ type Meter struct {
 	sources Sources
 
 	mu      sync.Mutex
-	quality map[string]quality // by workspace and window
+	quality map[string]quality // computed quality differences by workspace and window
 }
 
 type quality struct {

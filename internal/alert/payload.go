@@ -24,7 +24,7 @@ type Payload struct {
 	Subject   PayloadSubject `json:"subject"`
 	Value     float64        `json:"value"`
 	Since     *time.Time     `json:"since,omitempty"`
-	URL       string         `json:"url,omitempty"` // address of the dashboard
+	URL       string         `json:"url,omitempty"` // address of the alerts page in the dashboard; empty if unknown
 }
 
 // PayloadRule is the rule of a notification.
@@ -59,7 +59,7 @@ func (e *Event) body(dashboard string) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// link returns the page of the alerts in the dashboard; empty if its address is unknown.
+// link returns the address of the alerts page in the dashboard, or an empty string if dashboard is empty.
 func (e *Event) link(dashboard string) string {
 	if dashboard == "" {
 		return ""

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Limits of a workspace.
+// Limits per workspace.
 const (
 	MaxRules    = 50
 	MaxChannels = 20
@@ -61,7 +61,7 @@ type HistoryStore interface {
 	// Events returns the events of a workspace with their deliveries, newest first, older than the event before (empty for the newest).
 	// A rule ID selects the events of one rule.
 	Events(ctx context.Context, workspaceID, ruleID, before string, limit int) ([]Event, error)
-	// WorkspaceStates returns the states of the rules of a workspace.
+	// WorkspaceStates returns the rule states of a workspace.
 	WorkspaceStates(ctx context.Context, workspaceID string) ([]State, error)
 	// AddEvent stores an event with its deliveries.
 	AddEvent(ctx context.Context, e *Event) error
@@ -81,11 +81,11 @@ type Service struct {
 	}
 	CheckURL func(ctx context.Context, address string) error // rejects addresses that workspaces may not call
 	Changed  func()                                          // called after a rule was added or changed; nil for none
-	Limits   limit.Limiter                                   // limits tests; nil for none
+	Limits   limit.Limiter                                   // rate limiter for channel tests; nil for no limit
 	Now      func() time.Time
 }
 
-// RuleDraft are the settings of a rule. In a change, nil fields keep their value.
+// RuleDraft holds the settings of a rule. In a change, nil fields keep their value.
 type RuleDraft struct {
 	Name       *string
 	Kind       *Kind
@@ -267,7 +267,7 @@ func checkName(name string) (string, error) {
 	return name, nil
 }
 
-// ChannelDraft are the settings of a channel. In a change, empty fields keep their value.
+// ChannelDraft holds the settings of a channel. In a change, empty fields keep their value.
 type ChannelDraft struct {
 	Name string
 	Type ChannelType
@@ -463,7 +463,7 @@ func (s *Service) Test(ctx context.Context, by account.Actor, channelID string) 
 	return d, s.History.AddEvent(context.WithoutCancel(ctx), &e)
 }
 
-// testsPerMinute is the number of test notifications that a workspace can send in a minute, so that a test cannot be used to flood an
+// testsPerMinute is the maximum number of test notifications that a workspace can send per minute, so that tests cannot flood an
 // address.
 const testsPerMinute = 6
 

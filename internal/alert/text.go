@@ -56,18 +56,18 @@ func (e *Event) Sentence() string {
 	if e.Type == Test || !ok {
 		return "This channel receives alerts of this workspace."
 	}
-	what := info.Name
+	figure := info.Name
 	if e.Label != "" {
-		what += " of " + e.Label
+		figure += " of " + e.Label
 	}
 	value, bound := Format(info.Unit, e.Value), Format(info.Unit, e.Threshold)
 	side := "at or above"
 	if info.Below {
 		side = "below"
 	}
-	text := fmt.Sprintf("%s: %s, %s the threshold of %s", what, value, side, bound)
+	text := fmt.Sprintf("%s: %s, %s the threshold of %s", figure, value, side, bound)
 	if e.Type == Recovered {
-		text = fmt.Sprintf("%s: %s. It was %s the threshold of %s for %s", what, value, side, bound, e.At.Sub(e.Since).Round(time.Second))
+		text = fmt.Sprintf("%s: %s. It was %s the threshold of %s for %s", figure, value, side, bound, e.At.Sub(e.Since).Round(time.Second))
 	}
 	switch e.Window {
 	case "":

@@ -16,10 +16,10 @@ import (
 	"fairlead.dev/internal/vault"
 )
 
-// keysOutliveStore is how long cached keys are accepted while the database is unavailable.
+// keysOutliveStore is the time for which cached keys are accepted while the database is unavailable.
 const keysOutliveStore = 15 * time.Minute
 
-// accountParts holds the components of accounts, keys and sign-in.
+// accountParts holds the components for accounts, keys and sign-in.
 type accountParts struct {
 	accounts  *account.Service
 	keyring   *keyring.Ring
@@ -27,11 +27,11 @@ type accountParts struct {
 	factors   *factor.Service
 	passkeys  *passkey.Service
 	sso       *sso.Service
-	ssoEgress *egress.Client // calls the identity provider
-	setupCode string         // empty if an account exists
+	ssoEgress *egress.Client // client for calls to the identity provider
+	setupCode string         // code for the first registration; empty if an account exists
 }
 
-// openAccounts loads the keys and creates the services of accounts and sign-in.
+// openAccounts loads the keys and creates the account and sign-in services.
 func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if err := vault.Confirm(ctx, a.db, a.master); err != nil {
 		return err

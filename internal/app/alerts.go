@@ -12,14 +12,14 @@ import (
 	"fairlead.dev/internal/settings"
 )
 
-// alertParts are the components of alerts.
+// alertParts holds the alert components.
 type alertParts struct {
 	egress  *egress.Client
 	service *alert.Service
 	engine  *alert.Engine
 }
 
-// openAlerts creates the components of alerts.
+// openAlerts creates the alert components.
 func (a *App) openAlerts(c config.Config) {
 	client := egress.New(settings.AlertEgress(c))
 	sender := &alert.Sender{

@@ -28,7 +28,7 @@ import (
 type Options struct {
 	Load     func() (*config.Loaded, error) // reads the configuration; called again for each reload
 	Env      func(string) string
-	Reload   <-chan os.Signal // triggers a reload
+	Reload   <-chan os.Signal // channel whose signals trigger a reload
 	Dev      bool
 	Quiet    bool
 	Terminal bool // whether Out is a terminal, which gets text instead of JSON lines
@@ -61,7 +61,7 @@ type processParts struct {
 	version string
 	started time.Time
 	log     *slog.Logger
-	level   slog.LevelVar // log level
+	level   slog.LevelVar // current log level
 	config  atomic.Pointer[config.Loaded]
 }
 
@@ -156,7 +156,7 @@ func (p *processParts) report(doing string, err error) {
 
 // openGateway creates the model API from all other parts.
 func (a *App) openGateway(c config.Config, f *providerset.Set) error {
-	kept, err := a.cluster.reasoningStore(a.master)
+	reasoning, err := a.cluster.reasoningStore(a.master)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		Routes: settings.Routes(), Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Health: a.health, Sessions: a.sessions,
 		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Random: rand.Float64, SealID: ids.Seal},
-		Responses:  gateway.Responses{Cache: cache, Checker: cascade.New(a.shadowEgress), Comparer: a.comparer, Reasoning: kept},
+		Responses:  gateway.Responses{Cache: cache, Checker: cascade.New(a.shadowEgress), Comparer: a.comparer, Reasoning: reasoning},
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{
@@ -190,14 +190,14 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 }
 
 // announce prints a banner with the addresses to a terminal, or logs them.
-func (a *App) announce(took time.Duration) {
+func (a *App) announce(startup time.Duration) {
 	if a.options.Terminal {
-		a.printBanner(a.options.Out, took)
+		a.printBanner(a.options.Out, startup)
 		return
 	}
 	base, others := addresses(&a.loaded().Config, a.listener.Addr())
 	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
-		"config", a.configText(), "data", a.storeName, "providers", providersText(a.providers.Load()), "ms", took.Milliseconds())
+		"config", a.configText(), "data", a.storeName, "providers", providersText(a.providers.Load()), "ms", startup.Milliseconds())
 	if a.setupCode != "" {
 		a.log.Info("no account exists, open the setup link to create the owner account", "setup", setupText(a.setupCode, base, others))
 	}

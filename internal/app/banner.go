@@ -15,7 +15,7 @@ import (
 )
 
 // printBanner writes the start-up banner for a terminal. It contains no complete secret and only addresses that can be opened.
-func (a *App) printBanner(w io.Writer, took time.Duration) {
+func (a *App) printBanner(w io.Writer, startup time.Duration) {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
 	fmt.Fprintf(&b, "fairlead %s (%s/%s, %s)\n", a.version, runtime.GOOS, runtime.GOARCH, runtime.Version())
@@ -41,7 +41,7 @@ func (a *App) printBanner(w io.Writer, took time.Duration) {
 	if text := setupText(a.setupCode, base, others); text != "" {
 		line("setup", text)
 	}
-	fmt.Fprintf(&b, "ready in %d ms\n", took.Milliseconds())
+	fmt.Fprintf(&b, "ready in %d ms\n", startup.Milliseconds())
 	_, _ = io.WriteString(w, b.String()) // a closed terminal does not stop the server
 }
 
@@ -100,7 +100,7 @@ func addresses(c *config.Config, listening net.Addr) (first string, others []str
 	if err != nil || !ip.IsUnspecified() {
 		return scheme + "://" + net.JoinHostPort(host, port), nil
 	}
-	machine, _ := net.InterfaceAddrs() // if they cannot be read, loopback remains
+	machine, _ := net.InterfaceAddrs() // the error is ignored: loopback remains
 	for _, address := range machine {
 		if n, ok := address.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
 			others = append(others, scheme+"://"+net.JoinHostPort(n.IP.String(), port))

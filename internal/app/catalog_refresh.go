@@ -31,7 +31,7 @@ func (a *App) keepCatalogFile(ctx context.Context) {
 				a.report("refresh catalog file", err)
 				wait = min(wait, refreshAgain)
 			}
-			next = time.Now().Add(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))) // so that replicas read at different times
+			next = time.Now().Add(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))) // the random factor makes replicas read at different times
 		} else if source.Source == "" {
 			last = config.CatalogFile{}
 			a.catalogFailing.Store(false)

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	joinTime     = 2 * time.Second  // how long startup waits for Redis
+	joinTime     = 2 * time.Second  // maximum time that startup waits for Redis
 	warnInterval = 10 * time.Second // minimum time between two warnings about Redis
 	hintQueue    = 256
 )
@@ -34,7 +34,7 @@ type clusterParts struct {
 	client   *cluster.Client
 	liveness *cluster.Liveness
 	ledger   *ledger.Shared
-	hints    chan health.Hint // hints to publish
+	hints    chan health.Hint // hints to publish to other replicas
 	warned   atomic.Int64     // time of the last warning, in unix nanoseconds
 }
 
@@ -43,7 +43,7 @@ type limitParts struct {
 	admission *limit.AdmissionQueue
 	limits    limit.Limiter
 	ledger    ledger.Ledger
-	cluster   *clusterParts // nil without Redis
+	cluster   *clusterParts // connection to the other replicas; nil without Redis
 	sessions  *session.Namer
 	budgets   *budget.Service
 }
@@ -79,7 +79,7 @@ func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
 		}
 	}})
 	p.liveness = cluster.NewLiveness(p.client, a.db)
-	a.cluster = p // used by a.now
+	a.cluster = p // a.now reads a.cluster
 	budgets.Now, budgets.OthersReachRedis = a.now, p.liveness.OthersReachRedis
 	p.ledger = ledger.NewShared(p.client, budgets)
 	a.limits, a.ledger = limit.NewRedis(p.client, nil), p.ledger
@@ -141,7 +141,7 @@ func (p *clusterParts) publishHints(ctx context.Context) {
 		case h := <-p.hints:
 			message, err := h.Message()
 			if err == nil && p.client.State().Up {
-				_ = p.client.Publish(ctx, message) // replicas work without hints
+				_ = p.client.Publish(ctx, message) // the error is ignored: replicas work without hints
 			}
 		}
 	}

@@ -26,8 +26,8 @@ import (
 // comparisonParts holds the components that compare the responses of two models.
 type comparisonParts struct {
 	comparer     *shadow.Comparer
-	shadow       *gateway.Gateway // makes the calls of comparisons
-	shadowEgress *egress.Client   // calls providers for shadow
+	shadow       *gateway.Gateway // gateway that makes comparison calls
+	shadowEgress *egress.Client   // client that shadow uses to call providers
 }
 
 // openComparison creates the comparer and the gateway that makes its calls. The gateway has its own limits, connections, health,

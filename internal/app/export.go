@@ -32,10 +32,10 @@ func (l exportedLog) End(e *requestlog.Entry) error {
 	return err
 }
 
-// exportParts holds the metrics and the export of traces.
+// exportParts holds the metrics and the trace exporter.
 type exportParts struct {
 	metrics *telemetry.Metrics
-	traces  *otlp.Exporter // nil if nothing is exported by OTLP
+	traces  *otlp.Exporter // trace exporter; nil if nothing is exported by OTLP
 }
 
 // openExport creates the metrics. If OTLP is configured, it starts the export of traces and metrics.

@@ -9,10 +9,11 @@ import (
 	"fairlead.dev/internal/spool"
 )
 
-// settleTime is how long a reader waits until entries in the spool are delivered.
+// settleTime is the maximum time that a reader waits for the delivery of entries in the spool.
 const settleTime = 300 * time.Millisecond
 
-// freshReader reads the log. It first waits until the entries in this replica's spool are delivered.
+// freshReader reads the log. It waits up to settleTime for the delivery of entries in this replica's spool, so that new entries are
+// found.
 type freshReader struct {
 	requestlog.Reader
 	spool *spool.Spool

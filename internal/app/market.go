@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// market describes all models of the catalog, and targets of providers that are not connected.
+// market describes all catalog models, and the targets of providers that are not connected.
 type market struct{ app *App }
 
 // Catalog returns the active catalog.

@@ -11,7 +11,7 @@ import (
 // database write on the request path.
 const pinTime = 2 * time.Second
 
-// pins stores the pinned embedding model of a workspace, with a time limit.
+// pins stores the pinned embedding model of a workspace within a time limit.
 type pins struct{ accounts *account.Service }
 
 // PinEmbedding pins model unless a model is already pinned. It returns the pinned model.

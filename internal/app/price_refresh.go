@@ -19,7 +19,7 @@ const (
 	refreshAgain = 15 * time.Minute
 )
 
-// watchPrices reloads the prices when the file with the imported prices changes, for example after a command or a refresh.
+// watchPrices reloads the prices when the file with the imported prices changes, for example through a command or a refresh.
 func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)

@@ -34,7 +34,7 @@ func (a *App) serveReady(w http.ResponseWriter, r *http.Request) {
 		{Name: "spool", OK: spoolErr == nil, Note: note(spoolErr != nil, "entries cannot be written to disk")},
 		{Name: "keys", OK: stale < keysOutliveStore, Note: note(stale > 10*time.Second, "the database has been unavailable for "+stale.Round(time.Second).String())},
 	}
-	if a.cluster != nil { // never fails, because requests are served without Redis
+	if a.cluster != nil { // readiness does not depend on Redis, because requests are served without it
 		checks = append(checks, check{Name: "redis", OK: true, Note: note(!a.cluster.client.State().Ready, "unavailable, using per-replica limits")})
 	}
 	usable := len(a.gateway.Targets().Targets()) > 0

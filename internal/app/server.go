@@ -125,7 +125,7 @@ func (l *listener) stop(ctx context.Context) error {
 
 // edge handles requests outside of the model API, the admin API and the dashboard.
 type edge struct {
-	publicURL ingress.PublicURL // for links in errors
+	publicURL ingress.PublicURL // base URL for links in errors
 	devToken  string            // session token of the developer; empty without --dev
 }
 
@@ -206,7 +206,7 @@ func (a *App) private() http.Handler {
 	return mux
 }
 
-// starting returns the handler for the time before the store is open.
+// starting returns the handler that serves requests until the store is open.
 func (h edge) starting() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -16,7 +16,7 @@ import (
 // storageParts holds the data directory and the database.
 type storageParts struct {
 	unlock    func() error
-	master    []byte // master key
+	master    []byte // master key of the instance
 	db        *store.DB
 	storeName string // path of the SQLite file, or address of the database without its password
 	storeNew  bool

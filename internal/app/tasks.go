@@ -21,7 +21,7 @@ const drainTime = 30 * time.Second
 
 // taskParts holds the state of the background tasks.
 type taskParts struct {
-	reloading sync.Mutex // held while a configuration is applied
+	reloading sync.Mutex // locked while a configuration is applied
 	tasks     sync.WaitGroup
 	endTasks  context.CancelFunc
 }
@@ -173,7 +173,7 @@ func (a *App) stop(ctx context.Context) error {
 		err = errors.Join(err, a.adminListener.stop(hangUp))
 	}
 	a.admin.Close()
-	flush, done := context.WithTimeout(ctx, 5*time.Second) // not hangUp, because slow clients may have used up its time
+	flush, done := context.WithTimeout(ctx, 5*time.Second) // hangUp is not used, because slow clients may have used up its time
 	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())

@@ -1,5 +1,5 @@
-// Package baseline recomputes the savings of logged requests against a chosen baseline model. It prices the recorded tokens with
-// the prices of the time of each request.
+// Package baseline recomputes the savings of logged requests against a chosen baseline model. It prices the recorded tokens at
+// the prices that applied when each request was made.
 package baseline
 
 import (
@@ -27,10 +27,10 @@ type Snapshots func(ctx context.Context, v route.Versions) (snap *route.Snapshot
 
 // Options selects the requests and the baseline model.
 type Options struct {
-	Filter requestlog.Filter // with From and To
+	Filter requestlog.Filter // selects the requests, including From and To
 	Model  string            // name or alias of the baseline model
 	Limit  int               // maximum number of requests, newest first
-	Within time.Duration     // time limit of the computation
+	Within time.Duration     // time limit for the computation
 }
 
 // Coverage describes how the baseline costs of a report were determined.
@@ -48,7 +48,7 @@ type Coverage struct {
 	OtherKind     int64 `json:"other_kind" doc:"Served requests of a kind that the model does not serve, such as embeddings. They are not part of the savings."`
 }
 
-// Report has the figures of the requests, with the baseline costs of the chosen model.
+// Report holds the figures of the requests, with the baseline costs of the chosen model.
 type Report struct {
 	Coverage
 	Total  requestlog.Sums
@@ -74,7 +74,7 @@ func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report,
 			r.add(ctx, &page[i])
 		}
 		switch {
-		case partial: // continues a search that reached its time limit
+		case partial: // the search reached its time limit: continue it
 			before = unfinished.Before
 		case len(page) < requestlog.MaxFigures:
 			r.Complete = true
@@ -122,8 +122,8 @@ func sums(groups map[string]*requestlog.Sums, name string) *requestlog.Sums {
 	return s
 }
 
-// cost returns the cost of the request at the chosen model; nil if it is unknown or not compared. Responses from the cache are not
-// compared, because their savings are not an effect of routing.
+// cost returns the cost of the request at the chosen model, or nil if the cost is unknown or not compared. Responses from the
+// cache are not compared, because their savings are not an effect of routing.
 func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	switch {
 	case !e.Served() || e.Cost == nil:

@@ -23,7 +23,7 @@ const (
 // ServiceTier is the name of the batch price among the service tiers of a price.
 const ServiceTier = "batch"
 
-// Purpose is the only purpose of uploaded files.
+// Purpose is the only purpose that uploaded files can have.
 const Purpose = "batch"
 
 // ErrNotFound is returned for an object that the workspace does not own.
@@ -36,24 +36,24 @@ type Object struct {
 	ID          string
 	KeyID       string // key that created the object
 	Provider    string
-	Credential  string // id of the credential of the account that holds the object; empty for a local server
-	Uses        []Use  // models of an uploaded file, or of the batch made from it
-	Data        []byte // the provider's JSON, as last received
-	Settled     bool   // the usage of the batch has been recorded
+	Credential  string // id of the credential for the account that holds the object; empty for a local server
+	Uses        []Use  // models that the requests in an uploaded file, or in the batch made from it, use
+	Data        []byte // most recent JSON from the provider
+	Settled     bool   // whether the usage of the batch has been recorded
 	CreatedAt   time.Time
 }
 
 // Owner is a workspace that has recorded a file, and the account that holds the file.
 type Owner struct {
 	WorkspaceID string
-	ID          string // of the file
+	ID          string // ID of the file
 	Provider    string
-	Credential  string // as in Object
+	Credential  string // id of the credential for the account; see Object
 }
 
-// Use is a model that requests in a file use, and the operation of these requests.
+// Use is a model that requests in a file use, with the operation of these requests.
 type Use struct {
-	Model string `json:"model"` // canonical name
+	Model string `json:"model"` // canonical model name
 	Op    llm.Op `json:"op"`
 }
 
@@ -82,7 +82,7 @@ type Owners interface {
 	FileOwners(ctx context.Context, ids []string) ([]Owner, error)
 }
 
-// Ended reports whether a provider has finished a batch: its usage does not change anymore.
+// Ended reports whether a provider has finished a batch, so that its usage no longer changes.
 func Ended(object []byte) bool {
 	switch rawjson.Get(object, "status").String() {
 	case "completed", "failed", "expired", "cancelled":
@@ -91,7 +91,7 @@ func Ended(object []byte) bool {
 	return false
 }
 
-// Results returns the id of the file with the results of a batch; empty for a batch without results.
+// Results returns the id of the result file of a batch, or an empty string if there is none.
 func Results(object []byte) string { return text(object, "output_file_id") }
 
 // Files returns the ids of the files that a batch has created.

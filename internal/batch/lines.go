@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	maxParts = 32      // parts of a form
-	maxField = 4 << 10 // bytes of a field other than the file
+	maxParts = 32      // maximum number of parts in a form
+	maxField = 4 << 10 // maximum length in bytes of a field other than the file
 	// MaxModels is the maximum number of models that one file may name.
 	MaxModels = 20
-	// maxLine is the maximum length of a line of results.
+	// maxLine is the maximum length of a result line.
 	maxLine = 64 << 20
 )
 
@@ -36,7 +36,7 @@ var operations = map[string]llm.Op{
 // Form is an uploaded file with the fields of its form.
 type Form struct {
 	parts []part
-	file  int // index in parts
+	file  int // index of the file in parts
 }
 
 type part struct {
@@ -127,7 +127,7 @@ func (f *Form) Models(ctx context.Context) ([]Use, error) {
 	return uses, err
 }
 
-// Members of a request that refer to an object of the provider account.
+// Request members that refer to an object in the provider account.
 const (
 	FileID           = "file_id"
 	PreviousResponse = "previous_response_id"
@@ -216,14 +216,14 @@ func (f *Form) each(ctx context.Context, read func(number int, line []byte, body
 	return nil
 }
 
-// Result is the usage of one request of a batch.
+// Result is the usage of one batch request.
 type Result struct {
-	Model string // as the provider reports it
+	Model string // model name that the provider reports
 	Usage llm.Usage
 }
 
-// ReadResults calls add for every successful request in a file of results. It returns an error if the file cannot be read to its end,
-// if a successful response has no plausible usage, or if the file has more than MaxModels models.
+// ReadResults calls add for every successful request in a result file. It returns an error if the file cannot be read to its end, if
+// a successful response has no plausible usage, or if the file has more than MaxModels models.
 func ReadResults(r io.Reader, add func(Result)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

@@ -26,7 +26,7 @@ type Charge struct {
 	Usage    llm.Usage
 	Attempt  *money.Amount // cost of the last attempt only
 	Bill     *catalog.Bill // bill for all attempts that the client pays for
-	Baseline *catalog.Bill // bill for the same request to the baseline model
+	Baseline *catalog.Bill // bill for the same request at the baseline model
 	Flag     requestlog.UsageFlag
 }
 
@@ -91,13 +91,13 @@ func (t Terms) CacheSaved(target *provider.Target, u llm.Usage) *money.Amount {
 
 // Baseline is the model that the cost of a request is compared with.
 type Baseline struct {
-	Model string         // empty for none
-	Price *catalog.Price // nil when unknown
+	Model string         // name of the baseline model; empty for none
+	Price *catalog.Price // price of the baseline model; nil when unknown
 	Rules catalog.CacheRule
 	Cache *promptcache.View // prefix of the prompt that the baseline would have cached
 }
 
-// NewBaseline looks up the price and the cache rules of a baseline model, which may be empty.
+// NewBaseline looks up the price and the cache rules of the baseline model with the given name, which may be empty.
 func NewBaseline(snap *route.Snapshot, name string, cache *promptcache.View) Baseline {
 	b := Baseline{Model: name, Cache: cache}
 	if name == "" {

@@ -28,16 +28,16 @@ const (
 	defaultContext = 200_000
 )
 
-// Terms are the request and the limits that determine its cost.
+// Terms holds a request and the limits that determine its cost.
 type Terms struct {
 	Request   *llm.Request
-	Client    provider.Client // format of the request, to count its text exactly
+	Client    provider.Client // request format, used to count the text of the request exactly
 	Counter   *token.Counter
-	At        time.Time     // when the request arrived, which determines the prices
+	At        time.Time     // arrival time of the request, which determines the prices
 	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
 	Budgeted  bool          // whether a budget can reject the request
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
-	// Before are the targets of the model that is tried first. If its response fails the checks, the client also pays for that response.
+	// Before holds the targets of the model that is tried first. If its response fails the checks, the client also pays for that response.
 	Before []*provider.Target
 }
 
@@ -67,18 +67,18 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 }
 
 // MaxCost returns the maximum that any of the targets can charge for the request, plus the maximum that any target in Before can charge.
-func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
+func (t Terms) MaxCost(targets []*provider.Target) (highest money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
-			most = max(most, t.maxCost(target, t.maxUsage(target)))
+			highest = max(highest, t.maxCost(target, t.maxUsage(target)))
 		}
 	}
 	if len(t.Before) == 0 {
-		return most
+		return highest
 	}
 	before := t.Before
 	t.Before = nil
-	return most.Add(t.MaxCost(before))
+	return highest.Add(t.MaxCost(before))
 }
 
 // Affordable returns the number of output tokens that the amount pays for at the most expensive target. The amount must also pay for a
@@ -134,14 +134,14 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	req := t.Request
 	prompt := maxPrompt(req, target.Model)
 	rates := target.Price.At(t.At).Rates(prompt, "") // a service tier multiplies all rates equally
-	u, most := llm.Usage{Input: prompt}, rates.Input
-	if rates.CacheWrite > most {
-		u, most = llm.Usage{CacheWrite: prompt}, rates.CacheWrite
+	u, highest := llm.Usage{Input: prompt}, rates.Input
+	if rates.CacheWrite > highest {
+		u, highest = llm.Usage{CacheWrite: prompt}, rates.CacheWrite
 	}
-	if rates.CacheWriteLong > most {
-		u, most = llm.Usage{CacheWrite: prompt, CacheWriteLong: prompt}, rates.CacheWriteLong
+	if rates.CacheWriteLong > highest {
+		u, highest = llm.Usage{CacheWrite: prompt, CacheWriteLong: prompt}, rates.CacheWriteLong
 	}
-	if rates.AudioInput > most && (req.Needs.Has(llm.AudioIn) || req.Unsized > 0) {
+	if rates.AudioInput > highest && (req.Needs.Has(llm.AudioIn) || req.Unsized > 0) {
 		u = llm.Usage{Input: prompt, AudioInput: prompt}
 	}
 	if req.Op == llm.Realtime { // one response, as text or audio, whichever is more expensive
@@ -151,7 +151,7 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 		}
 		return u
 	}
-	if req.Op.Media() && rates.Output > 0 { // audio and images that are charged by output tokens
+	if req.Op.Media() && rates.Output > 0 { // audio and images charged as output tokens
 		return t.withOutput(u, maxOutputOf(req, 0, target.Model))
 	}
 	if !Generates(req.Op) {
@@ -172,11 +172,11 @@ func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || req.Unsized > 0 {
 		return cmp.Or(m.Context, defaultContext)
 	}
-	most := model(m).Bound(token.PromptOf(req))
+	tokens := model(m).Bound(token.PromptOf(req))
 	if m.Context > 0 {
-		most = min(most, m.Context*int64(max(req.Inputs, 1)))
+		tokens = min(tokens, m.Context*int64(max(req.Inputs, 1)))
 	}
-	return most
+	return tokens
 }
 
 // maxOutputOf returns the maximum number of output tokens of a request: the caller's limit, or the limit that the

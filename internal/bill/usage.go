@@ -24,8 +24,8 @@ type UsageCounter struct {
 	Reported        *llm.Usage
 	Finish          string
 	Model           string
-	ASCII, NonASCII int64  // bytes of text
-	Pending         string // the provider's id of a response that it generates in the background
+	ASCII, NonASCII int64  // number of ASCII and non-ASCII bytes in the text
+	Pending         string // provider id of a response that is generated in the background; empty for other responses
 }
 
 // Add counts one event.
@@ -62,16 +62,16 @@ func Plausible(u llm.Usage, c *provider.Call) bool {
 	if u.Prompt() == 0 && len(req.Body) > 0 || u.Prompt() < minPrompt(req, m) {
 		return false
 	}
-	most := model(m).Bound(token.PromptOf(req)) + addedTokens
+	maxInput := model(m).Bound(token.PromptOf(req)) + addedTokens
 	if req.Unsized > 0 {
-		most = max(most, maxPrompt(req, m))
+		maxInput = max(maxInput, maxPrompt(req, m))
 	}
 	if req.Hosted { // after each tool call, the model reads the prompt and the results again
 		const rounds = 10
-		most = max(most, maxPrompt(req, m)*rounds)
+		maxInput = max(maxInput, maxPrompt(req, m)*rounds)
 	}
 	// Add one token per choice, because some providers count the stop token.
-	return u.Prompt() <= most && u.Output <= maxOutputOf(req, c.MaxOutput, m)+int64(max(req.Choices, 1))
+	return u.Prompt() <= maxInput && u.Output <= maxOutputOf(req, c.MaxOutput, m)+int64(max(req.Choices, 1))
 }
 
 // minPrompt returns the minimum number of prompt tokens. A provider may truncate the prompt to the context window, and

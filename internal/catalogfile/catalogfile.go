@@ -25,7 +25,7 @@ const (
 
 	maxSignature = 4 << 10
 	fetchTime    = time.Minute
-	maxAhead     = 24 * time.Hour // how far in the future a file may be dated
+	maxAhead     = 24 * time.Hour // maximum time by which the date of a file may be in the future
 )
 
 // ErrOlder is returned for a catalog file that is not newer than the active catalog.
@@ -49,13 +49,13 @@ func Active(c config.Config) (*bundle.Bundle, error) {
 	}
 	text, err := file.Read(path(c), bundle.MaxSize+maxSignature)
 	if err != nil {
-		return embedded, nil //nolint:nilerr // Update fetches a missing or unreadable file again
+		return embedded, nil //nolint:nilerr // the error is ignored: Update fetches a missing or unreadable file again
 	}
 	signature, rest, _ := strings.Cut(string(text), "\n")
 	stored := signed{text: []byte(rest), signature: signature}
 	b, err := stored.open(c.Catalog.File)
 	if err != nil || c.Catalog.File.SHA256 == "" && !b.Created.After(embedded.Created) {
-		return embedded, nil //nolint:nilerr // not trusted, or not newer than the built-in catalog
+		return embedded, nil //nolint:nilerr // the error is ignored: the file is not trusted, or not newer than the built-in catalog
 	}
 	return b, nil
 }

@@ -30,8 +30,8 @@ return {redis.call('ZCARD', KEYS[1]), redis.call('GET', KEYS[2]), string.format(
 `)
 
 const (
-	probeEvery = 100 * time.Millisecond // interval while Redis is unavailable
-	hookTime   = 2 * time.Second        // time limit for a hook
+	probeEvery = 100 * time.Millisecond // interval between heartbeats while Redis is unavailable
+	hookTime   = 2 * time.Second        // time limit for each hook
 	leaveTime  = time.Second
 )
 
@@ -45,7 +45,7 @@ func (l *Client) Run(ctx context.Context) {
 			if l.state.Load().Up { // leave the set of live replicas, so that the shares of the other replicas grow immediately
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 				defer cancel()
-				_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // on an error, its lease expires
+				_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // the error is ignored: the lease expires
 			}
 			return
 		case <-l.wake:
@@ -107,11 +107,11 @@ func (l *Client) heartbeat(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("heartbeat: %w", err)
 	}
-	took := time.Since(began)
-	if took > l.o.Budget && !l.state.Load().Up {
-		return State{}, fmt.Errorf("heartbeat took %s: %w", took.Round(time.Millisecond), ErrUnavailable)
+	elapsed := time.Since(began)
+	if elapsed > l.o.Budget && !l.state.Load().Up {
+		return State{}, fmt.Errorf("heartbeat took %s: %w", elapsed.Round(time.Millisecond), ErrUnavailable)
 	}
-	return l.read(reply, began.Add(took/2)) // assume that Redis read its clock halfway through the call
+	return l.read(reply, began.Add(elapsed/2)) // assume that Redis read its clock halfway through the call
 }
 
 func (l *Client) read(reply []any, at time.Time) (State, error) {
@@ -144,7 +144,7 @@ func (l *Client) AwaitReady(ctx context.Context, patience time.Duration) bool {
 	tick := time.NewTicker(min(probeEvery, l.o.Settling+time.Millisecond))
 	defer tick.Stop()
 	for {
-		_ = l.Beat(ctx) // State has the result
+		_ = l.Beat(ctx) // the error is ignored: State returns the result
 		if l.State().Ready {
 			return true
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrUnavailable is returned when Redis does not respond in time.
-var ErrUnavailable = errors.New("redis did not answer in time")
+var ErrUnavailable = errors.New("redis did not respond in time")
 
 // Options configures a Client. Zero values select the defaults given below.
 type Options struct {
@@ -26,9 +26,9 @@ type Options struct {
 	Budget        time.Duration    // time limit for a call; default 40 ms
 	Beat          time.Duration    // interval between heartbeats; default 500 ms
 	Lease         time.Duration    // time without a heartbeat after which a replica is removed; default 30 s
-	Settling      time.Duration    // how long an empty Redis is not ready, so that every replica can send its state; default 1.5 s
+	Settling      time.Duration    // time during which an empty Redis is not ready, so that every replica can send its state; default 1.5 s
 	Seen          int              // assumed number of replicas before the first contact; default 1
-	Now           func() time.Time // replaces the Redis clock in tests; may be nil
+	Now           func() time.Time // clock that replaces the Redis clock in tests; may be nil
 	OnStateChange func(err error)  // called with the cause when Redis becomes unavailable, and with nil when it is available again
 }
 
@@ -66,21 +66,21 @@ type Client struct {
 
 	state   atomic.Pointer[State]
 	waiting atomic.Int64  // start of the first call without a reply, in nanoseconds after started; 0 for none
-	slots   chan struct{} // one per running call
-	wake    chan struct{} // triggers a heartbeat
+	slots   chan struct{} // semaphore with one element per running call
+	wake    chan struct{} // channel that triggers a heartbeat
 
-	mu    sync.Mutex // held during a heartbeat and while the state changes
+	mu    sync.Mutex // locked during a heartbeat and while the state changes
 	hooks []func(context.Context, State)
 }
 
 // State is an immutable snapshot of a Client.
 type State struct {
 	Up       bool      // whether the last call got a reply in time
-	Ready    bool      // Up, and the data in Redis is complete
-	Epoch    string    // identifies the data in Redis; a new epoch means that all data was lost
+	Ready    bool      // whether Redis is up and its data is complete
+	Epoch    string    // ID of the data in Redis; a new epoch means that all data was lost
 	Replicas int       // last known number of replicas, including this one
-	Outage   int64     // number of outages
-	Since    time.Time // start of the outage; before the first contact, start of the process
+	Outage   int64     // number of outages so far
+	Since    time.Time // start of the last outage; before the first contact, start of the process
 	clock    time.Time // time of the Redis clock when it was last read
 	read     time.Time // local time when the Redis clock was last read; zero before the first contact
 }
@@ -123,7 +123,7 @@ func Ping(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }() // only a ping was sent
+	defer func() { _ = client.Close() }() // the error is ignored: only a ping was sent
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping redis: %w", err)
 	}
@@ -169,10 +169,10 @@ func (l *Client) OnBeat(hook func(context.Context, State)) {
 const (
 	// maxCalls limits the concurrent calls. Redis processes one call at a time, so more calls only delay each other.
 	maxCalls = 16
-	// maxSilentBudgets is how many budgets may pass without a reply before Redis is marked as unavailable. It is more than one
-	// because a short load peak on the machine delays all calls.
+	// maxSilentBudgets is the number of budgets that may pass without a reply before Redis is marked as unavailable. It is
+	// more than one because a short load peak on the machine delays all calls.
 	maxSilentBudgets = 3
-	// maxWaits is how many budgets a call waits for a slot while other calls get replies.
+	// maxWaits is the number of budgets that a call waits for a slot while other calls get replies.
 	maxWaits = 50
 )
 

@@ -12,7 +12,7 @@ import (
 const (
 	livenessSetting = "redis_reached"
 	livenessEvery   = 2 * time.Second
-	livenessAge     = 3 * livenessEvery // age at which an unchanged marker is stale
+	livenessAge     = 3 * livenessEvery // minimum age at which an unchanged marker counts as stale
 
 	replicasSetting = "replicas"
 	replicasEvery   = 5 * time.Second
@@ -72,7 +72,7 @@ func (l *Liveness) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		limited, cancel := context.WithTimeout(ctx, livenessEvery)
-		if l.client.State().Ready { // even as the only known replica, because others may be disconnected from Redis
+		if l.client.State().Ready { // even the only known replica waits, because others may be disconnected from Redis
 			marker := id.New("rep", time.Now())
 			if l.settings.SetSetting(limited, livenessSetting, marker) == nil { // the database may be unavailable
 				l.fresh(marker)

@@ -10,13 +10,13 @@ import (
 // largestPEM is the maximum size of a certificate or key.
 const largestPEM = 1 << 20
 
-// Certificate loads the certificate of the public listener, or returns nil if no certificate is configured. The error is a *Problems.
-// Load does not read the certificate, because other commands may not have permission to read the files, and because the files may be
-// replaced while the server reloads.
+// Certificate loads the certificate of the public listener, or returns nil if no certificate is configured. The error is a *Problems. Load
+// does not read the certificate, because other commands might not have permission to read the files, and because the files may be replaced
+// while the server reloads.
 func (l *Loaded) Certificate() (*tls.Certificate, error) {
 	c := l.Config.TLS
 	if c.Cert == "" {
-		return nil, nil //nolint:nilnil // plain http
+		return nil, nil //nolint:nilnil // a nil certificate means that TLS is not configured
 	}
 	cert, err := file.Read(c.Cert, largestPEM)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // shortestMasterKey is the minimum length of a master key.
 const shortestMasterKey = 32
 
-// check validates first single values by their tags, then combinations.
+// check validates single values by their tags, then combinations.
 func (l *loader) check(o Options) {
 	// Top-level timeouts must be positive, because they have nothing to inherit from. Only the headers timeout can be zero; the
 	// first-token timeout then applies. This check is the first, because it is stricter than the tags.
@@ -41,7 +41,7 @@ func (l *loader) check(o Options) {
 	l.checkModels("models", l.config.Models)
 }
 
-// complain reports a problem unless a problem of the path was already reported.
+// complain reports a problem unless a problem with the path was already reported.
 func (l *loader) complain(path string, wrong fault) {
 	if l.damaged[path] {
 		return
@@ -90,15 +90,15 @@ func (l *loader) checkDuration(path string, f field, d time.Duration) {
 func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func (l *loader) checkRange(path string, f field, n float64, show func(float64) string) {
-	least, leastErr := strconv.ParseFloat(f.lowest, 64)
-	most, mostErr := strconv.ParseFloat(f.most, 64)
-	tooSmall, tooLarge := leastErr == nil && n < least, mostErr == nil && n > most
+	lower, lowerErr := strconv.ParseFloat(f.lowest, 64)
+	upper, upperErr := strconv.ParseFloat(f.most, 64)
+	tooSmall, tooLarge := lowerErr == nil && n < lower, upperErr == nil && n > upper
 	if !tooSmall && !tooLarge {
 		return
 	}
-	want := "at least " + show(least)
-	if mostErr == nil {
-		want = fmt.Sprintf("from %s to %s", show(least), show(most))
+	want := "at least " + show(lower)
+	if upperErr == nil {
+		want = fmt.Sprintf("from %s to %s", show(lower), show(upper))
 	}
 	l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, show(n)), fix: "choose a value in that range"})
 }
@@ -127,7 +127,7 @@ func (l *loader) checkServer() {
 		}
 		l.complain(set, fault{code: Contradictory, message: "tls needs both cert and key", fix: "set both, or neither"})
 	}
-	if key := c.MasterKey; key != "" { // if the key is empty, the server generates a master key
+	if key := c.MasterKey; key != "" { // an empty key makes the server generate a master key
 		wrong := ""
 		switch n := utf8.RuneCountInString(key); {
 		case strings.TrimSpace(key) == "":

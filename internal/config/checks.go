@@ -83,7 +83,7 @@ var checks = map[string]func(name, text string) *fault{
 		}
 		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, document.Quote(text)), fix: fix}
 	},
-	"server": func(name, text string) *fault { // host:port of another machine
+	"server": func(name, text string) *fault { // host:port on another machine
 		host, port, err := net.SplitHostPort(text)
 		n, bad := strconv.ParseUint(port, 10, 16)
 		if _, addr := netip.ParseAddr(host); err != nil || bad != nil || n == 0 || (addr != nil && !hostName.MatchString(host)) {
@@ -215,7 +215,7 @@ func checkCIDR(name, text string) *fault {
 	return wrong
 }
 
-// ValidName reports whether a text is a valid name of a provider.
+// ValidName reports whether text is a valid provider name.
 func ValidName(text string) bool { return slug.MatchString(text) }
 
 func checkSlug(name, text string) *fault {
@@ -229,8 +229,8 @@ func checkSlug(name, text string) *fault {
 	return wrong
 }
 
-// checkCredential validates a credential. Control characters are rejected, because a line break would end the header. Exception:
-// some clouds use a JSON document, which is not sent in a header.
+// checkCredential validates a credential. Control characters are rejected, because a line break would end the header. JSON
+// documents are allowed, because some clouds use them as credentials and they are not sent in a header.
 func checkCredential(name, text string) *fault {
 	switch {
 	case strings.TrimSpace(text) == "":

@@ -9,7 +9,7 @@ import (
 )
 
 // Config holds all settings. Field tags give the names used in the file. The environment variable of a field is FAIRLEAD_
-// and its path in upper case (FAIRLEAD_TIMEOUTS_IDLE).
+// followed by its path in upper case (FAIRLEAD_TIMEOUTS_IDLE).
 //
 // The tags define the loader, the validation, the JSON Schema and the printed form: doc describes the field; enum, min, max
 // and check restrict its value; secret:"true" hides the value and secret:"url" the password in it; reload:"true" applies a
@@ -108,7 +108,7 @@ type Group struct {
 // Provider is a configured provider.
 type Provider struct {
 	Name          string            `yaml:"name" check:"name" doc:"Name of the provider. The name of a known vendor (openai, mistral, groq …) sets its address, models and prices."`
-	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor whose address, models and behavior to use, if different from name."`
+	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor whose address, models and behaviour to use, if different from name."`
 	Format        string            `yaml:"format" doc:"Wire format of the provider. Defaults to the vendor's format, or chat." enum:"chat,responses,messages,gemini,converse"`
 	BaseURL       string            `yaml:"base_url" check:"url" doc:"Base URL, including /v1."`
 	APIKeys       []string          `yaml:"api_keys" check:"credential" doc:"API keys of the provider. ${NAME} reads an environment variable, file:/path reads a file." secret:"true"`
@@ -250,7 +250,7 @@ type Spool struct {
 	Strict bool      `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`
 }
 
-// Telemetry configures the export of traces and metrics by OTLP.
+// Telemetry configures the export of traces and metrics through OTLP.
 type Telemetry struct {
 	Endpoint           string            `yaml:"endpoint" check:"url" doc:"URL of an OTLP receiver, such as http://localhost:4318. For HTTP, /v1/traces and /v1/metrics are appended. Without it and without OTEL_EXPORTER_OTLP_ENDPOINT, nothing is exported."`
 	Protocol           string            `yaml:"protocol" doc:"Protocol of the export. auto uses OTEL_EXPORTER_OTLP_PROTOCOL, or http/protobuf without it." enum:"auto,http/protobuf,grpc"`

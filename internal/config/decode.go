@@ -17,7 +17,7 @@ const mostNodes = 50_000
 // decoder decodes the YAML nodes of one source.
 type decoder struct {
 	*loader
-	source Origin // origin of all values; for a file, the line is added
+	source Origin // origin of all values; for a file, place adds the line
 	text   string // content of the file
 	root   *yaml.Node
 	nodes  int
@@ -54,7 +54,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	}
 }
 
-// count counts a node and reports whether the number of nodes is within the maximum.
+// count counts a node and reports whether the number of nodes is within the limit.
 func (d *decoder) count(n *yaml.Node, path string) bool {
 	d.nodes++
 	if d.nodes == mostNodes+1 {
@@ -107,7 +107,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	}
 	d.damaged[path] = true
 	if d.full() {
-		d.problems.Omitted++ // do not search for a suggestion
+		d.problems.Omitted++ // beyond the maximum, problems are only counted and no suggestion is searched
 		return
 	}
 	message := fmt.Sprintf("unknown field %s", document.Quote(key.Value))
@@ -131,7 +131,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 
 func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, path string) {
 	if n.Kind != yaml.SequenceNode {
-		wanted := "a list of texts"
+		wanted := "a list of strings"
 		if isStructs(f.typ) {
 			wanted = "a list of sections"
 		}
@@ -206,7 +206,7 @@ func (l *loader) set(v reflect.Value, f field, text, path string, o Origin) {
 }
 
 func (d *decoder) wrongType(n *yaml.Node, path, name, want string) {
-	got := map[yaml.Kind]string{yaml.MappingNode: "a section", yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}[n.Kind]
+	actual := map[yaml.Kind]string{yaml.MappingNode: "a section", yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}[n.Kind]
 	switch {
 	case name == "":
 		name = "the file"
@@ -214,7 +214,7 @@ func (d *decoder) wrongType(n *yaml.Node, path, name, want string) {
 		name = "each of " + name
 	}
 	d.damaged[path] = true
-	d.report(path, d.place(n), fault{code: WrongType, message: fmt.Sprintf("%s must be %s, not %s", name, want, got), fix: "write " + want})
+	d.report(path, d.place(n), fault{code: WrongType, message: fmt.Sprintf("%s must be %s, not %s", name, want, actual), fix: "write " + want})
 }
 
 func wanted(t reflect.Type) string {

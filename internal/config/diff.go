@@ -9,7 +9,7 @@ import (
 func Diff(before, after *Config) (reloadable, needRestart []string) {
 	pairs(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), "", func(path string, reload bool, a, b reflect.Value) {
 		bothEmpty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0                                       // nil equals an empty list
-		samePolicies := a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") // ignores the position
+		samePolicies := a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") // ignores leading and trailing blank lines
 		switch {
 		case bothEmpty, samePolicies, reflect.DeepEqual(a.Interface(), b.Interface()):
 		case reload:
@@ -31,8 +31,8 @@ func KeepUntilRestart(running, next *Config) {
 	})
 }
 
-// pairs calls see for the fields of two sections, including nested sections. A nested field is reloadable only if all enclosing
-// sections are reloadable.
+// pairs calls see for each pair of fields in two sections, including nested sections. A nested field is reloadable only if all
+// enclosing sections are reloadable.
 func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a, b reflect.Value)) {
 	for _, f := range tables[a.Type()] {
 		fa, fb, fpath := a.Field(f.index), b.Field(f.index), join(path, f.name)

@@ -53,7 +53,7 @@ func flagOf(path string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
-// assign sets a field from a variable or flag. Lists of strings are comma-separated, maps are comma-separated pairs name=value, and
+// assign sets a field from a variable or flag. Lists of strings are comma-separated, maps are comma-separated name=value pairs, and
 // lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
 	v := reflect.ValueOf(&l.config).Elem().FieldByIndex(s.index)

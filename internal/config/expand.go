@@ -17,7 +17,7 @@ var reference = regexp.MustCompile(`\$?\$\{([^}]*)\}?`)
 
 var referenceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand replaces ${NAME} and ${NAME:-default} by environment variables. $${ is a literal ${.
+// expand replaces ${NAME} and ${NAME:-default} with the values of environment variables. $${ is a literal ${.
 func (l *loader) expand(text string) (string, *fault) {
 	if !strings.Contains(text, "${") {
 		return text, nil

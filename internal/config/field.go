@@ -18,22 +18,22 @@ var (
 
 // field describes a field of a configuration struct, as given by its tags.
 type field struct {
-	name   string // name in the file
+	name   string // field name in the file
 	index  int
 	typ    reflect.Type
 	doc    string
-	check  string // key of checks
-	secret string // "true": hidden; "url": password hidden
+	check  string // key of the validator in checks; empty for none
+	secret string // "true" hides the value, "url" hides the password in it; empty for other fields
 	enum   []string
-	lowest string // inclusive bounds of a number; empty for none
-	most   string
+	lowest string // inclusive lower bound of a number; empty for none
+	most   string // inclusive upper bound of a number; empty for none
 	reload bool
 }
 
 // tables holds the fields of every section type.
 var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
 
-// addTables reads the tags of a section and of the sections in it. Top-level fields are reloadable only with reload:"true". Fields of
+// addTables reads the tags of a section and its nested sections. Top-level fields are reloadable only with reload:"true". Fields of
 // sections are reloadable unless they have reload:"false".
 func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
 	inside := t != reflect.TypeFor[Config]()

@@ -26,9 +26,9 @@ const largestFile = 1 << 20
 
 // Options gives the sources of a configuration. The zero value loads the defaults and the file in the default location.
 type Options struct {
-	Path    string            // path of the file; "" to use FAIRLEAD_CONFIG or search Dirs
-	Env     []string          // NAME=value, as returned by os.Environ
-	Flags   map[string]string // value by path of the field; highest precedence
+	Path    string            // path of the configuration file; empty to use FAIRLEAD_CONFIG or search Dirs
+	Env     []string          // environment variables as NAME=value, as returned by os.Environ
+	Flags   map[string]string // values given as flags, by field path; they take precedence over all other sources
 	Dirs    []string          // directories searched for FileName; nil for the default ones
 	Vendors []string          // known vendors; nil disables the check
 	// Missing describes what a provider of a known vendor lacks to determine its address, or returns an empty string. It may be
@@ -39,11 +39,11 @@ type Options struct {
 // Loaded is a validated configuration with the origin of each value.
 type Loaded struct {
 	Config   Config
-	Path     string            // path of the file; "" if there is none
-	Origins  map[string]Origin // by path; a missing path has its default
+	Path     string            // path of the configuration file; empty if there is none
+	Origins  map[string]Origin // origins by path; a missing path has its default value
 	Warnings []string          // probable mistakes that do not prevent loading
 
-	sum [sha256.Size]byte // hash of the file
+	sum [sha256.Size]byte // SHA-256 of the file
 }
 
 // Load applies the defaults, the file, the environment and the flags in this order and validates the result. The error is a
@@ -88,14 +88,14 @@ func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
 	return file.WatchSince(ctx, l.Path, largestFile, l.sum, onChange)
 }
 
-// loader holds the state of one call of Load.
+// loader holds the state of one call to Load.
 type loader struct {
 	config    Config
 	path      string
 	lines     []string // lines of the file
 	origins   map[string]Origin
 	damaged   map[string]bool // paths with a problem
-	hidden    []document.Span // secrets in the file
+	hidden    []document.Span // positions of the secrets in the file
 	environ   map[string]string
 	variables []string // names of environment variables, sorted
 	warnings  []string

@@ -20,7 +20,7 @@ const (
 type Origin struct {
 	Kind   OriginKind
 	Source string // path of the file, or name of the variable or flag
-	Line   int    // line in the file
+	Line   int    // line in the file; 0 if the source is not a file
 	Column int
 
 	width int
@@ -38,7 +38,7 @@ func (o Origin) String() string {
 	return string(FromDefault)
 }
 
-// originOf returns the origin of a path, or of its nearest parent that has one.
+// originOf returns the origin of a path, or the origin of its nearest parent that has one.
 func originOf(origins map[string]Origin, path string) Origin {
 	for {
 		if o, ok := origins[path]; ok {
@@ -52,7 +52,7 @@ func originOf(origins map[string]Origin, path string) Origin {
 	}
 }
 
-// forget removes the origins of a list that a later layer replaces.
+// forget removes the origins of a list that a later layer overrides.
 func forget(origins map[string]Origin, path string) {
 	for known := range origins {
 		if strings.HasPrefix(known, path+"[") || strings.HasPrefix(known, path+".") {

@@ -35,7 +35,7 @@ func (d *decoder) policies(n *yaml.Node, v reflect.Value, f field, path string) 
 	v.SetString(text)
 }
 
-// deepest is the maximum nesting depth of policies. It ends the recursion of recursive aliases.
+// deepest is the maximum nesting depth of policies. It also stops the recursion for recursive aliases.
 const deepest = 10
 
 // noteOrigins records the origin of each node. It returns false if nodes are nested too deeply.

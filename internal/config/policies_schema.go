@@ -52,7 +52,7 @@ func sessionBudgetSchema() map[string]any {
 		"description": "Budget of each session.", "type": "object", "additionalProperties": false, "required": []string{"amount_usd"},
 		"properties": map[string]any{
 			"amount_usd": amount, "warn_percent": warn,
-			"downgrade": described("Serve requests by auto:cost once warn_percent is spent.", "boolean"),
+			"downgrade": described("Serve requests with auto:cost once warn_percent is spent.", "boolean"),
 		},
 	}
 }

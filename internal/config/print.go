@@ -23,7 +23,7 @@ func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
 	p := &printer{origins: l.Origins}
 	p.section(reflect.ValueOf(l.Config), "", 0)
 	out := bufio.NewWriter(w)
-	width := 0 // column at which origins start; long lines are not considered
+	width := 0 // column at which origins start; long lines have no influence
 	for _, line := range p.lines {
 		if n := len([]rune(line.text)); n <= 60 {
 			width = max(width, n)
@@ -164,8 +164,8 @@ func MaskURL(address string) string {
 	}
 	if _, ok := u.User.Password(); ok {
 		address = strings.Replace(address, u.User.String()+"@", url.User(u.User.Username()).String()+":[secret]@", 1)
-		if again, err := url.Parse(address); err == nil {
-			if password, _ := again.User.Password(); password != "[secret]" {
+		if masked, err := url.Parse(address); err == nil {
+			if password, _ := masked.User.Password(); password != "[secret]" {
 				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // the password was not replaced because of unusual escaping
 			}
 		}

@@ -15,15 +15,15 @@ type Code string
 // Codes of configuration problems.
 const (
 	Unreadable     Code = "E1001" // the file cannot be read
-	TooLarge       Code = "E1002" // the file is too large, or its expanded aliases are
-	Malformed      Code = "E1003" // invalid YAML
+	TooLarge       Code = "E1002" // the file or its content after alias expansion is too large
+	Malformed      Code = "E1003" // the YAML is invalid
 	UnknownField   Code = "E1004" // unknown field
-	WrongType      Code = "E1005" // for example a list instead of a string
+	WrongType      Code = "E1005" // wrong type, for example a list instead of a string
 	Repeated       Code = "E1006" // duplicate key or name
-	NotAllowed     Code = "E1007" // not an allowed value
+	NotAllowed     Code = "E1007" // value that is not allowed
 	MissingEnv     Code = "E1008" // ${NAME} refers to a variable that is not set
 	MissingFile    Code = "E1009" // file:/path cannot be read
-	OutOfRange     Code = "E1010" // too small or too large
+	OutOfRange     Code = "E1010" // number that is too small or too large
 	BadValue       Code = "E1011" // invalid address, URL, name or range
 	MissingField   Code = "E1012" // required field is missing
 	WeakSecret     Code = "E1013" // an empty or short secret
@@ -36,11 +36,11 @@ type Problem struct {
 	Path       string // path of the field, such as providers[0].format
 	Source     string // name of the file, variable or flag
 	Line       int    // line in the file; 0 if there is none
-	Column     int    // in characters, starting at 1; 0 if unknown
-	Width      int    // number of characters to highlight
-	Message    string // one line, no full stop
-	Suggestion string // closest valid value, or ""
-	Fix        string // what to do
+	Column     int    // column in characters, starting at 1; 0 if unknown
+	Width      int    // number of characters to highlight, starting at Column
+	Message    string // description in one line without a full stop
+	Suggestion string // closest valid value; empty if there is none
+	Fix        string // instruction that fixes the problem
 	Code       Code
 
 	excerpt string // line of the file with secrets masked
@@ -65,7 +65,7 @@ func (p Problem) String() string {
 // Pretty formats the problem for a terminal, with an excerpt and the fix.
 func (p Problem) Pretty() string { return p.pretty("") }
 
-// pretty is like Pretty, but appends the text then to the fix.
+// pretty is like Pretty, but appends then to the fix.
 func (p Problem) pretty(then string) string {
 	var b strings.Builder
 	b.WriteString("error: ")
@@ -93,7 +93,7 @@ type Problems struct { //nolint:errname // a list of problems, not a single erro
 	List    []Problem
 	Omitted int // number of problems beyond the maximum
 
-	file string // file with problems
+	file string // path of the file with problems
 }
 
 // mostProblems is the maximum number of reported problems.

@@ -15,8 +15,8 @@ import (
 
 // SyntaxError reports text that is not valid YAML or contains more than one document.
 type SyntaxError struct {
-	Line     int // from 1; 0 if unknown
-	Column   int // from 1; 0 if unknown
+	Line     int // line number, starting at 1; 0 if unknown
+	Column   int // column number, starting at 1; 0 if unknown
 	Message  string
 	Multiple bool // whether the text is valid but contains more than one document
 }
@@ -24,7 +24,7 @@ type SyntaxError struct {
 // Error returns the message.
 func (e *SyntaxError) Error() string { return e.Message }
 
-// Parse returns the root of the only document in text, or nil if text is empty.
+// Parse returns the root node of the document in text, or nil if text is empty. Text with more than one document is a SyntaxError.
 func Parse(text []byte) (*yaml.Node, *SyntaxError) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, more yaml.Node
@@ -66,7 +66,7 @@ func Resolve(n *yaml.Node) *yaml.Node {
 // IsNull reports whether n is an empty value.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// Key returns the index of a key in the content of a mapping, or -1. The value has the next index.
+// Key returns the index of a key in the mapping's content, or -1. The value is at the next index.
 func Key(mapping *yaml.Node, name string) int {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {

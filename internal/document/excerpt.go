@@ -18,8 +18,8 @@ func Window(line string, column int) (string, int) {
 	return string(runes[start : start+maxExcerpt]), max(0, column-start)
 }
 
-// Excerpt formats a line of a document with its number. It marks width characters from column on and appends the hint. Column 0
-// marks nothing.
+// Excerpt formats a line of a document with its number. It marks width characters, starting at column, and appends the hint. If column is
+// 0, it marks nothing.
 func Excerpt(number int, line string, column, width int, hint string) string {
 	margin := fmt.Sprintf("%4d", number)
 	text := fmt.Sprintf("%s | %s\n", margin, strings.TrimRight(line, " "))
@@ -31,7 +31,7 @@ func Excerpt(number int, line string, column, width int, hint string) string {
 	return text + fmt.Sprintf("%s | %s\n", strings.Repeat(" ", len(margin)), strings.TrimRight(marks+" "+Clean(hint), " "))
 }
 
-// Clean makes external text safe for one line of a terminal: it replaces control characters with spaces.
+// Clean makes external text safe to print on one line of a terminal: it replaces control characters with spaces.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069') {

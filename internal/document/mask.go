@@ -6,8 +6,8 @@ import (
 
 // Span is the position of a scalar in a document.
 type Span struct {
-	line   int // from 1
-	column int // from 1, in characters
+	line   int // line number, starting at 1
+	column int // column of the first character, starting at 1
 	width  int
 }
 
@@ -25,14 +25,14 @@ func SpanOf(n *yaml.Node) Span {
 	return s
 }
 
-// Mask replaces the characters of the span in lines with stars. Other columns do not move.
+// Mask replaces the span's characters in lines with asterisks. The columns of other characters do not change.
 func (s Span) Mask(lines []string) {
 	for i := s.line - 1; i >= 0 && i < len(lines) && s.width > 0; i++ {
 		line := []rune(lines[i])
 		quote, escaped := rune(0), false
 		for j := max(0, s.column-1); j < len(line) && s.width > 0; j++ {
 			if line[j] == ' ' && s.column == 1 {
-				continue // indentation
+				continue // indentation is not masked
 			}
 			if quote == 0 && j == s.column-1 && (line[j] == '"' || line[j] == '\'') {
 				quote = line[j]

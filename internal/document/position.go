@@ -7,11 +7,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Position is a line and a column, both from 1, with the column in characters.
+// Position is a line number and a column number, both starting at 1. Columns count characters.
 type Position struct{ Line, Column int }
 
-// Positions returns the position in source of each character of a scalar's value and of its end. Callers use it to mark an error inside
-// the value at the right position in source, even if the value is quoted, folded or a block.
+// Positions returns the source position of each character in a scalar's value and of the end of the value. Callers use it to mark an error
+// in the value at its position in source, even if the value is quoted, folded or a block.
 func Positions(source []byte, n *yaml.Node) []Position {
 	c := cursor{line: n.Line - 1, column: n.Column - 1}
 	for line := range strings.SplitSeq(string(source), "\n") {
@@ -37,7 +37,7 @@ func Positions(source []byte, n *yaml.Node) []Position {
 		positions = append(positions, c.take(r))
 	}
 	end := Position{c.line + 1, c.column + 1}
-	for _, p := range slices.Backward(positions) { // after the last character that is not blank
+	for _, p := range slices.Backward(positions) { // the value ends after its last non-blank character
 		if p.Line <= len(c.lines) && p.Column <= len(c.lines[p.Line-1]) && c.lines[p.Line-1][p.Column-1] != ' ' {
 			end = Position{p.Line, p.Column + 1}
 			break
@@ -49,9 +49,9 @@ func Positions(source []byte, n *yaml.Node) []Position {
 // cursor is a position in the document. It advances with each character of the value.
 type cursor struct {
 	lines        [][]rune
-	line, column int  // from 0
-	escaped      bool // the scalar has escapes: \n and \u0041 are one character
-	doubled      bool // the scalar doubles quotes: '' is one quote
+	line, column int  // position in the document, starting at 0
+	escaped      bool // whether the scalar has escape sequences: \n and \u0041 are one character
+	doubled      bool // whether the scalar doubles quotes: '' is one quote
 }
 
 // skipProperties skips anchors and tags before the text.

@@ -16,13 +16,13 @@ type sentBody struct {
 	mu      sync.Mutex
 	bytes   []byte
 	first   *bytes.Reader
-	written bool // whether the only attempt has written the body
+	written bool // whether net/http has written the request
 	begun   bool // whether the response has begun
 	retried bool // whether net/http has asked for another reader; it is then unknown which reader was written
 }
 
-// holdBody replaces the body of req by a sentBody. req must be a copy of the caller's request. It returns nil for a request
-// without a body in memory.
+// holdBody replaces the body of req with a sentBody. req must be a copy of the caller's request. It returns nil for a request without a
+// body in memory.
 func holdBody(req *http.Request) *sentBody {
 	if req.GetBody == nil || req.ContentLength <= 0 {
 		return nil

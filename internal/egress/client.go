@@ -39,13 +39,13 @@ const (
 
 // Options configures a Client. The zero value allows only public addresses.
 type Options struct {
-	Connect         time.Duration  // time limit for name resolution and TCP together, and separately for TLS; default 5 s
-	AllowPrivate    []netip.Prefix // allowed special-purpose ranges
-	AllowHosts      []string       // "host:port" from the configuration file, may be on a private network
-	MaxIdlePerHost  int            // idle connections kept per host; default 64
+	Connect         time.Duration  // time limit for name resolution plus TCP connect, and the same limit for the TLS handshake; default 5 s
+	AllowPrivate    []netip.Prefix // special-purpose address ranges that may be called
+	AllowHosts      []string       // hosts ("host:port") in the configuration file, which may be on a private network
+	MaxIdlePerHost  int            // maximum idle connections per host; default 64
 	MaxConnsPerHost int            // maximum connections per host; 0 for no limit
-	RootCAs         *x509.CertPool // nil for the system's certificates
-	Resolver        *net.Resolver  // nil for the system's resolver
+	RootCAs         *x509.CertPool // trusted root certificates; nil for the system's certificates
+	Resolver        *net.Resolver  // name resolver; nil for the system's resolver
 
 	// Proxy is the forward proxy; nil for none. The environment variable HTTPS_PROXY is not used. With a proxy, only the proxy
 	// resolves names, so the guard can check only literal addresses. Using a proxy must therefore be an explicit choice.
@@ -57,7 +57,7 @@ type Client struct {
 	current atomic.Pointer[settings]
 }
 
-// settings is an immutable set of options with its connections.
+// settings holds the options of a client and the transport that uses them. It is immutable.
 type settings struct {
 	options   Options
 	guard     guard
@@ -84,9 +84,9 @@ func (c *Client) Update(o Options) {
 // Close closes idle connections. Running calls continue.
 func (c *Client) Close() { c.current.Load().transport.CloseIdleConnections() }
 
-// Do makes one call. Redirects are returned like any other response. If the context is cancelled, the error matches
-// context.Canceled. Every other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the
-// response body. The body of a 101 response is the connection, which stays open after the context ends.
+// Do makes one call. Redirects are returned like any other response. If the context is cancelled, the error matches context.Canceled. Every
+// other failure is an *llm.Error of kind UpstreamConnect or UpstreamTimeout. The caller closes the response body. The body of a 101
+// response is the connection, which stays open after the context is cancelled.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	s := c.current.Load()
 	u := req.URL

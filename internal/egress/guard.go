@@ -5,9 +5,8 @@ import (
 	"net/netip"
 )
 
-// ranges lists the special-purpose blocks of IPv4 and those within the global unicast space of IPv6 (2000::/3). All IPv6
-// addresses outside that space are special. The list follows the IANA special-purpose registries and adds the platform address of
-// Azure.
+// ranges lists the special-purpose blocks of IPv4 and those within the global unicast space of IPv6 (2000::/3). All IPv6 addresses outside
+// that space are special. The list follows the IANA special-purpose registries and adds Azure's platform address.
 var ranges = []addressRange{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified", false},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private", true},
@@ -72,7 +71,7 @@ func special(addr netip.Addr) (addressRange, bool) {
 	case addr.Is4(), globalUnicast.Contains(addr):
 		return addressRange{}, false
 	case nat64.Contains(addr):
-		// A NAT64 translator replaces the address by the IPv4 address in its last four bytes.
+		// A NAT64 translator replaces the address with the IPv4 address in its last four bytes.
 		b := addr.As16()
 		return special(netip.AddrFrom4([4]byte(b[12:])))
 	default:

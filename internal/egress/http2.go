@@ -33,7 +33,7 @@ var errStalled = errors.New("the connection stopped responding")
 type watchedConn struct {
 	net.Conn
 	opened  time.Time
-	arrived atomic.Int64 // nanoseconds after opened
+	arrived atomic.Int64 // time of the latest received data, in nanoseconds after opened
 	stalled atomic.Bool
 }
 
@@ -68,8 +68,7 @@ func watched(dial func(ctx context.Context, network, address string) (net.Conn, 
 	}
 }
 
-// http2Conn returns the connection below c if c uses HTTP/2, and otherwise nil. Other connections are not pinged and may be
-// silent.
+// http2Conn returns the connection underlying c if c uses HTTP/2, and otherwise nil. Other connections are not pinged and may be silent.
 func http2Conn(c net.Conn) *watchedConn {
 	secure, ok := c.(*tls.Conn)
 	if !ok || secure.ConnectionState().NegotiatedProtocol != "h2" {
@@ -91,11 +90,11 @@ func http2Conn(c net.Conn) *watchedConn {
 type stallWatch struct {
 	limit   time.Duration
 	cancel  context.CancelCauseFunc
-	onStall func() // called once per connection
+	onStall func() // called once per stalled connection
 
 	mu      sync.Mutex
 	conn    *watchedConn
-	from    time.Time // start of the measurement: when the request was written; zero before that
+	from    time.Time // time at which the request was written; zero before that
 	timer   *time.Timer
 	stopped bool
 }
@@ -120,7 +119,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			w.mu.Lock()
-			w.from = time.Now() // not earlier, because sending a large body may delay pings
+			w.from = time.Now() // the time starts here because sending a large body may delay pings
 			w.mu.Unlock()
 			body.recordWritten()
 		},
@@ -200,7 +199,7 @@ func (w *stallWatch) explain(ctx context.Context, err error) error {
 // watchedBody is a response body whose connection is watched until the body ends or is closed.
 type watchedBody struct {
 	io.ReadCloser
-	ctx   context.Context //nolint:containedctx // its cause explains why a read failed
+	ctx   context.Context //nolint:containedctx // the cause of the context explains why a read failed
 	watch *stallWatch
 }
 

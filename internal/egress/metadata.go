@@ -11,8 +11,8 @@ import (
 // metadataConnect is short because metadata services are on the same machine or network segment.
 const metadataConnect = 2 * time.Second
 
-// NewMetadata returns a transport for the metadata services of clouds. It calls only the given hosts ("host:port"), never uses a
-// proxy and keeps no connections. No other client can reach these addresses.
+// NewMetadata returns a transport for cloud metadata services. It calls only the given hosts ("host:port"), never uses a proxy and keeps no
+// connections. No other client can reach these addresses.
 func NewMetadata(hosts ...string) http.RoundTripper {
 	s := newSettings(Options{Connect: metadataConnect, AllowHosts: hosts})
 	s.transport.settings.DisableKeepAlives = true

@@ -35,7 +35,7 @@ func (t *Timing) gotConn(info httptrace.GotConnInfo) {
 	t.connected, t.reused = now, info.Reused
 }
 
-// Connected returns when the connection was ready; the zero time before.
+// Connected returns the time at which the connection was ready, or the zero time if it is not ready yet.
 func (t *Timing) Connected() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()

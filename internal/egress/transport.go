@@ -9,10 +9,10 @@ import (
 // transport sends calls with net/http. It has one http.Transport per host. If the HTTP/2 connection of a host stalls, new calls to
 // this host use a new http.Transport, while the calls on the old connection finish.
 type transport struct {
-	settings *http.Transport // cloned for each host
+	settings *http.Transport // template that is cloned for each host
 
 	mu    sync.Mutex
-	hosts map[string]*http.Transport // by scheme and host
+	hosts map[string]*http.Transport // transports by scheme and host
 }
 
 func newTransport(o Options, d *dialer) *transport {

@@ -30,7 +30,7 @@ import (
 
 const (
 	recentRequest = time.Minute            // maximum age of a request whose entry may still be in the spool
-	arrivalTime   = 2 * time.Second        // maximum wait for such an entry
+	arrivalTime   = 2 * time.Second        // maximum wait for the entry of a recent request
 	arrivalPause  = 100 * time.Millisecond // interval between two reads
 )
 
@@ -42,9 +42,9 @@ type Service struct {
 	Predictor *predict.Predictor
 	Accounts  *account.Service
 	Store     *store.DB
-	Spool     *spool.Spool // nil in a command
+	Spool     *spool.Spool // spool of the gateway process; nil in CLI commands
 	Catalog   func() *catalog.Catalog
-	Routes    []modelapi.Route // formats of stored requests
+	Routes    []modelapi.Route // routes whose request formats are recognised in stored bodies
 }
 
 // Explain computes the routing decision for a request without sending it. If no target is available, it returns the decision and
@@ -110,12 +110,12 @@ func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rule
 // Trial holds the rules and targets that a backtest uses instead of the active ones. A zero field keeps the active value.
 type Trial struct {
 	Policies  *policy.Set
-	Objective *route.Objective // replaces the objective of the requests
-	Targets   *route.Snapshot  // for example with a provider that is not connected
+	Objective *route.Objective // objective to use instead of the objective of each request
+	Targets   *route.Snapshot  // targets to use instead of the active targets, for example with a provider that is not connected
 }
 
-// BacktestOptions returns the rules of a backtest: the rules of the trial, or the active rules for a zero trial. The caller selects
-// the requests.
+// BacktestOptions returns the options of a backtest. It compares the rules of the trial with the active rules, or uses only the active
+// rules if the trial is zero. The caller selects the requests.
 func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options {
 	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version(), Ratings: s.Store.Feedback}
 	if try == (Trial{}) {

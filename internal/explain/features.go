@@ -50,7 +50,7 @@ func (s *Service) features(ctx context.Context, in *route.Input, body []byte) *p
 			return nil
 		}
 		req.Model = "auto"
-		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a rejected decision also has its input
+		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a rejected decision also has an input
 		if d == nil {
 			return nil
 		}

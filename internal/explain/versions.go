@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// refreshAfter is the age at which a stored version is stored again. Versions that are not stored again expire.
+// refreshAfter is the minimum age at which a stored version is stored again. Versions that are not stored again expire.
 const refreshAfter = 12 * time.Hour
 
 // VersionKeeper stores the versions of targets, policies and corrections that logged decisions used, so that the decisions can
@@ -20,7 +20,7 @@ type VersionKeeper struct {
 	queue   chan *requestlog.Entry
 
 	mu     sync.Mutex
-	stored map[string]time.Time // by key
+	stored map[string]time.Time // time at which each version was last stored, by versionKey
 }
 
 // NewVersionKeeper returns a VersionKeeper. report receives the result of every write.

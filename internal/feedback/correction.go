@@ -14,7 +14,7 @@ import (
 // Corrections are the ability corrections learned from a workspace's outcomes. They are immutable; nil means none.
 type Corrections struct {
 	Version   string            // hash of Abilities; empty without corrections
-	Abilities map[string]*Shift // by model
+	Abilities map[string]*Shift // corrections by model
 }
 
 // Shift is the correction of one model.
@@ -35,9 +35,9 @@ func (s *Shift) ability(task predict.Task) *predict.Ability {
 	return &s.Corrected
 }
 
-// Ability returns the corrected ability of a model for a task, or base for a model without a correction. The result is shared and must not be
-// changed. If base differs from the vector that the correction was computed from, the difference between the corrected and the
-// original vector is added to base, provided that both have the same skills.
+// Ability returns the corrected ability of a model for a task, or base for a model without a correction. The result is shared and must not
+// be changed. If base differs from the vector that the correction was computed from, the difference between the corrected and the original
+// vector is added to base, provided that both have the same skills.
 func (c *Corrections) Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability {
 	if c == nil || base == nil {
 		return base

@@ -16,7 +16,7 @@ import (
 const (
 	defaultHalfLife = 30 * 24 * time.Hour
 	maxCounted      = 5000 // maximum number of ratings used per model and workspace, and of signals per workspace
-	signalDays      = 30   // how far back signals are counted
+	signalDays      = 30   // maximum age of counted signals in days
 )
 
 // A new rating triggers a computation immediately if the last computation was at least settle ago and at least settleTimes its
@@ -26,7 +26,8 @@ const (
 	settleTimes = 20
 )
 
-// With Guard, a workspace with many outcomes is computed less often, because one more outcome changes little and each state is stored.
+// With Guard, the corrections of a workspace with many outcomes are recomputed less often, because one more outcome changes little and each
+// state is stored.
 const (
 	pausePerVerdict = 200 * time.Millisecond
 	maxPause        = 10 * time.Minute
@@ -40,20 +41,20 @@ func (b *Index) pause(last *workspaceState) time.Duration {
 	return min(time.Duration(last.learned.Verdicts)*pausePerVerdict, maxPause)
 }
 
-// Options configure an Index.
+// Options configures an Index.
 type Options struct {
 	// Base returns the uncorrected ability of a model, or false for an unknown model.
 	Base func(model string) (predict.Ability, bool)
 	// Predictor is the version of the current predictor.
 	Predictor string
-	Now       func() time.Time // defaults to time.Now
+	Now       func() time.Time // clock; defaults to time.Now
 	// HalfLife returns the age at which the weight of a rating is halved. Recompute applies a changed value. The default is 30
 	// days.
 	HalfLife func() time.Duration
 	// MinVerdicts is the number of ratings and verdicts below which a workspace has no corrections.
 	MinVerdicts int
-	// Guard withholds corrections that do not predict later outcomes better than the static abilities, and attributes deviations that
-	// all models share to the prompts.
+	// Guard sets whether to withhold corrections that do not predict later outcomes better than the static abilities, and to attribute
+	// deviations that all models share to the prompts.
 	Guard bool
 	// Keep stores corrections before they are used, so that decisions can be recomputed with them; nil for no storage.
 	Keep func(ctx context.Context, c *Corrections) error
@@ -64,15 +65,15 @@ type Index struct {
 	reader     Reader
 	writer     Writer
 	options    Options
-	workspaces atomic.Pointer[map[string]*workspaceState] // immutable map, replaced as a whole
+	workspaces atomic.Pointer[map[string]*workspaceState] // states by workspace ID; the map is immutable and replaced as a whole
 
-	replica string // identifies this index in its claims
+	replica string // ID of this index in its claims
 	trials  trials
 
 	mu       sync.Mutex // held during a computation
 	revision int64
-	due      map[string]bool // workspaces that changed and are computed later
-	day      time.Time       // day relative to which the ages of ratings are computed; zero before the first Refresh
+	due      map[string]bool // changed workspaces that are still to be recomputed
+	day      time.Time       // reference day for the ages of ratings; zero before the first Refresh
 }
 
 // workspaceState holds the corrections of a workspace and their statistics.
@@ -159,7 +160,7 @@ func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 	return b.recomputeWorkspace(ctx, workspaceID)
 }
 
-// Summary summarizes the feedback of a workspace.
+// Summary summarises the feedback of a workspace.
 func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error) {
 	signals, err := b.reader.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
 	if err != nil {
@@ -172,7 +173,7 @@ func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error
 	return sum, nil
 }
 
-// replace replaces the states of the workspaces in fresh.
+// replace stores the new states of the workspaces in fresh.
 func (b *Index) replace(fresh map[string]*workspaceState) {
 	next := maps.Clone(*b.workspaces.Load())
 	maps.Copy(next, fresh)

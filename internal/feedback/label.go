@@ -23,7 +23,7 @@ func Labels() []string {
 	return all
 }
 
-// ScoreOf returns the score and the normalized label of a rating that is given as a number or as a label.
+// ScoreOf returns the score and the normalised label of a rating that is given as a number or as a label.
 func ScoreOf(score *float64, label string) (float64, string, error) {
 	switch {
 	case score != nil && label != "":

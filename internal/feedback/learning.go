@@ -14,8 +14,8 @@ import (
 
 // Settings configures how a workspace learns from outcomes. The zero value learns without exploration.
 type Settings struct {
-	Disabled bool    `json:"disabled,omitempty"` // models keep their static abilities
-	Explore  float64 `json:"explore,omitempty"`  // maximum share of the spending for trials of other models, 0 to MaxExplore
+	Disabled bool    `json:"disabled,omitempty"` // whether learning is off, so that models keep their static abilities
+	Explore  float64 `json:"explore,omitempty"`  // maximum share of the workspace's spending used for trials of other models, 0 to MaxExplore
 	Floor    float64 `json:"floor,omitempty"`    // minimum predicted quality of a model that is tried
 }
 
@@ -29,14 +29,14 @@ const MaxExplore = 0.2
 type Learned struct {
 	Settings    Settings
 	Version     string // version of the corrections; empty while the static abilities are used
-	Verdicts    int    // ratings and verdicts that count
-	MinVerdicts int    // number below which the static abilities are used
-	Active      bool   // the router uses the learned abilities
+	Verdicts    int    // number of ratings and verdicts that count
+	MinVerdicts int    // number of ratings and verdicts below which the static abilities are used
+	Active      bool   // whether the router uses the learned abilities
 	Check       learn.Check
-	Trust       []learn.Trust // by signal
+	Trust       []learn.Trust // trust in each signal, sorted by signal
 	Tasks       []LearnedTask // sorted by model and task
 	Exploration Exploration
-	At          time.Time // when it was computed; zero without outcomes
+	At          time.Time // time of the computation; zero without outcomes
 }
 
 // LearnedTask is the learned ability of a model for a task. Abilities are mean success probabilities over the prompts with outcomes.
@@ -44,14 +44,14 @@ type LearnedTask struct {
 	Model    string
 	Task     predict.Task
 	Outcomes int
-	Static   float64 // predicted without outcomes
-	Learned  float64 // predicted with outcomes
-	Low      float64 // Low to High is the 95 % interval of Learned
+	Static   float64 // mean ability predicted without outcomes
+	Learned  float64 // mean ability predicted with outcomes
+	Low      float64 // lower bound of the 95 % confidence interval of Learned; High is the upper bound
 	High     float64
-	Changed  time.Time // when the quality of the model changed; earlier outcomes do not count. Zero if it did not change.
+	Changed  time.Time // time at which the model's quality changed, before which outcomes do not count; zero if it did not change
 }
 
-// Learning returns the state that was learned from the outcomes of a workspace.
+// Learning returns the state learned from the outcomes of a workspace.
 func (b *Index) Learning(workspaceID string) Learned {
 	l := Learned{MinVerdicts: b.options.MinVerdicts}
 	if s := (*b.workspaces.Load())[workspaceID]; s != nil {
@@ -94,7 +94,7 @@ func (b *Index) Verdict(ctx context.Context, r Rating) error {
 	return nil
 }
 
-// outcomeOf converts a record for learning.
+// outcomeOf converts a rating to an outcome for package learn.
 func outcomeOf(r *Rating) learn.Outcome {
 	x := learn.Outcome{
 		Request: r.RequestID, At: r.Time, Kind: learn.Rated, Model: r.Model, Other: r.Other, Task: r.Task, Skills: r.Skills,
@@ -105,14 +105,14 @@ func outcomeOf(r *Rating) learn.Outcome {
 		x.Kind = learn.Signalled
 	case r.Source.IsVerdict():
 		x.Kind, x.Value = learn.Compared, 2*r.Score-1
-		if r.Label == "judge" { // less certain than a check or a hook
+		if r.Label == "judge" { // a judge is less certain than a check or a hook
 			x.Weight = 0.5
 		}
 	}
 	return x
 }
 
-// describe returns the figures of a state for display.
+// describe returns the abilities in a state, by model and task, for display.
 func describe(s *learn.State, outcomes []learn.Outcome) []LearnedTask {
 	type group struct {
 		model string

@@ -48,7 +48,7 @@ const (
 	InvalidToolCall Signal = "invalid_tool_call" // unknown tool, or arguments that do not match its schema
 	FailedTool      Signal = "failed_tool"       // a tool call of the response failed
 	Abandoned       Signal = "abandoned"         // the client disconnected during the response
-	Quiet           Signal = learn.Quiet         // no signal; recorded for a share of requests
+	Quiet           Signal = learn.Quiet         // none of the above; recorded for a sample of the requests without signals
 )
 
 // Signals lists the signals of bad responses.
@@ -58,7 +58,7 @@ func Signals() []Signal {
 
 // Rating limits.
 const (
-	maxComment = 500 // bytes
+	maxComment = 500 // maximum length of a comment in bytes
 	maxSkills  = 256
 )
 
@@ -67,21 +67,21 @@ type Rating struct {
 	ID          string
 	RequestID   string
 	WorkspaceID string
-	KeyID       string // key of the rater
-	AccountID   string // account of the rater, instead of a key
+	KeyID       string // ID of the rater's API key
+	AccountID   string // ID of the rater's account, if the rater did not use a key
 	Time        time.Time
-	Score       float64 // 0 (useless) to 1 (good); for a verdict 0 (worse than Other) to 1 (better)
-	Label       string  // label that was given instead of a score, if any; for a verdict its method
+	Score       float64 // from 0 (useless) to 1 (good); for a verdict, from 0 (worse than Other) to 1 (better)
+	Label       string  // label given instead of a score, if any; for a verdict, the comparison method
 	Comment     string
 	Source      Source
-	Signal      Signal // set only for signals
+	Signal      Signal // kind of signal; set only for signals
 	Rated
 }
 
-// Rated is the rated model and the prompt that it responded to.
+// Rated describes the rated model and its prompt.
 type Rated struct {
 	Model     string       // model that responded
-	Other     string       // model whose response was compared, for a verdict
+	Other     string       // model whose response was compared; only for a verdict
 	Task      predict.Task // task of the prompt, as classified by the predictor
 	Skills    []float64    // skills of the prompt
 	Predictor string       // version of the predictor that classified the prompt
@@ -101,13 +101,13 @@ func (r *Rating) Rater() string {
 	return "key:" + r.KeyID
 }
 
-// validate checks the fields set by the rater. It returns an *llm.Error.
+// validate checks the fields set by the rater. Errors are *llm.Error values.
 func (r *Rating) validate() error {
 	// Ratings expire by the time in the ID, so its exact length and alphabet are checked.
 	if _, ok := id.Time(r.RequestID); !ok || !strings.HasPrefix(r.RequestID, "req_") || len(r.RequestID) != len("req_")+26 {
 		return invalid("request_id", "Invalid request ID. Use the value of the x-request-id response header, which starts with req_.")
 	}
-	if !(r.Score >= 0 && r.Score <= 1) { // also rejects NaN
+	if !(r.Score >= 0 && r.Score <= 1) { // the negated form also rejects NaN
 		return invalid("score", "The score must be a number from 0 (useless) to 1 (good).")
 	}
 	if len(r.Comment) > maxComment {

@@ -11,7 +11,7 @@ import (
 )
 
 // Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. It also exchanges
-// the spending on exploration with the other replicas. Call it at startup and then every few seconds.
+// exploration spending with the other replicas. Call it at startup and then every few seconds.
 func (b *Index) Refresh(ctx context.Context) error {
 	return errors.Join(b.refresh(ctx), b.syncTrials(ctx))
 }
@@ -47,13 +47,13 @@ func (b *Index) Recompute(ctx context.Context) error {
 func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 	b.day = dayOf(b.options.Now())
 	if err := b.recomputeChanged(ctx, revision, 0); err != nil {
-		b.revision = 0 // so that the next Refresh recomputes everything as well
+		b.revision = 0 // the next Refresh then recomputes everything as well
 		return err
 	}
 	return nil
 }
 
-// recomputeChanged recomputes the workspaces whose ratings changed since the revision in after.
+// recomputeChanged recomputes the workspaces whose ratings changed after the revision given by after.
 func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) error {
 	changed, err := b.reader.ChangedFeedback(ctx, after)
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) err
 	}
 	maps.DeleteFunc(b.due, func(workspaceID string, _ bool) bool { return fresh[workspaceID] != nil })
 	if after == 0 {
-		b.workspaces.Store(&fresh) // drops deleted workspaces
+		b.workspaces.Store(&fresh) // drops the states of deleted workspaces
 	} else {
 		b.replace(fresh)
 	}
@@ -148,13 +148,13 @@ func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceStat
 	return s, nil
 }
 
-// modelRatings are the ratings of a model, without verdicts.
+// modelRatings holds the ratings of a model, without verdicts.
 type modelRatings struct {
 	model string
 	given []Rating
 }
 
-// load reads the ratings by model, and all outcomes that corrections depend on.
+// load reads the ratings by model and all outcomes that affect corrections.
 func (b *Index) load(ctx context.Context, workspaceID string) (ratings []modelRatings, outcomes []learn.Outcome, err error) {
 	add := func(list []Rating) {
 		for i := range list {
@@ -169,7 +169,7 @@ func (b *Index) load(ctx context.Context, workspaceID string) (ratings []modelRa
 		return nil
 	})
 	if err != nil || len(outcomes) == 0 {
-		return ratings, outcomes, err // signals alone change nothing
+		return ratings, outcomes, err // signals alone have no effect
 	}
 	signals, err := b.reader.CountedSignals(ctx, workspaceID, maxCounted)
 	add(b.current(signals))

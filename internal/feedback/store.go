@@ -34,12 +34,12 @@ type Writer interface {
 	SaveRating(ctx context.Context, r Rating) error
 	// SaveSignals stores signals. It ignores signals that are already stored.
 	SaveSignals(ctx context.Context, signals []Rating) error
-	// ResetFeedback excludes outcomes up to time at from corrections: the outcomes of one model, or all if model is empty.
+	// ResetFeedback excludes outcomes up to time at from corrections. It affects one model, or all models if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
-	// SaveLearning stores the settings of a workspace and sets its exploration to zero.
+	// SaveLearning stores the settings of a workspace and resets its exploration totals.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
-	// SyncExploration adds the trials of a replica to the trials of its workspace, and replaces the claim of the replica. It
-	// returns the trials of all replicas and the granted amount.
+	// SyncExploration adds a replica's trials to the totals of its workspace and replaces the replica's claim. It returns the totals of all
+	// replicas and the granted amount.
 	SyncExploration(ctx context.Context, c Claim) (total Exploration, granted money.Amount, err error)
 }
 
@@ -51,10 +51,10 @@ type SignalCount struct {
 	Count  int64        `json:"count"`
 }
 
-// OutcomePage selects a page of outcomes: the outcomes that follow the outcome of Request and Rater in the list. The zero page is the
-// first page.
+// OutcomePage selects the page of outcomes that starts after the outcome identified by Request and Rater. The zero values select the first
+// page.
 type OutcomePage struct {
-	Request string // ID of the request of that outcome
-	Rater   string // rater of that outcome
+	Request string // request ID of the last outcome on the previous page
+	Rater   string // rater of the last outcome on the previous page
 	Limit   int
 }

@@ -9,29 +9,29 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// Summary summarizes the feedback of a workspace for display.
+// Summary summarises the feedback of a workspace for display.
 type Summary struct {
 	Version string         `json:"version"` // version of the corrections
 	Models  []ModelSummary `json:"models"`  // sorted by name
-	Signals []SignalCount  `json:"signals"` // signals of recent days
+	Signals []SignalCount  `json:"signals"` // signals of the last signalDays days
 }
 
-// ModelSummary summarizes the ratings of one model.
+// ModelSummary summarises the ratings of one model.
 type ModelSummary struct {
 	Model     string        `json:"model"`
-	Corrected bool          `json:"corrected"` // false for an unknown model and without ratings that count
-	Outdated  int           `json:"outdated"`  // ratings that do not count, because an earlier predictor classified their prompts
+	Corrected bool          `json:"corrected"` // whether the model is corrected; false for an unknown model or without ratings that count
+	Outdated  int           `json:"outdated"`  // number of ratings that do not count because an earlier predictor classified their prompts
 	Total     Figures       `json:"total"`
 	Tasks     []TaskFigures `json:"tasks"` // sorted by name
 }
 
-// TaskFigures are the figures of one task.
+// TaskFigures summarises the ratings for one task.
 type TaskFigures struct {
 	Task predict.Task `json:"task"`
 	Figures
 }
 
-// Figures summarizes the ratings that count.
+// Figures summarises the ratings that count.
 type Figures struct {
 	Ratings int       `json:"ratings"`
 	Score   float64   `json:"score"`  // mean score
@@ -40,7 +40,7 @@ type Figures struct {
 	Newest  time.Time `json:"newest"`
 }
 
-// Shift returns how much the correction changes the predicted quality.
+// Shift returns the change in predicted quality caused by the correction.
 func (f Figures) Shift() float64 { return f.After - f.Before }
 
 // String returns a summary such as "+0.06 on code, 214 ratings".

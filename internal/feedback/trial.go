@@ -10,14 +10,14 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Exploration is the spending on trials of other models by all replicas, since the settings were changed.
+// Exploration summarises the trials of other models on all replicas since the settings were last changed.
 type Exploration struct {
-	Requests int64        // finished requests, with and without trials
-	Trials   int64        // requests that another model served as a trial
-	Spent    money.Amount // cost of these requests
-	Tried    money.Amount // cost of the trials
+	Requests int64        // number of finished requests, with and without trials
+	Trials   int64        // number of requests that another model served as a trial
+	Spent    money.Amount // total cost of the finished requests
+	Tried    money.Amount // total cost of the trials
 	Extra    money.Amount // expected cost of the trials minus the expected cost of the router's choices; negative if trials were cheaper
-	Quality  float64      // sum of the losses of the trials; see Trial.Loss
+	Quality  float64      // sum of the trial losses; see Trial.Loss
 }
 
 // plus returns e + sign*o.
@@ -29,37 +29,37 @@ func (e Exploration) plus(o Exploration, sign int64) Exploration {
 	}
 }
 
-// Claim requests an amount to spend on trials. Replicas claim before they spend, so that all of them together stay within the share
-// of exploration.
+// Claim requests an amount to spend on trials. Replicas claim before they spend, so that all of them together stay within the exploration
+// share.
 type Claim struct {
 	WorkspaceID string
 	Replica     string
 	Added       Exploration // trials of the replica since its last claim
-	Share       float64     // maximum share of the spending for trials; 0 claims nothing
+	Share       float64     // maximum share of spending for trials; 0 to claim nothing
 	Now         time.Time
-	Expires     time.Time // when other replicas may claim the amount again
+	Expires     time.Time // time after which other replicas may claim the amount
 }
 
-// Grant returns the amount that a replica gets: half of the unused share, so that other replicas get a part, too. total contains
-// the trials of all replicas, and claimed the claims of the other replicas.
+// Grant returns the amount granted to a replica: half of the unused share, so that other replicas also get a part. total contains the
+// trials of all replicas, and claimed is the sum of the other replicas' claims.
 func (c *Claim) Grant(total *Exploration, claimed money.Amount) money.Amount {
 	limit := money.Amount(c.Share * float64(total.Spent))
 	return max(limit.Sub(total.Tried).Sub(claimed)/2, 0)
 }
 
-// A replica uses a claim for claimTime. The store holds the claim for claimHeld, which is longer, because clocks of replicas differ.
+// A replica uses a claim for claimTime. The store holds the claim for claimHeld, which is longer, because the replicas' clocks differ.
 const (
 	claimTime = 30 * time.Second
 	claimHeld = 2 * time.Minute
 )
 
-// trials bounds the spending on exploration by workspace.
+// trials limits exploration spending per workspace.
 type trials struct {
 	mu          sync.Mutex
 	byWorkspace map[string]*workspaceTrials
 }
 
-// workspaceTrials are the trials of a workspace.
+// workspaceTrials holds the trials of a workspace.
 type workspaceTrials struct {
 	total   Exploration // trials of all replicas at the last exchange
 	added   Exploration // trials of this replica since the last exchange
@@ -71,7 +71,7 @@ type workspaceTrials struct {
 // the router's choice.
 const maxTrialCost = 4
 
-// allowed reports whether a trial fits into the claim of this replica.
+// allowed reports whether a trial fits into this replica's claim.
 func (t *trials) allowed(workspaceID string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +111,7 @@ func (t *trials) restart(workspaceID string) {
 	delete(t.byWorkspace, workspaceID)
 }
 
-// pending returns the trials of this replica that were not exchanged yet, by workspace.
+// pending returns this replica's trials that have not been exchanged yet, by workspace.
 func (t *trials) pending() map[string]Exploration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,8 +122,8 @@ func (t *trials) pending() map[string]Exploration {
 	return all
 }
 
-// syncTrials exchanges the trials of this replica with the others and renews its claims. A workspace without requests in this replica
-// claims nothing.
+// syncTrials exchanges trial totals with the other replicas and renews its claims. A workspace without requests in this replica claims
+// nothing.
 func (b *Index) syncTrials(ctx context.Context) error {
 	pending := b.trials.pending()
 	for workspaceID, s := range *b.workspaces.Load() {
@@ -134,7 +134,7 @@ func (b *Index) syncTrials(ctx context.Context) error {
 	for _, workspaceID := range slices.Sorted(maps.Keys(pending)) {
 		added, now := pending[workspaceID], b.options.Now()
 		s := (*b.workspaces.Load())[workspaceID]
-		if s == nil { // deleted
+		if s == nil { // the workspace was deleted
 			b.trials.restart(workspaceID)
 			continue
 		}
@@ -154,16 +154,16 @@ func (b *Index) syncTrials(ctx context.Context) error {
 	return nil
 }
 
-// Trial is a finished request of a workspace with exploration.
+// Trial describes a finished request in a workspace with exploration enabled.
 type Trial struct {
-	Explored bool         // another model served the request
+	Explored bool         // whether another model served the request as a trial
 	Cost     money.Amount // actual cost
 	Extra    money.Amount // expected cost minus the expected cost of the router's choice
 	Loss     float64      // predicted quality of the router's choice minus the model's predicted quality; 0 if the model's is higher
 }
 
-// Explore returns the maximum share of the spending for trials, and the minimum predicted quality of a tried model. The share is 0
-// while exploration is off or its share is used up.
+// Explore returns the maximum share of spending for trials and the minimum predicted quality of a tried model. The share is 0 if
+// exploration is off or this replica's claim is used up.
 func (b *Index) Explore(workspaceID string) (share, floor float64) {
 	s := (*b.workspaces.Load())[workspaceID]
 	if s == nil || s.learned.Settings.Disabled || s.learned.Settings.Explore <= 0 || !b.trials.allowed(workspaceID, b.options.Now()) {
@@ -172,13 +172,13 @@ func (b *Index) Explore(workspaceID string) (share, floor float64) {
 	return s.learned.Settings.Explore, s.learned.Settings.Floor
 }
 
-// Explores reports whether a workspace has exploration.
+// Explores reports whether exploration is enabled in a workspace.
 func (b *Index) Explores(workspaceID string) bool {
 	s := (*b.workspaces.Load())[workspaceID]
 	return s != nil && !s.learned.Settings.Disabled && s.learned.Settings.Explore > 0
 }
 
-// Tried counts a finished request of a workspace with exploration.
+// Tried records a finished request in a workspace with exploration enabled.
 func (b *Index) Tried(workspaceID string, r Trial) {
 	t := &b.trials
 	t.mu.Lock()

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MaxWords is the number of words of a document that are indexed. PostgreSQL stores positions up to 16,383.
+// MaxWords is the maximum number of indexed words per document. PostgreSQL stores positions up to 16,383.
 const MaxWords = 16_000
 
-// TSVector encodes words, each followed by a space, in the syntax of PostgreSQL.
+// TSVector encodes words, each followed by a space, in PostgreSQL's tsvector syntax.
 func TSVector(words []byte) string {
 	positions := map[string][]int{}
 	at := 0
@@ -40,7 +40,7 @@ func TSVector(words []byte) string {
 	return b.String()
 }
 
-// CutWords returns the first limit words. In words, a space follows each word.
+// CutWords returns the first limit words. Each word in words is followed by a space.
 func CutWords(words []byte, limit int) []byte {
 	for i, c := range words {
 		if c == ' ' {

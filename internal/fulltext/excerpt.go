@@ -6,33 +6,33 @@ import (
 )
 
 const (
-	before     = 60  // bytes of text before the first match
-	maxExcerpt = 240 // bytes of an excerpt
+	before     = 60  // maximum bytes of text before the first match
+	maxExcerpt = 240 // maximum length of an excerpt in bytes
 )
 
 // Span is a part of an excerpt.
 type Span struct {
 	Text  string
-	Match bool // the part matches a term of the query
+	Match bool // whether the part matches a query term
 }
 
-// Excerpter makes an excerpt of the text that contains the most terms of a query.
+// Excerpter extracts the excerpt of a text that contains the most query terms.
 type Excerpter struct {
 	query Query
 	best  int
 	spans []Span
 }
 
-// NewExcerpter returns an Excerpter without a text.
+// NewExcerpter returns an Excerpter without text.
 func NewExcerpter(q Query) *Excerpter { return &Excerpter{query: q} }
 
-// Done reports whether a text has all terms.
+// Done reports whether an added text contains all query terms.
 func (e *Excerpter) Done() bool { return e.best == len(e.query.required) }
 
-// Excerpt returns the excerpt; nil when no text has any term.
+// Excerpt returns the excerpt, or nil if no added text contains a query term.
 func (e *Excerpter) Excerpt() []Span { return e.spans }
 
-// Add adds a text. A later text replaces an earlier one only if it contains more terms.
+// Add adds text. Later text replaces earlier text only if it contains more terms.
 func (e *Excerpter) Add(text []byte) {
 	if e.Done() {
 		return
@@ -65,7 +65,7 @@ func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int)
 	from := places[begin][0]
 	if begin == 0 {
 		from = max(0, places[first][0]-before)
-		for from < places[0][0] && text[from]&0xC0 == 0x80 { // not inside a character
+		for from < places[0][0] && text[from]&0xC0 == 0x80 { // start at a character boundary
 			from++
 		}
 	}
@@ -94,7 +94,7 @@ func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int)
 	}
 }
 
-// matched returns the number of words at the start of words that match a term of the query, or 0 if no term matches.
+// matched returns the number of words that the first matching term covers at the start of words, or 0 if no term matches.
 func (e *Excerpter) matched(words []string) int {
 	for _, t := range e.query.required {
 		if len(t.words) <= len(words) && t.at(words) {
@@ -110,7 +110,8 @@ func (e *Excerpter) add(text string, match bool) {
 	}
 }
 
-// plain replaces white space by single spaces. It removes invisible characters, because they could change how the other text is shown.
+// plain replaces white space with single spaces. It removes invisible characters, because they could change how the rest of the text is
+// displayed.
 func plain(text []byte) string {
 	var b strings.Builder
 	space := false

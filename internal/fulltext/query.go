@@ -12,7 +12,7 @@ const (
 	minPrefix = 3
 )
 
-// The errors of Parse.
+// Errors returned by Parse.
 var (
 	ErrLong    = errors.New("the search text has more than 256 bytes")
 	ErrNoWords = errors.New("the search text needs at least one word that is not excluded")
@@ -26,7 +26,7 @@ type Query struct {
 // term is a word or a phrase.
 type term struct {
 	words  []string
-	prefix bool // the last word is a prefix
+	prefix bool // whether the last word is a prefix
 }
 
 // Parse parses a query: words, "phrases", -excluded, and word* for words with this prefix. Any other character separates words. Words
@@ -69,7 +69,7 @@ func Parse(text string) (Query, error) {
 	return q, nil
 }
 
-// FTS5 returns the query in the syntax of SQLite for the documents with a tag.
+// FTS5 returns the query in SQLite's FTS5 syntax, restricted to documents with the tag.
 func (q Query) FTS5(tag string) string {
 	all := []string{`"` + tag + `"`}
 	for _, t := range q.required {
@@ -95,7 +95,7 @@ func (t term) fts5() string {
 	return text
 }
 
-// TSQuery returns the query in the syntax of PostgreSQL for the documents with a tag.
+// TSQuery returns the query in PostgreSQL's tsquery syntax, restricted to documents with the tag.
 func (q Query) TSQuery(tag string) string {
 	all := []string{"'" + tag + "'"}
 	for _, t := range q.required {
@@ -118,7 +118,7 @@ func (t term) tsquery() string {
 	return "(" + strings.Join(words, " <-> ") + ")"
 }
 
-// in returns the index of the first occurrence of the term, or -1.
+// in returns the index of the first occurrence of the term in words, or -1.
 func (t term) in(words []string) int {
 	for i := range len(words) - len(t.words) + 1 {
 		if t.at(words[i:]) {

@@ -10,7 +10,7 @@ import (
 // maxKey is longer than every name in unsearched. Member names of this length or more are not stored.
 const maxKey = 24
 
-// unsearched names members whose strings are identifiers and codes, not texts.
+// unsearched lists the JSON members whose strings are identifiers or codes instead of text.
 var unsearched = map[string]bool{
 	"role": true, "type": true, "id": true, "object": true, "model": true, "tool_call_id": true, "tool_use_id": true, "call_id": true, "item_id": true,
 	"signature": true, "thoughtSignature": true, "thought_signature": true, "encrypted_content": true, "finish_reason": true, "finishReason": true, "stop_reason": true,
@@ -18,21 +18,21 @@ var unsearched = map[string]bool{
 	"previous_response_id": true, "prompt_cache_key": true, "user": true, "user_id": true, "session_id": true, "modelVersion": true, "responseId": true,
 }
 
-// Scanner finds the texts in the pieces of a JSON document. The caller passes the pieces in order and never splits a string.
+// Scanner finds the text strings in the pieces of a JSON document. The caller passes the pieces in order and never splits a string.
 type Scanner struct {
-	// SkipAnswers skips messages with the role assistant or model, because requests repeat the responses of earlier turns.
+	// SkipAnswers sets whether to skip messages with the role assistant or model, because requests repeat the responses of earlier turns.
 	SkipAnswers bool
 
 	key     []byte // name of the latest member
 	depth   int
-	answer  int // nesting depth of the skipped message; 0 outside of a skipped message
+	answer  int // nesting depth of the skipped message; 0 if no message is being skipped
 	scratch []byte
 }
 
-// Lost resets the state after a piece of the document that is not available.
+// Lost resets the state after a missing piece of the document.
 func (s *Scanner) Lost() { s.key, s.depth, s.answer = s.key[:0], 0, 0 }
 
-// Scan calls fn with each decoded text of a piece. The text is valid only during the call.
+// Scan calls fn with each decoded text string in a piece. The string is valid only during the call.
 func (s *Scanner) Scan(piece []byte, fn func(text []byte)) {
 	for i := 0; i < len(piece); i++ {
 		switch piece[i] {

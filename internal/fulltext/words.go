@@ -1,5 +1,5 @@
-// Package fulltext splits texts into words, reads the texts of stored bodies, parses search queries and cuts excerpts. SQLite and
-// PostgreSQL store and compare exactly these words, so that a search finds the same requests in both databases.
+// Package fulltext splits text into words, extracts text from stored bodies, parses search queries and cuts excerpts. SQLite and PostgreSQL
+// store and compare exactly these words, so that a search finds the same requests in both databases.
 package fulltext
 
 import (
@@ -19,7 +19,8 @@ func Tag(workspaceID string) string {
 	return "w" + hex.EncodeToString(sum[:6])
 }
 
-// AppendWords appends the words of a text in lower case, each followed by a space, and returns their number.
+// AppendWords appends the words of a text in lower case, each followed by a space. It returns the extended slice and the number of words
+// appended.
 func AppendWords(to, text []byte) (words []byte, n int) {
 	eachWord(text, func(word []byte, _, _ int) bool {
 		to, n = append(append(to, word...), ' '), n+1

@@ -3,26 +3,26 @@ package health
 import "time"
 
 const (
-	recentCalls  = 20               // calls over which the failure rate is computed
-	recentSpan   = 10 * time.Second // maximum age of these calls
-	rampFailures = 2                // consecutive failures that reopen a circuit while its traffic is limited after an outage
-	hintSpan     = 15 * time.Second // how long a hint from another replica applies
+	recentCalls  = 20               // number of calls in the failure rate
+	recentSpan   = 10 * time.Second // maximum age of a call in the failure rate
+	rampFailures = 2                // number of consecutive failures that reopen a circuit while its traffic is limited after an outage
+	hintSpan     = 15 * time.Second // time for which a hint from another replica applies
 )
 
 // circuit is the circuit breaker of one target with one credential. The zero value is closed.
 type circuit struct {
-	credential  string // empty if the provider needs none
+	credential  string // credential ID; empty if the provider needs none
 	open        bool
 	reason      string
-	cause       Cause     // why the circuit is open
-	since       time.Time // first opening since the last full recovery
+	cause       Cause     // rule that opened the circuit
+	since       time.Time // time of the first opening since the last full recovery
 	openings    int       // number of openings since the last full recovery
 	nextProbe   time.Time // time of the next probe while open
-	probing     time.Time // when the running probe was admitted; zero for none
-	traffic     meter     // attempts while closed
+	probing     time.Time // time at which the running probe was admitted; zero for none
+	traffic     meter     // rate of attempts while closed
 	normal      float64   // attempts per second before the outage; 0 if unknown
 	ramp        ramp      // limits the traffic after an outage
-	hinted      time.Time // until this time a single failure opens the circuit, because another replica sent a hint
+	hinted      time.Time // time until which a single failure opens the circuit, because another replica sent a hint
 	consecutive int
 	calls       [recentCalls]call
 	next        int
@@ -36,8 +36,8 @@ type call struct {
 // Cause is the rule that opened a circuit.
 type Cause struct {
 	Rule     Rule
-	Failures int // failed calls that the rule counts
-	Of       int // calls that the rule considers, for FailureShare
+	Failures int // number of failed calls counted by the rule
+	Of       int // number of calls considered by the rule, for FailureShare
 }
 
 // Rule is a reason to open a circuit.
@@ -47,9 +47,9 @@ type Rule string
 const (
 	ConsecutiveFailures Rule = "consecutive_failures"
 	FailureShare        Rule = "failure_share"   // at least half of the last calls failed
-	FailedRecovery      Rule = "failed_recovery" // failures while traffic returned after an outage
+	FailedRecovery      Rule = "failed_recovery" // attempts failed while traffic returned after an outage
 	FailedProbe         Rule = "failed_probe"    // the circuit was open and the attempts since then failed
-	ReplicaHint         Rule = "replica_hint"    // a failure after another replica reported an outage
+	ReplicaHint         Rule = "replica_hint"    // an attempt failed after another replica reported an outage
 )
 
 // admit reports whether an attempt may be sent, and whether the attempt is a probe.
@@ -69,7 +69,7 @@ func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	return Pass{}, c.ramp.admit(now)
 }
 
-// sendable reports whether an attempt may be admitted, because the circuit is closed or due for a probe.
+// sendable reports whether an attempt may be admitted. The circuit must be closed or due for a probe.
 func (c *circuit) sendable(o *Options, now time.Time) bool {
 	if !c.open {
 		return true

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	maxBackoff            = 5 * time.Minute  // maximum after a rate limit, even if the provider asks for more
-	firstRateLimitBackoff = time.Second      // after the first 429 without Retry-After
-	maxRateLimitBackoff   = time.Minute      // maximum after repeated 429 responses without Retry-After
-	firstAuthBackoff      = time.Minute      // after the credential was rejected
-	maxAuthBackoff        = time.Hour        // maximum after repeated rejections
-	firstDeniedBackoff    = 30 * time.Second // after a model was denied or unknown
-	maxDeniedBackoff      = 10 * time.Minute // maximum after repeated denials
+	maxBackoff            = 5 * time.Minute  // maximum backoff after a rate limit, even if the provider asks for more
+	firstRateLimitBackoff = time.Second      // backoff after the first 429 response without Retry-After
+	maxRateLimitBackoff   = time.Minute      // maximum backoff after repeated 429 responses without Retry-After
+	firstAuthBackoff      = time.Minute      // backoff after the credential was rejected
+	maxAuthBackoff        = time.Hour        // maximum backoff after repeated rejections
+	firstDeniedBackoff    = 30 * time.Second // backoff after a model was denied or unknown
+	maxDeniedBackoff      = 10 * time.Minute // maximum backoff after repeated denials
 )
 
 // backoff is the time during which a credential, or one target with a credential, is not used.
 type backoff struct {
 	until   time.Time
-	strikes int  // consecutive backoffs without a success
-	alert   bool // the credential was rejected and needs attention
+	strikes int  // number of consecutive backoffs without a success
+	alert   bool // whether the credential was rejected and needs attention
 	reason  llm.Kind
 	used    time.Time
 }
@@ -38,7 +38,7 @@ type rotation struct {
 	next int
 }
 
-// keyless is the credential list for a provider without credentials.
+// keyless is the credential list of a provider without credentials.
 var keyless = []string{""}
 
 // credentials returns the provider's credentials. It returns keyless if the provider was not used yet or has none.
@@ -141,7 +141,7 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 		}
 	case llm.UpstreamDenied, llm.UpstreamNotFound:
 		if r.Err.UpstreamStatus == http.StatusBadRequest {
-			return // the error of a 400 may quote the request, and text from one caller must not exclude a target for others
+			return // the error of a 400 response may quote the request, and text from one caller must not exclude a target for others
 		}
 		b := tg.backoff(r.Credential)
 		b.extend(now, doubled(firstDeniedBackoff, b.earlier(now), maxDeniedBackoff), r.Err.Kind)
@@ -188,7 +188,7 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
-// describeBackoff changes h for a target that backs off with all credentials: the circuit is shown as open until the first of these
+// describeBackoff updates h for a target that backs off with all credentials. The circuit is shown as open until the first of these
 // backoffs ends.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	var first *backoff
@@ -207,11 +207,11 @@ func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now 
 
 // ActiveBackoff is a time during which a credential, or one target with a credential, is not used.
 type ActiveBackoff struct {
-	Target     string // empty for all targets of the credential
-	Credential string // empty if the provider needs none
+	Target     string // target ID; empty for all targets of the credential
+	Credential string // credential ID; empty if the provider needs none
 	Reason     llm.Kind
 	Until      time.Time
-	Strikes    int // consecutive backoffs without a success
+	Strikes    int // number of consecutive backoffs without a success
 }
 
 // Backoffs returns the backoffs that have not ended, sorted by their end.
@@ -244,7 +244,7 @@ type CredentialHealth struct {
 	ID     string    `json:"id"`
 	Until  time.Time `json:"backing_off_until,omitzero"`
 	Reason string    `json:"reason,omitempty"`
-	Alert  bool      `json:"alert"` // the credential was rejected and needs attention
+	Alert  bool      `json:"alert"` // whether the credential was rejected and needs attention
 }
 
 // Credentials returns the credentials that are backing off or were rejected, ordered by name. A credential also

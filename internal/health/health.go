@@ -24,7 +24,7 @@ type Options struct {
 	ProbeTimeout time.Duration // time without a response after which another probe may start; default 5 s
 	Now          func() time.Time
 	Random       func() float64 // returns a number in [0, 1) for jitter
-	OnHint       func(Hint)     // receives hints for other replicas; it must not block or call the tracker
+	OnHint       func(Hint)     // called with hints for other replicas; it must not block or call the tracker
 }
 
 func (o Options) withDefaults() Options {
@@ -84,7 +84,7 @@ func New(o Options) *Tracker {
 // target is the state of one target. Each credential has its own circuit, because one account at a provider may fail while
 // another works.
 type target struct {
-	circuits []*circuit          // one per credential that was used
+	circuits []*circuit          // circuits of the credentials used so far, one per credential
 	backoffs map[string]*backoff // backoffs of this target by credential; nil if there were none
 	repeats  repeatWindow
 	speed    speed
@@ -97,7 +97,7 @@ func (tg *target) circuit(credential string) *circuit {
 	if c := tg.find(credential); c != nil {
 		return c
 	}
-	if len(tg.circuits) >= maxCircuits { // most belong to credentials that were replaced
+	if len(tg.circuits) >= maxCircuits { // most circuits belong to credentials that were replaced
 		tg.circuits = nil
 	}
 	c := &circuit{credential: credential}
@@ -147,13 +147,13 @@ func (tg *target) backoff(credential string) *backoff {
 
 // Report is the result of one attempt. Every admitted attempt must be reported once, including cancelled probes.
 type Report struct {
-	Target       string // provider/model
-	Credential   string // empty if the provider needs none
+	Target       string // target ID: provider/model
+	Credential   string // credential ID; empty if the provider needs none
 	Err          *llm.Error
-	TTFT         time.Duration // 0 if no token arrived or the response was not streamed
+	TTFT         time.Duration // time to the first token; 0 if no token arrived or the response was not streamed
 	Duration     time.Duration
 	OutputTokens int64
-	Probe        bool // Pass.Probe of this attempt
+	Probe        bool // whether the attempt was a probe, as in Pass.Probe
 }
 
 // outcome classifies the result of an attempt for its target.
@@ -161,7 +161,7 @@ type outcome int
 
 const (
 	inconclusive outcome = iota // caused by the client, the gateway or the credential
-	served                      // success
+	served                      // the target responded successfully
 	rejected                    // the target responded and rejected this request
 	failed                      // a failure of the target
 )
@@ -211,15 +211,15 @@ func (t *Tracker) Report(r Report) {
 // Pass is the permission for an attempt, or the reason for its rejection.
 type Pass struct {
 	Credential string        // credential to use; empty if the provider needs none
-	Probe      bool          // the attempt probes an open circuit and must be reported as a probe
-	Delay      time.Duration // how long to wait before the attempt, while traffic is limited after an outage; call Closed after the wait
-	BackingOff time.Duration // if rejected: how long the target backs off with all credentials; 0 for an open circuit
-	Rejected   bool          // if rejected: whether the backoff follows a rejected credential or model, not a rate limit
+	Probe      bool          // whether the attempt probes an open circuit and must be reported as a probe
+	Delay      time.Duration // wait before the attempt, while traffic is limited after an outage; call Closed after the wait
+	BackingOff time.Duration // for a rejected attempt, the remaining backoff of the target with all credentials; 0 for an open circuit
+	Rejected   bool          // for a rejected attempt, whether the backoff follows a rejected credential or model instead of a rate limit
 }
 
-// Admit reports whether an attempt may be sent to a target and chooses a credential. It uses credentials round-robin, among those
-// that are not backing off and whose circuit is closed. While a circuit is open, one probe at a time is admitted. After an outage
-// traffic returns gradually. If last is true, no other target remains, and the attempt may be delayed instead of rejected.
+// Admit reports whether an attempt may be sent to a target and chooses a credential. It rotates among the credentials that are not backing
+// off and whose circuits are closed. While a circuit is open, one probe at a time is admitted. After an outage traffic returns gradually.
+// If last is true, no other target remains, and the attempt may be delayed instead of rejected.
 func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,7 +301,7 @@ func (t *Tracker) Closed(targetID string, p Pass) bool {
 	return !tg.circuit(p.Credential).open && t.ready(tg, p.Credential, now)
 }
 
-// States returns a function that returns the routing state of a target at time now.
+// States returns a function that reports the routing state of a target at time now.
 func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 	return func(targetID string) route.State {
 		t.mu.Lock()
@@ -360,13 +360,13 @@ type LastError struct {
 // TargetHealth is the state of a target shown in the dashboard.
 type TargetHealth struct {
 	Target    string        `json:"target"`
-	Circuit   string        `json:"circuit"` // closed, half-open or open
+	Circuit   string        `json:"circuit"` // circuit state: closed, half-open or open
 	Reason    string        `json:"reason,omitempty"`
 	Cause     Cause         `json:"cause,omitzero"` // rule that opened the circuit; empty for a backoff
-	Since     time.Time     `json:"since,omitzero"` // when the circuit opened
+	Since     time.Time     `json:"since,omitzero"` // time at which the circuit opened
 	NextProbe time.Time     `json:"next_probe,omitzero"`
 	Share     float64       `json:"share"` // admitted share of normal traffic; below 1 after an outage
-	Calls     int64         `json:"calls"` // calls of the last minutes; newer calls have more weight
+	Calls     int64         `json:"calls"` // number of calls in the last few minutes, with more weight for newer calls
 	Failures  int64         `json:"failures"`
 	ErrorRate float64       `json:"error_rate"`
 	TTFT      time.Duration `json:"ttft_p50_ns"`
@@ -376,7 +376,7 @@ type TargetHealth struct {
 	Alerts []string `json:"alerts,omitempty"`
 }
 
-// describe sets the state of the healthiest circuit, because a target is usable with one working credential.
+// describe fills h with the state of the healthiest circuit, because a target is usable with one working credential.
 func (tg *target) describe(h *TargetHealth, p *rotation, now time.Time) {
 	circuits := tg.circuits
 	if p != nil && len(p.ids) > 0 { // use only the current credentials; a credential without calls has a closed circuit

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Hint is a message to other replicas about a provider. If a circuit opened, receivers open their circuit at the next failure.
-// If a target backs off after a rate limit, receivers back off too. Both effects expire.
+// Hint is a message to other replicas about a target or credential. After a hint about an opened circuit, receivers open their circuit at
+// the next failure. After a hint about a rate limit, receivers back off too. Both effects expire.
 type Hint struct {
 	Target     string        `json:"target,omitempty"` // target that backs off or whose circuit opened; empty for all targets of the credential
 	Credential string        `json:"credential,omitempty"`

@@ -7,7 +7,7 @@ const smoothing = 0.2
 
 // pace holds moving averages of the response speed over a time span.
 type pace struct {
-	ttft     mean // nanoseconds
+	ttft     mean // time to the first token in nanoseconds
 	tokensPS mean
 }
 

@@ -23,8 +23,8 @@ const (
 type ramp struct {
 	since  time.Time // end of the outage; zero for no limit
 	normal float64   // attempts per second before the outage; if 0, the rate of requested attempts is used
-	asked  float64   // requested attempts
-	taken  float64   // admitted and scheduled attempts, including the probe
+	asked  float64   // number of requested attempts
+	taken  float64   // number of admitted and scheduled attempts, including the probe
 }
 
 func (r *ramp) active() bool { return !r.since.IsZero() }
@@ -43,7 +43,7 @@ func (r *ramp) rate(t time.Duration) float64 {
 	return max(rampFloor, r.asked/max(t, 100*time.Millisecond).Seconds())
 }
 
-// due returns when the next attempt can be sent, relative to the end of the outage.
+// due returns when the next attempt can be sent, as a duration since the end of the outage.
 func (r *ramp) due(t time.Duration) time.Duration { return whenAllowed(r.taken / r.rate(t)) }
 
 // admit counts a requested attempt and reports whether it can be sent now.
@@ -57,7 +57,7 @@ func (r *ramp) admit(now time.Time) bool {
 	return true
 }
 
-// wait returns how long the next attempt would have to wait, and whether such a wait is allowed.
+// wait returns the time that the next attempt would have to wait, and whether such a wait is allowed.
 func (r *ramp) wait(now time.Time) (time.Duration, bool) {
 	t := now.Sub(r.since)
 	due := r.due(t)
@@ -118,7 +118,8 @@ func (m *meter) advance(now time.Time) {
 	m.second = max(m.second, second)
 }
 
-// rate returns the attempts per second over the last whole seconds. It returns false for the first few seconds.
+// rate returns the attempts per second over the last complete seconds, at most meterSpan. It returns false until meterMin seconds have been
+// measured.
 func (m *meter) rate(now time.Time) (float64, bool) {
 	if m.begun.IsZero() || now.Sub(m.begun) < meterMin*time.Second {
 		return 0, false

@@ -4,7 +4,7 @@ import "time"
 
 const (
 	repeatShare         = 0.20 // maximum share of repeats in the target's recent attempts
-	repeatFloor         = 10   // repeats that are always allowed
+	repeatFloor         = 10   // number of repeats that are always allowed
 	repeatWindowSeconds = 10
 	longestWait         = 5 * time.Second
 )
@@ -55,8 +55,8 @@ func (w *repeatWindow) advance(now time.Time) int64 {
 	return w.second % repeatWindowSeconds
 }
 
-// Backoff returns how long to wait before the same target is called again. The wait is base, doubled for each try after try 0,
-// but at most five seconds. random, in [0, 1), selects a value between half of the wait and the full wait.
+// Backoff returns how long to wait before the same target is called again. The wait is base, doubled for each earlier try, but at most five
+// seconds. random, in [0, 1), selects a value between half of the wait and the full wait.
 func Backoff(try int, base time.Duration, random float64) time.Duration {
 	wait := doubled(base, try, longestWait)
 	return wait/2 + time.Duration(random*float64(wait-wait/2))

@@ -22,12 +22,12 @@ const (
 // responses around an outage would make the router avoid the target, and without requests its measured speed could not improve.
 type speed struct {
 	present, usual pace
-	seen           time.Time // last response or failure
+	seen           time.Time // time of the last response or failure
 	back           time.Time // end of the last outage
 	ring           [samples]sample
 	next           int
 
-	calls, failures float64 // decay over time
+	calls, failures float64 // number of calls and failures, decaying over time
 	counted         time.Time
 }
 

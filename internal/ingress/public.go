@@ -8,8 +8,8 @@ import (
 
 // PublicURL determines the address at which clients reach the server, for links in responses.
 type PublicURL struct {
-	Configured string // empty to derive the address from the request
-	TrustProxy bool   // trust X-Forwarded-Proto
+	Configured string // public URL; empty to derive the address from the request
+	TrustProxy bool   // whether to trust X-Forwarded-Proto
 }
 
 // For returns the address without a trailing slash. It is empty when neither the configuration nor the request has a valid host.

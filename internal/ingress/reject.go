@@ -14,7 +14,7 @@ type listener struct {
 	reject func(w http.ResponseWriter, status int, reason string)
 }
 
-// Accept implements net.Listener. TLS connections are returned unchanged, because net/http recognizes HTTP/2 by their type.
+// Accept implements net.Listener. TLS connections are returned unchanged, because net/http recognises HTTP/2 by their type.
 func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok {

@@ -27,8 +27,8 @@ type Options struct {
 	BodyTime time.Duration
 	// IdleTime limits how long a connection may be idle before its next request.
 	IdleTime time.Duration
-	// ReadPause is how long a client may stop reading a response before its connection or HTTP/2 stream is reset; 0 for no limit.
-	// A handler may set its own write deadline instead.
+	// ReadPause is the maximum time for which a client may stop reading a response before its connection or HTTP/2 stream is reset; 0 for no
+	// limit. A handler may set its own write deadline instead.
 	ReadPause time.Duration
 	// Unread is the size of the kernel's send buffer; at most a quarter of it may hold unsent data. The kernel's default is
 	// several megabytes, which would count as delivered although the client has not read them.
@@ -36,7 +36,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// headerSlack is how much net/http accepts beyond MaxHeaderBytes.
+// headerSlack is the number of bytes that net/http accepts beyond MaxHeaderBytes.
 const headerSlack = 4096
 
 // drainTime limits how long net/http waits for the part of a body that the handler did not read.
@@ -58,7 +58,7 @@ func New(o Options) *Server {
 		ReadHeaderTimeout: o.HeaderTime,
 		IdleTimeout:       o.IdleTime,
 		MaxHeaderBytes:    max(1, o.HeaderSize-headerSlack),
-		HTTP2:             &http.HTTP2Config{WriteByteTimeout: o.ReadPause}, // for a client that reads nothing at all
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: o.ReadPause}, // ends connections of clients that do not read at all
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 	return s

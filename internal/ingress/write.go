@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// pieceSize is how much of a response a client must read within ReadPause.
+// pieceSize is the number of bytes of a response that a client must read within ReadPause.
 const pieceSize = 32 << 10
 
 // connState is the state of an HTTP/1.1 connection that is kept between requests.
 type connState struct {
-	tcp      *net.TCPConn // nil in tests
-	deadline time.Time    // the write deadline of the connection
+	tcp      *net.TCPConn // underlying connection; nil in tests
+	deadline time.Time    // current write deadline of the connection
 }
 
 // connWriter is the http.ResponseWriter of an HTTP/1.1 request. Each piece of a response has its own deadline, so that a slow

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Bias is the measurement of a judge model on the built-in pairs. Preferences are in points: 100 means that the judge always
-// has the preference, 0 that it has none.
+// Bias is the result of testing a judge model on the built-in pairs. Preferences are in points: 100 means that the judge always has the
+// preference, 0 that it has none.
 type Bias struct {
 	Pairs     int     `json:"pairs" doc:"Number of built-in pairs that were judged in both orders."`
 	Position  float64 `json:"position" doc:"Preference for the first response in a single order, in points."`
@@ -23,11 +23,11 @@ type Bias struct {
 
 // Limits for judges. A judge with a larger bias or a lower accuracy is refused.
 const (
-	maxPosition  = 40   // points, in a single order: more would turn most verdicts into ties
-	maxCorrected = 2    // points, after judging in both orders
-	maxLength    = 25   // points
-	maxFamily    = 50   // points; an upper bound, because the judge's own response may be better
-	minAccuracy  = 0.75 // share of correct verdicts on the pairs with a known better response
+	maxPosition  = 40   // maximum position bias in points, in a single order; a larger bias would turn most verdicts into ties
+	maxCorrected = 2    // maximum position bias in points, after judging in both orders
+	maxLength    = 25   // maximum length bias in points
+	maxFamily    = 50   // maximum preference for its own responses in points; the measured value is an upper bound, because its own response may be better
+	minAccuracy  = 0.75 // minimum share of correct verdicts on the pairs with a known better response
 )
 
 // measuring is the number of pairs that are judged at the same time.
@@ -99,7 +99,7 @@ type tally struct {
 func (t *tally) add(p KnownPair, reversed bool, one, other float64) {
 	t.pairs++
 	t.position += (one + other) / 2
-	combined := 0.0 // in favour of the response that is listed first
+	combined := 0.0 // bias in favour of the response that is listed first
 	if one == -other {
 		combined = one
 	}

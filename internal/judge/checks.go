@@ -25,7 +25,7 @@ func Check(x *Exchange) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// prefer returns a verdict for the response that passed. It reports false when both or none passed.
+// prefer returns a verdict for the response that passed. It reports false if both or neither passed.
 func prefer(method string, routed, baseline bool, failure string) (Verdict, bool) {
 	switch {
 	case routed == baseline:
@@ -54,7 +54,7 @@ func checkSchema(x *Exchange) (Verdict, bool) {
 	}
 	matches, ok := compile(schema)
 	if !ok {
-		return Verdict{}, false // an invalid schema decides nothing
+		return Verdict{}, false // an invalid schema cannot decide the comparison
 	}
 	routed, baseline := matches([]byte(x.Routed.Text)), matches([]byte(x.Baseline.Text))
 	if v, ok := prefer(Schema, routed, baseline, "does not match the JSON schema of the request"); ok {
@@ -69,8 +69,8 @@ func checkSchema(x *Exchange) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// compile returns a function that reports whether a text is JSON that matches the schema. An empty schema accepts any JSON. It
-// reports false for an invalid schema. References to other documents are not followed.
+// compile returns a function that reports whether text is JSON that matches the schema. An empty schema accepts any JSON. It reports false
+// for an invalid schema. References to other documents are not followed.
 func compile(schema []byte) (matches func([]byte) bool, ok bool) {
 	decode := func(text []byte) (any, bool) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -84,7 +84,7 @@ func compile(schema []byte) (matches func([]byte) bool, ok bool) {
 		return nil, false
 	}
 	c, work := jsonschema.NewCompiler(), &schemaWork{}
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // no schemes: nothing is read from disk or network
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // the loader has no schemes, so nothing is read from disk or network
 	c.RegisterVocabulary(work.vocabulary())
 	c.AssertVocabs()
 	if err := c.AddResource("schema.json", document); err != nil {
@@ -100,8 +100,8 @@ func compile(schema []byte) (matches func([]byte) bool, ok bool) {
 	}, true
 }
 
-// checkTools applies when both responses call tools. Calls with invalid arguments lose; calls that are equal by meaning are a
-// tie. Calls are never executed.
+// checkTools applies when both responses call tools. Calls with invalid arguments lose; calls with the same meaning are a tie. Calls are
+// never executed.
 func checkTools(x *Exchange) (Verdict, bool) {
 	if len(x.Routed.Calls) == 0 || len(x.Baseline.Calls) == 0 {
 		return Verdict{}, false
@@ -119,8 +119,8 @@ func checkTools(x *Exchange) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// ValidCalls reports whether all calls name tools of the request, with arguments that match the schemas of the tools. The request is in
-// the chat format.
+// ValidCalls reports whether all calls name tools from the request and have arguments that match the tool schemas. The request is in the
+// chat format.
 func ValidCalls(request []byte, calls []Call) bool {
 	schemas := toolSchemas(request)
 	return !slices.ContainsFunc(calls, func(c Call) bool {
@@ -241,7 +241,8 @@ func equalNumbers(a, b string) bool {
 	return ok && x.Cmp(y) == 0
 }
 
-// checkExact is a tie when both texts are equal apart from letter case, spaces and final punctuation, or are the same number.
+// checkExact returns a tie when the responses have the same text apart from letter case, spaces and final punctuation, or are the same
+// number.
 func checkExact(x *Exchange) (Verdict, bool) {
 	if len(x.Routed.Calls)+len(x.Baseline.Calls) > 0 {
 		return Verdict{}, false
@@ -289,7 +290,7 @@ func checkCode(x *Exchange) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// codeBlocks returns the fenced code blocks of a Markdown text by language.
+// codeBlocks returns the fenced code blocks in Markdown text, by language.
 func codeBlocks(text string) map[string][]string {
 	blocks := map[string][]string{}
 	language, inside := "", false
@@ -313,7 +314,7 @@ func codeBlocks(text string) map[string][]string {
 	return blocks
 }
 
-// parses reports whether a text is JSON, or a file, declarations or statements in Go.
+// parses reports whether text is valid JSON, or a file, declarations or statements in Go.
 func parses(language, text string) bool {
 	if language == "json" {
 		return json.Valid([]byte(text))

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// The methods that decide a comparison.
+// Methods that decide a comparison.
 const (
 	Schema = "schema" // JSON schema of the request
 	Tools  = "tools"  // tool calls and their arguments
@@ -43,7 +43,7 @@ type Response struct {
 	Calls []Call `json:"tool_calls,omitempty"`
 }
 
-// Call is a proposed call of a tool.
+// Call is a proposed tool call.
 type Call struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// PromptVersion identifies the instructions and the rubrics. Verdicts of different versions are not mixed in a measurement of
-// bias.
+// PromptVersion identifies the instructions and the rubrics. A bias measurement does not mix verdicts of different versions.
 const PromptVersion = "judge-1"
 
 // Instructions is the system message of a judge.
@@ -75,7 +74,7 @@ const (
 	maxResponse = 16 << 10
 )
 
-// requestText returns the messages of a request as text. Of a long conversation it keeps the end.
+// requestText returns the messages of a request as text. For a long conversation, it keeps only the end.
 func requestText(body []byte) string {
 	var request struct {
 		Messages []struct {
@@ -117,11 +116,11 @@ func (r Response) text() string {
 // Ask sends a prompt to the judge model and returns its answer.
 type Ask func(ctx context.Context, p Prompt) (string, error)
 
-// ErrAnswer is returned for an answer of a judge model without a verdict.
+// ErrAnswer is returned when the judge model's answer contains no verdict.
 var ErrAnswer = errors.New("the judge model gave no verdict")
 
-// Compare asks a judge model in both orders. Verdicts that differ between the orders are a tie. If the first order is a tie, the result
-// is a tie, so Compare does not ask again. routedFirst selects the first order.
+// Compare asks a judge model to compare the responses in both orders. Verdicts that differ between the orders are a tie. If the first order
+// is a tie, the result is a tie, so Compare does not ask again. routedFirst selects the first order.
 func Compare(ctx context.Context, ask Ask, x *Exchange, routedFirst bool) (Verdict, error) {
 	order := func(routedFirst bool) (float64, string, error) {
 		a, b, sign := x.Routed, x.Baseline, 1.0
@@ -148,7 +147,7 @@ func Compare(ctx context.Context, ask Ask, x *Exchange, routedFirst bool) (Verdi
 	return Verdict{first, Model, reason}, nil
 }
 
-// decide asks once. It returns 1 for A, -1 for B and 0 for a tie.
+// decide asks the judge for one verdict. It returns 1 for A, -1 for B and 0 for a tie.
 func decide(ctx context.Context, ask Ask, p Pair) (float64, string, error) {
 	prompt, err := NewPrompt(p)
 	if err != nil {

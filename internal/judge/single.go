@@ -7,11 +7,11 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Result is the result of checks of one response.
+// Result is the result of checking one response.
 type Result struct {
-	Applied bool   // at least one check applies to the response
-	Failed  string // first check that failed; empty if none did
-	Reason  string // why it failed, without text of the response
+	Applied bool   // whether at least one check applies to the response
+	Failed  string // first check that failed; empty if none failed
+	Reason  string // reason why the check failed, without text from the response
 }
 
 // CheckResponse applies checks to one response to a request in the chat format: Schema, Tools and Code. A check that does not apply to
@@ -74,7 +74,7 @@ func callsTools(request []byte, r Response) (applies bool, failure string) {
 	for _, c := range r.Calls {
 		schema, known := schemas[c.Name]
 		switch matches, ok := compile(schema); {
-		case !known && tools > len(schemas): // tools of a vendor, whose names are unknown here
+		case !known && tools > len(schemas): // vendor tools, whose names are unknown here
 		case !known:
 			return true, "The response calls a tool that the request does not have."
 		case required != "" && c.Name != required:

@@ -11,7 +11,8 @@ type schemaWork struct{ done int }
 // errSchemaWork is the panic that ends a validation with too much work. The validator has no other way to stop.
 type errSchemaWork struct{}
 
-// vocabulary makes every subschema count its visits. The cost of a visit is the number of members and values of the subschema.
+// vocabulary returns a vocabulary that makes every subschema count its visits. The cost of a visit is the number of members and values of
+// the subschema.
 func (w *schemaWork) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: "urn:fairlead:work",

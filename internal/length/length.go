@@ -20,7 +20,7 @@ const (
 	priorWeight = 10     // weight of the prediction, as a number of observations
 	maxWeight   = 200    // weight above which older observations lose weight
 	maxFactor   = 5      // largest correction in either direction
-	maxStates   = 20_000 // states in memory; a random one is removed beyond this number
+	maxStates   = 20_000 // maximum number of states in memory; if it is exceeded, a random state is removed
 )
 
 // Tracker holds the observed lengths. It is safe for concurrent use.
@@ -29,7 +29,7 @@ type Tracker struct {
 	known map[subject]*state
 }
 
-// subject identifies a factor: it belongs to a kind of task in a workspace, or to a model.
+// subject identifies the scope of a factor: either a kind of task in a workspace, or a model.
 type subject struct {
 	workspace string
 	task      predict.Task
@@ -39,7 +39,7 @@ type subject struct {
 // state holds the mean logarithms of observed length divided by predicted length.
 type state struct{ visible, reasoning mean }
 
-// mean is a weighted mean that forgets old observations.
+// mean is a weighted mean that discounts old observations.
 type mean struct{ sum, weight float64 }
 
 func (m *mean) add(v float64) {
@@ -64,7 +64,7 @@ func (m *mean) factor() float64 {
 // NewTracker returns a Tracker without observations.
 func NewTracker() *Tracker { return &Tracker{known: map[subject]*state{}} }
 
-// Factors returns the corrections for the tasks of a kind in a workspace.
+// Factors returns the corrections for a kind of task in a workspace.
 func (t *Tracker) Factors(workspace string, task predict.Task) route.LengthFactors {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +75,7 @@ func (t *Tracker) Factors(workspace string, task predict.Task) route.LengthFacto
 	return route.LengthFactors{Visible: s.visible.factor(), Reasoning: s.reasoning.factor()}
 }
 
-// Model returns the correction for a target's model; 0 without observations.
+// Model returns the correction for a target's model, or 0 without observations.
 func (t *Tracker) Model(target string) float64 {
 	_, model, _ := strings.Cut(target, "/")
 	t.mu.Lock()

@@ -24,7 +24,7 @@ const (
 	Reasoning
 	Prefill      // continues a response that the request starts
 	ResponsesAPI // features that only OpenAI's Responses API offers: stored responses and most hosted tools
-	WebSearch    // can search the web
+	WebSearch    // ability to search the web
 )
 
 var abilityNames = []string{

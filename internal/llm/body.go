@@ -59,8 +59,8 @@ func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	return b.Bytes()
 }
 
-// Linked returns a copy of the error with links in its details: doc_url to the documentation of the code and, unless entryID is
-// empty, log_url to the log entry with this id. base is the address of the gateway; without it the links are paths.
+// Linked returns a copy of the error with links in its details: doc_url to the documentation of the code and, unless entryID is empty,
+// log_url to the log entry with this ID. base is the address of the gateway; without it the links are paths.
 func (e *Error) Linked(base, entryID string) *Error {
 	linked := *e
 	linked.Details = map[string]any{"doc_url": base + "/docs/errors#" + e.Kind.Code()}

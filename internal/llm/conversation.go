@@ -13,14 +13,14 @@ type Conversation struct {
 
 	Tools         []Tool
 	ToolChoice    ToolChoice
-	ParallelTools *bool // nil when not given
+	ParallelTools *bool // whether the model may call tools in parallel; nil when not given
 
 	Output    Output
-	MaxOutput int64 // 0 when not given
+	MaxOutput int64 // output limit in tokens; 0 when not given
 	Stop      []string
 	Choices   int // number of requested responses, at least 1
 	Effort    Effort
-	Verbosity string // low, medium, high; empty when not given
+	Verbosity string // low, medium or high; empty when not given
 	Sampling  Sampling
 
 	EndUser     string
@@ -100,22 +100,22 @@ const (
 // Part is a part of a message.
 type Part struct {
 	Kind     PartKind
-	Text     string      // text and refusal
-	Media    *Media      // image, audio and file
-	Thinking *Thinking   // thinking
-	Call     *ToolCall   // tool_call
-	Result   *ToolResult // tool_result
+	Text     string      // content of a text or refusal part
+	Media    *Media      // content of an image, audio or file part
+	Thinking *Thinking   // content of a thinking part
+	Call     *ToolCall   // content of a tool_call part
+	Result   *ToolResult // content of a tool_result part
 	Cache    *CacheMark  // cache breakpoint after this part
 }
 
 // Media is an image, audio or a document, given as bytes, as a URL or as a file ID at the provider.
 type Media struct {
 	Type   string // MIME type; empty when unknown
-	Data   string // base64, standard alphabet
+	Data   string // content in base64, standard alphabet
 	URL    string
 	FileID string // ID of a file stored at the provider
 	Name   string // file name
-	Detail string // images: auto, low, high; empty when not given
+	Detail string // image detail: auto, low or high; empty when not given
 }
 
 // Thinking is a model's reasoning, as text or encrypted. A signature is valid only at the provider that created it.
@@ -131,7 +131,7 @@ type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments string // JSON text as the model wrote it, or any text for custom tools; may be empty
-	Custom    bool   // the tool accepts free text
+	Custom    bool   // whether the tool accepts free text
 	// Signature is the provider's signature of the call, valid only at Provider.
 	Signature string
 	Provider  string
@@ -147,7 +147,7 @@ type ToolResult struct {
 
 // CacheMark is a cache breakpoint: the prompt up to here should be cached.
 type CacheMark struct {
-	TTL string // 5m or 1h; empty for the provider's default
+	TTL string // lifetime: 5m or 1h; empty for the provider's default
 }
 
 // WithEndMark returns the conversation with a cache mark after its last part. It returns false if the conversation does not end with a
@@ -173,12 +173,12 @@ func (c *Conversation) WithEndMark(ttl string) (*Conversation, bool) {
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // schema of the arguments, members in the caller's order; nil for none
+	Schema      json.RawMessage // argument schema with members in the caller's order; nil for none
 	Strict      *bool
 	Cache       *CacheMark
 
-	Custom bool            // accepts free text
-	Format json.RawMessage // text format of a custom tool; nil for any
+	Custom bool            // whether the tool accepts free text
+	Format json.RawMessage // text format of a custom tool; nil for any format
 
 	// Hosted is the type of a tool that the provider runs, such as web_search. Raw is its complete definition.
 	Hosted string
@@ -194,8 +194,8 @@ func (t *Tool) DescribeGrammar() (description string, grammar bool) {
 		Definition string `json:"definition"`
 	}
 	var format struct {
-		definition            // in the Responses format
-		Grammar    definition `json:"grammar"` // in the chat format
+		definition            // in the Responses format, the grammar is not nested
+		Grammar    definition `json:"grammar"` // in the chat format, the grammar is nested
 	}
 	if json.Unmarshal(t.Format, &format) != nil {
 		return t.Description, false
@@ -214,21 +214,21 @@ func (t *Tool) DescribeGrammar() (description string, grammar bool) {
 type Search struct {
 	Allowed, Blocked []string // allowed and blocked domains; empty for no restriction
 	MaxUses          int64    // maximum number of searches; 0 when not given
-	ContextSize      string   // low, medium, high; empty when not given
+	ContextSize      string   // amount of search context: low, medium or high; empty when not given
 	Place            Place    // location of the user
 }
 
 // Place is an approximate location. Unknown members are empty.
 type Place struct {
 	City, Region string
-	Country      string // ISO code
+	Country      string // ISO country code
 	Zone         string // IANA time zone
 }
 
 // ToolChoice determines whether the model may, must or must not call a tool.
 type ToolChoice struct {
 	Mode  ChoiceMode
-	Names []string // the tool that must be called, or the tools that may be; nil for all
+	Names []string // tool that must be called, or tools that may be called; nil for all tools
 }
 
 // ChoiceMode is the mode of a ToolChoice.
@@ -236,10 +236,10 @@ type ChoiceMode string
 
 // Modes of a ToolChoice.
 const (
-	ChoiceUnset ChoiceMode = ""         // not given
-	ChoiceAuto  ChoiceMode = "auto"     // may call
-	ChoiceMust  ChoiceMode = "required" // must call
-	ChoiceNone  ChoiceMode = "none"     // must not call
+	ChoiceUnset ChoiceMode = ""         // the request has no tool choice
+	ChoiceAuto  ChoiceMode = "auto"     // the model may call tools
+	ChoiceMust  ChoiceMode = "required" // the model must call a tool
+	ChoiceNone  ChoiceMode = "none"     // the model must not call tools
 )
 
 // Output is the requested format of the response.
@@ -247,7 +247,7 @@ type Output struct {
 	Kind        OutputKind
 	Name        string
 	Description string
-	Schema      json.RawMessage // members in the caller's order
+	Schema      json.RawMessage // JSON schema with members in the caller's order
 	Strict      *bool
 }
 
@@ -256,20 +256,20 @@ type OutputKind string
 
 // Kinds of output.
 const (
-	OutputText   OutputKind = "" // anything
+	OutputText   OutputKind = "" // text without constraints
 	OutputJSON   OutputKind = "json_object"
 	OutputSchema OutputKind = "json_schema"
 )
 
 // Effort is the requested amount of reasoning.
 type Effort struct {
-	Level    string // none, minimal, low, medium, high, xhigh, max; empty when not given
-	Budget   int64  // tokens; 0 when not given
-	Adaptive bool   // the model decides
-	Hide     bool   // omit the reasoning from the response
+	Level    string // effort level: none, minimal, low, medium, high, xhigh or max; empty when not given
+	Budget   int64  // thinking budget in tokens; 0 when not given
+	Adaptive bool   // whether the model decides how much to reason
+	Hide     bool   // whether to omit the reasoning from the response
 }
 
-// Sampling holds the sampling parameters as the caller wrote them; empty when not given.
+// Sampling holds the sampling parameters as the caller wrote them. Parameters that were not given are empty.
 type Sampling struct {
 	Temperature      json.Number
 	TopP             json.Number

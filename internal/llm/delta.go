@@ -5,12 +5,12 @@ import "encoding/json"
 // DeltaKind determines which fields of a Delta are set.
 type DeltaKind string
 
-// Kinds of deltas, in the order in which they occur in a response. Text, thinking and calls may alternate.
+// Kinds of deltas, in the order in which they occur in a response, with the fields that they set. Text, thinking and calls may alternate.
 const (
 	BeginDelta     DeltaKind = "begin"     // ID, Model
 	TextDelta      DeltaKind = "text"      // Text
 	ThinkingDelta  DeltaKind = "thinking"  // Text
-	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block; its Text is not repeated
+	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block without repeating its text
 	RefusalDelta   DeltaKind = "refusal"   // Text
 	CitationDelta  DeltaKind = "citation"  // Citation: a source for text that was sent before
 	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call, which may already have Arguments
@@ -32,10 +32,10 @@ type Delta struct {
 	Thinking *Thinking
 	Citation *Citation
 
-	Index int // index of the tool call in its choice, from 0
+	Index int // index of the tool call in its choice, starting at 0
 	Call  *ToolCall
 
-	Finish       string // stop, length, tool_calls, content_filter
+	Finish       string // finish reason: stop, length, tool_calls or content_filter
 	StopSequence string // stop sequence that was generated, if reported
 	Usage        *Usage
 }
@@ -43,8 +43,8 @@ type Delta struct {
 // Citation is a web source that the model cites.
 type Citation struct {
 	URL   string
-	Title string // may be empty
-	Quote string // text of the source; may be empty
+	Title string // page title; may be empty
+	Quote string // quoted source text; may be empty
 	// Start and End delimit the range of the choice's text that the source supports, in characters (code points).
 	// Refusals and thinking are not part of the text.
 	Start, End int

@@ -51,9 +51,9 @@ const (
 	NoTargetAvailable     Kind = "no_target_available"   // every suitable target is failing or backing off
 	UpstreamConnect       Kind = "connect"               // connection refused or reset, unknown host, TLS failure
 	UpstreamTimeout       Kind = "timeout"               // no first token or no further data within the timeout
-	UpstreamRateLimited   Kind = "rate_limit"            // 429
-	UpstreamOverloaded    Kind = "overload"              // 503, 529
-	UpstreamServer        Kind = "server_error"          // other 5xx
+	UpstreamRateLimited   Kind = "rate_limit"            // HTTP status 429
+	UpstreamOverloaded    Kind = "overload"              // HTTP status 503 or 529
+	UpstreamServer        Kind = "server_error"          // any other 5xx status
 	UpstreamAuth          Kind = "credential"            // 401, 402 or exhausted quota: the credential is rejected for every model
 	UpstreamDenied        Kind = "access_denied"         // 403: the credential may not use this model
 	UpstreamNotFound      Kind = "unknown_model"         // 404: the provider does not have the model
@@ -62,7 +62,7 @@ const (
 	UpstreamRejected      Kind = "rejected"              // 4xx caused by the client; passed on
 	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support
 	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
-	UpstreamContentPolicy Kind = "content_policy"        // rejected by the provider's content rules; passed on
+	UpstreamContentPolicy Kind = "content_policy"        // the provider's content rules reject the request; the error is passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response has different text
 	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
 	CheckFailed           Kind = "check_failed"          // a complete response that failed the checks of a policy
@@ -73,7 +73,7 @@ const (
 const (
 	SignInRequired   Kind = "sign_in_required"
 	WrongCredentials Kind = "wrong_credentials"
-	// SecondFactorRequired means that the password is correct and the code of the second factor is missing.
+	// SecondFactorRequired means that the password is correct but the second-factor code is missing.
 	SecondFactorRequired Kind = "second_factor_required"
 	PermissionDenied     Kind = "permission_denied"
 	CrossOrigin          Kind = "cross_origin"
@@ -143,8 +143,8 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a retry may produce different text
-	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: another attempt responded
-	CheckFailed:           {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // not reported: a response is served
+	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never reported: another attempt responded
+	CheckFailed:           {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never reported: a response is served
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:       {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
@@ -198,16 +198,16 @@ type Error struct {
 	Message    string
 	Param      string         // name of the invalid field, if any
 	Details    map[string]any // additional members of `details`; never secrets
-	RetryAfter time.Duration  // time to wait; 0 if unknown
-	Final      bool           // a retry cannot succeed, although the kind is retryable
+	RetryAfter time.Duration  // time to wait before a retry; 0 if unknown
+	Final      bool           // whether a retry cannot succeed, although the kind is retryable
 
-	UpstreamStatus int    // the provider's status; 0 without a response
+	UpstreamStatus int    // the provider's HTTP status; 0 without a response
 	UpstreamCode   string // the provider's own error code
 	Err            error  // cause, for the log; never sent to clients
 }
 
-// Cancelled returns an error of kind ClientCancelled if ctx has ended, otherwise nil. Code that processes large
-// requests calls it between parts, so that it stops soon after the client disconnects.
+// Cancelled returns an error of kind ClientCancelled if ctx is done, otherwise nil. Code that processes large requests calls it between
+// parts, so that it stops soon after the client disconnects.
 func Cancelled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

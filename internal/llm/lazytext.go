@@ -7,18 +7,17 @@ import (
 	"sync"
 )
 
-// LazyText is a text of a request. It is decoded only when it is read, because most texts are never read. The zero
-// value is empty.
+// LazyText is request text that is decoded only when it is read, because most text is never read. The zero value is empty.
 type LazyText struct {
 	text    string
-	raw     []byte // encoded text, without the quotes
+	raw     []byte // JSON-encoded text, without the quotes
 	escaped bool
 }
 
-// PlainText returns a text that is already decoded.
+// PlainText returns a LazyText for text that is already decoded.
 func PlainText(text string) LazyText { return LazyText{text: text} }
 
-// RawText returns a text encoded in JSON, without the quotes. It does not copy the bytes.
+// RawText returns a LazyText for JSON-encoded text, without the quotes. It does not copy the bytes.
 func RawText(raw []byte) LazyText {
 	return LazyText{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
 }
@@ -26,11 +25,11 @@ func RawText(raw []byte) LazyText {
 // Empty reports whether the text is empty.
 func (p LazyText) Empty() bool { return p.text == "" && len(p.raw) == 0 }
 
-// Equal reports whether the decoded texts are equal.
+// Equal reports whether the decoded strings are equal.
 func (p LazyText) Equal(other LazyText) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
 
-// Text returns at most about limit bytes of the text. A longer text is shortened to its beginning (three quarters of
-// the limit) and its end.
+// Text returns at most about limit bytes of the text. If the text is longer, Text returns its beginning (three quarters of the limit) and
+// its end.
 func (p LazyText) Text(limit int) string {
 	if p.raw == nil {
 		if len(p.text) <= limit {
@@ -61,12 +60,12 @@ func (p LazyText) plain(raw []byte) string {
 	return string(unescape(buffer[:0], raw)) // the decoded text is never longer
 }
 
-// decodeBufferSize is the size of the pooled buffers in which texts are decoded.
+// decodeBufferSize is the size of the pooled buffers in which text is decoded.
 const decodeBufferSize = 16 << 10
 
 var decodeBuffers = sync.Pool{New: func() any { return new([decodeBufferSize]byte) }}
 
-// cut returns the range that is removed from a text that is too long: the kept beginning ends at head, and the kept end starts at tail.
+// cut returns the range to remove from text that is too long: the kept beginning ends at head, and the kept end starts at tail.
 func cut(size, limit int) (head, tail int) {
 	head = limit / 4 * 3
 	return head, size - (limit - head)

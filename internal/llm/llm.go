@@ -18,13 +18,13 @@ const (
 	Moderate Op = "moderations"
 	Count    Op = "count_tokens" // length of a conversation; calls no model
 
-	Speech         Op = "speech"         // audio from a text
+	Speech         Op = "speech"         // audio from text
 	Transcribe     Op = "transcriptions" // text from audio
-	GenerateImages Op = "images"         // images from a text
+	GenerateImages Op = "images"         // images from text
 	Rerank         Op = "rerank"         // order of documents by their relevance to a query
 	Realtime       Op = "realtime"       // conversation in text and audio over a WebSocket
 
-	FileObjects  Op = "files"   // files of a provider account; calls no model
+	FileObjects  Op = "files"   // files in a provider account; calls no model
 	BatchObjects Op = "batches" // requests that a provider serves later
 )
 
@@ -58,34 +58,34 @@ type Payload struct {
 	Fields []Field // top-level members of Body, in order
 }
 
-// ResponseOptions are the caller's settings for the response and its generation.
+// ResponseOptions holds the caller's settings for the response and its generation.
 type ResponseOptions struct {
 	Stream       bool
-	IncludeUsage bool     // the caller wants a usage event at the end of the stream
+	IncludeUsage bool     // whether the caller wants a usage event at the end of the stream
 	MaxOutput    int64    // maximum number of output tokens; 0 when not given
 	MaxSearches  int64    // maximum number of web searches; 0 when not given
 	Choices      int      // number of requested responses (n), at least 1
-	Hosted       bool     // the provider may run tools, whose results become part of the prompt
+	Hosted       bool     // whether the provider may run tools, whose results become part of the prompt
 	Sampling     []string // sampling fields in the body that some models reject: temperature, top_p, ...
-	Effort       string   // reasoning effort that the caller set, CustomEffort for other reasoning settings; empty for none
+	Effort       string   // reasoning effort set by the caller, or CustomEffort for other reasoning settings; empty for none
 	ServiceTier  string
 }
 
 // ProviderState refers to objects that a provider stores: earlier responses, this response, files.
 type ProviderState struct {
-	Previous    string          // id of the response that the request continues, as the client sent it
+	Previous    string          // ID of the response that the request continues, as the client sent it
 	Stored      *StoredResponse // response that Previous names; nil until the gateway has resolved it
-	Background  bool            // the provider generates the response in the background
-	Stores      bool            // the request asks the provider to store the response
-	Account     string          // field that refers to an object of one provider account; empty for none
-	StoredFiles []StoredFile    // files of a provider account that the request names, without duplicates
-	Holder      *Account        // account that holds Stored and StoredFiles; nil until the gateway has resolved it, and if the account is unknown
+	Background  bool            // whether the provider generates the response in the background
+	Stores      bool            // whether the request asks the provider to store the response
+	Account     string          // request field that refers to an object in one provider account; empty for none
+	StoredFiles []StoredFile    // files in a provider account that the request names, without duplicates
+	Holder      *Account        // account that holds Stored and StoredFiles; nil if unknown or not resolved yet
 }
 
-// Account is the account of a provider to which a credential belongs.
+// Account is the provider account that a credential belongs to.
 type Account struct {
 	Provider   string
-	Credential string // id of the credential; empty for a local server
+	Credential string // credential ID; empty for a local server
 }
 
 // Prompt describes the messages of a request.
@@ -93,19 +93,19 @@ type Prompt struct {
 	Messages      int
 	Answers       int      // number of assistant messages
 	Preview       string   // beginning of the last user message, for lists; at most PreviewBytes
-	Asked         LazyText // first text of the last user message
-	Instructed    LazyText // first text of a system message
-	HasSignatures bool     // messages contain signatures of other providers, added by earlier responses of the gateway
+	Asked         LazyText // first text in the last user message
+	Instructed    LazyText // first text in a system message
+	HasSignatures bool     // whether the messages contain signatures of other providers, added by earlier responses of the gateway
 	Plain         bool     // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns
 }
 
 // PromptSize is the amount of text in the prompt.
 type PromptSize struct {
-	ASCIIBytes    int // bytes of prompt text in ASCII
-	NonASCIIBytes int // bytes of prompt text outside ASCII
-	ExtraBytes    int // bytes of both counts that are in unknown members, which a provider may ignore
-	RestoredBytes int // bytes of reasoning that the gateway adds because the client did not send it back
-	Predicted     int // bytes of predicted output; rejected predictions are billed as output
+	ASCIIBytes    int // number of ASCII bytes in the prompt text
+	NonASCIIBytes int // number of non-ASCII bytes in the prompt text
+	ExtraBytes    int // number of bytes in both counts that are in unknown members, which a provider may ignore
+	RestoredBytes int // number of bytes of reasoning that the gateway adds because the client did not send it back
+	Predicted     int // number of bytes of predicted output; rejected predictions are billed as output
 	Text          Text
 	PromptSample  PromptSample // sample of the prompt until Measure has filled Text
 }
@@ -115,27 +115,27 @@ type Attachments struct {
 	Images        int
 	ImageURLs     int     // number of Images that the provider has to fetch
 	ImageSizes    []Image // first MaxImageSizes images of known size
-	ImageBytes    int     // bytes of Body that are inline images
-	AttachedBytes int     // bytes of Body that are inline audio, video or documents
-	Unsized       int     // attachments that only the provider can count: audio, video, documents, parts of unknown type
+	ImageBytes    int     // number of bytes in Body that are inline images
+	AttachedBytes int     // number of bytes in Body that are inline audio, video or documents
+	Unsized       int     // number of attachments that only the provider can count: audio, video, documents, parts of unknown type
 }
 
-// EmbeddingOptions describes the inputs and the vectors of a request for embeddings. Completions and moderation requests also use Inputs.
+// EmbeddingOptions describes the inputs and the vectors of an embeddings request. Completions and moderation requests also use Inputs.
 type EmbeddingOptions struct {
 	Inputs     int     // number of inputs
 	Longest    float64 // length of the longest input as a share of the total length
-	TokenIDs   int64   // token ids given instead of text
+	TokenIDs   int64   // number of token IDs given instead of text
 	Dimensions int64   // requested vector size; 0 when not given
-	Base64     bool    // the caller wants base64 vectors
+	Base64     bool    // whether the caller wants base64 vectors
 }
 
-// Labels hold the name of the end user and the caller's metadata.
+// Labels holds the name of the end user and the caller's metadata.
 type Labels struct {
 	EndUser  string            // name of the caller's end user (`user`, `safety_identifier`)
-	Metadata map[string]string // the caller's labels
+	Metadata map[string]string // labels set by the caller
 }
 
-// Headers are the values of request headers that a provider needs.
+// Headers holds the values of request headers that a provider needs.
 type Headers struct {
 	// Beta is the header that enables features of the caller's format. It is sent only to providers of the same format.
 	Beta string
@@ -145,11 +145,11 @@ type Headers struct {
 
 // StoredResponse is a response that a provider stores.
 type StoredResponse struct {
-	Workspace  string // id of the workspace that created it
+	Workspace  string // ID of the workspace that created the response
 	Provider   string
-	Credential string // id of the credential of the account that holds it
-	ID         string // the provider's id
-	Session    string // session of the request that created it; empty if unknown
+	Credential string // credential of the account that holds the response
+	ID         string // the provider's ID of the response
+	Session    string // session of the request that created the response; empty if unknown
 }
 
 // PreviewBytes is the maximum length of Prompt.Preview.
@@ -160,9 +160,9 @@ const MaxImageSizes = 32
 
 // Image holds the properties of an image that determine its tokens.
 type Image struct {
-	Width  int    `json:"w,omitempty"` // 0 when unknown
+	Width  int    `json:"w,omitempty"` // width in pixels; 0 when unknown
 	Height int    `json:"h,omitempty"`
-	Detail string `json:"detail,omitempty"` // low, high, original; empty when not given
+	Detail string `json:"detail,omitempty"` // detail level: low, high or original; empty when not given
 }
 
 // Clone returns a copy without the body. Decoding the copy further does not change the request.
@@ -194,7 +194,7 @@ type Field struct {
 
 // Controls are the routing options of a request. They are never sent to a provider.
 type Controls struct {
-	Models    []string            `json:"models,omitempty"` // ordered fallbacks
+	Models    []string            `json:"models,omitempty"` // fallback models, in order
 	Provider  ProviderPreferences `json:"provider,omitzero"`
 	SessionID string              `json:"session_id,omitempty"`
 }
@@ -204,12 +204,12 @@ type ProviderPreferences struct {
 	Order             []string  `json:"order,omitempty"`
 	Only              []string  `json:"only,omitempty"`
 	Ignore            []string  `json:"ignore,omitempty"`
-	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // set by allow_fallbacks: false in the request
-	RequireParameters bool      `json:"require_parameters,omitempty"` // exclude targets that would ignore a field
-	BestEffort        bool      `json:"best_effort,omitempty"`        // allow targets that lack the request's tools or schema
-	Sort              string    `json:"sort,omitempty"`               // price, latency, throughput
+	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // whether the request has allow_fallbacks: false
+	RequireParameters bool      `json:"require_parameters,omitempty"` // whether to exclude targets that would ignore a field
+	BestEffort        bool      `json:"best_effort,omitempty"`        // whether to allow targets that lack the request's tools or schema
+	Sort              string    `json:"sort,omitempty"`               // sort order: price, latency or throughput
 	MaxPrice          *MaxPrice `json:"max_price,omitempty"`
-	DenyCollection    bool      `json:"deny_collection,omitempty"` // set by data_collection: deny in the request
+	DenyCollection    bool      `json:"deny_collection,omitempty"` // whether the request has data_collection: deny
 	ZeroRetention     bool      `json:"zdr,omitempty"`
 }
 
@@ -223,16 +223,16 @@ type MaxPrice struct {
 type Event struct {
 	Name    string // event name, in formats that have one
 	Data    []byte // encoded in the client's wire format; valid until the next event is read
-	Own     bool   // Data is not reused and stays valid
+	Own     bool   // whether the event owns Data, so that it stays valid
 	Type    string // content type of a response that is not JSON; empty for JSON
-	Content bool   // has text, reasoning, refusal, audio or part of a tool call. Fallback to another target ends with the first such event
-	Bare    bool   // contains only usage; dropped unless the caller asked for it
+	Content bool   // whether the event has text, reasoning, a refusal, audio or part of a tool call; fallback to another target ends with the first such event
+	Bare    bool   // whether the event contains only usage; dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end
-	Usage   *Usage // totals so far, if reported
-	Model   string // the model name the provider reported
-	Pending string // the provider's id of a response that it generates in the background
+	Usage   *Usage // usage totals so far, if reported
+	Model   string // model name reported by the provider
+	Pending string // the provider's ID of a response that it generates in the background
 
-	ASCIIBytes    int // text bytes in this event, for the gateway's own token count
+	ASCIIBytes    int // number of ASCII text bytes in this event, for the gateway's own token count
 	NonASCIIBytes int
 }
 
@@ -247,17 +247,17 @@ func (ev Event) Clone() Event {
 // Usage counts tokens in disjoint classes: Input, CacheRead, CacheWrite and Output. The other counts are parts of these
 // classes.
 type Usage struct {
-	Input      int64 `json:"input"` // neither read from nor written to a cache
+	Input      int64 `json:"input"` // prompt tokens neither read from nor written to a cache
 	CacheRead  int64 `json:"cache_read"`
-	CacheWrite int64 `json:"cache_write"` // includes CacheWriteLong
-	Output     int64 `json:"output"`      // includes Reasoning and AudioOutput
+	CacheWrite int64 `json:"cache_write"` // prompt tokens written to a cache; includes CacheWriteLong
+	Output     int64 `json:"output"`      // output tokens; includes Reasoning and AudioOutput
 	Reasoning  int64 `json:"reasoning"`
 	// Parts that may have their own price.
 	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // part of CacheWrite that is cached for an hour
-	AudioInput     int64 `json:"audio_input,omitempty"`      // part of Input
-	AudioOutput    int64 `json:"audio_output,omitempty"`     // part of Output
+	AudioInput     int64 `json:"audio_input,omitempty"`      // audio tokens, included in Input
+	AudioOutput    int64 `json:"audio_output,omitempty"`     // audio tokens, included in Output
 	Searches       int64 `json:"searches,omitempty"`         // web searches that the provider ran; not tokens
-	// Estimated marks an estimate, used when the provider reports no usage or an implausible one.
+	// Estimated is whether the usage is an estimate, because the provider reports no usage or an implausible one.
 	Estimated bool `json:"estimated,omitempty"`
 	// ServiceTier is the tier that the provider reported.
 	ServiceTier string `json:"service_tier,omitempty"`

@@ -1,11 +1,11 @@
 package llm
 
-// Replace returns a copy of the body in which values of top-level members are replaced. The function with returns the new value of
-// a member, or nil to keep it. All other bytes stay the same.
-func (p *Payload) Replace(with func(name string, value []byte) []byte) []byte {
+// Replace returns a copy of the body in which values of top-level members are replaced. update returns the new value of a member, or nil to
+// keep the value. All other bytes stay the same.
+func (p *Payload) Replace(update func(name string, value []byte) []byte) []byte {
 	body, from := make([]byte, 0, len(p.Body)), 0
 	for _, f := range p.Fields {
-		value := with(f.Name, p.Body[f.Value:f.End])
+		value := update(f.Name, p.Body[f.Value:f.End])
 		if value == nil {
 			continue
 		}

@@ -12,23 +12,22 @@ const (
 	sampleSpans   = 40
 	fewSpans      = 4
 	sampleWindows = 64
-	sampleWindow  = 64      // bytes
+	sampleWindow  = 64      // size of a measured window in bytes
 	wholeSample   = 4 << 10 // maximum bytes of a prompt that is measured completely
 )
 
-// PromptSample records the positions in the body of all texts of a prompt, or of a representative selection. Recording
-// positions is cheap for decoders. Request.Measure counts characters later and reads only parts of a long prompt. The
-// zero value is empty.
+// PromptSample records the positions in the body of all strings of a prompt, or of a representative selection. Recording positions is cheap
+// for decoders. Request.Measure counts characters later and reads only parts of a long prompt. The zero value is empty.
 type PromptSample struct {
-	spans []span // at most sampleSpans; most requests have few texts
-	shift uint8  // a text is kept if it contains a byte whose position in the concatenated texts is a multiple of 1<<shift
-	at    int32  // position of the next text in the concatenated texts
+	spans []span // kept strings, at most sampleSpans; most requests have few strings
+	shift uint8  // a string is kept if it contains a byte whose position in the concatenated strings is a multiple of 1<<shift
+	at    int32  // position of the next string in the concatenated strings
 }
 
-// span is a text at body[start:end]. at is its position in the concatenated texts.
+// span is a string at body[start:end]. at is its position in the concatenated strings.
 type span struct{ start, end, at int32 }
 
-// Equal reports whether both samples have the same texts.
+// Equal reports whether both samples have the same strings.
 func (s PromptSample) Equal(other PromptSample) bool {
 	return slices.Equal(s.spans, other.spans) && s.shift == other.shift && s.at == other.at
 }
@@ -39,7 +38,7 @@ func (s PromptSample) Clone() PromptSample {
 	return s
 }
 
-// Add adds the encoded text body[start:end], without the quotes.
+// Add adds the encoded string body[start:end], without the quotes.
 func (s *PromptSample) Add(start, end int) {
 	one := span{start: int32(start), end: int32(end), at: s.at}
 	s.at += one.end - one.start
@@ -66,7 +65,7 @@ func (p span) holds(shift uint8) bool {
 // first returns the first multiple of 1<<shift at or after the start of the span.
 func (p span) first(shift uint8) int32 { return (p.at + 1<<shift - 1) >> shift << shift }
 
-// thin drops texts until at most sampleSpans/2+1 remain.
+// thin drops strings until at most sampleSpans/2+1 remain.
 func (s *PromptSample) thin() {
 	for s.at>>s.shift > sampleSpans/2 {
 		s.shift++
@@ -107,7 +106,7 @@ func (r *Request) Measure() {
 func (s *PromptSample) windows(body []byte, sum *weightedCounts) {
 	shift := s.shift
 	for s.at>>shift > sampleWindows {
-		shift++ // limits the number of windows in long texts
+		shift++ // limits the number of windows in a long prompt
 	}
 	for _, one := range s.spans {
 		size := one.end - one.start
@@ -128,7 +127,7 @@ type weightedCounts struct {
 	bytes  float64
 }
 
-// add measures an encoded text. cut is true if the beginning of the text is missing.
+// add measures an encoded string. cut reports whether the beginning of the string is missing.
 func (t *weightedCounts) add(raw []byte, weight float64, cut bool) {
 	text := raw
 	if bytes.IndexByte(raw, '\\') >= 0 {
@@ -144,9 +143,9 @@ func (t *weightedCounts) add(raw []byte, weight float64, cut bool) {
 	t.bytes += float64(len(text)) * weight
 }
 
-// unescape decodes a JSON string for counting. It takes a tenth of the time of encoding/json (BenchmarkUnescape): 21 µs
-// instead of 220 µs for a text of 10 KB. Unlike rawjson.Unescape, it accepts a string that ends inside an escape: it
-// drops the truncated escape, and it counts half a surrogate pair as the whole character.
+// unescape decodes a JSON string for counting. It takes a tenth of the time of encoding/json (BenchmarkUnescape): 21 µs instead of 220 µs
+// for 10 KB of text. Unlike rawjson.Unescape, it accepts a string that ends inside an escape: it drops the truncated escape, and it counts
+// half a surrogate pair as the whole character.
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {

@@ -8,20 +8,20 @@ import (
 // StoredFile names a file that a provider account stores.
 type StoredFile struct {
 	ID    string
-	Param string // field of the request
+	Param string // request field that names the file
 }
 
 // MaxStoredFiles is the maximum number of different files that a request may name.
 const MaxStoredFiles = 500
 
-// AddStoredFile records that the request names a file. It ignores an address such as https://example.com/a.pdf, which is not a file id. It
+// AddStoredFile records that the request names a file. It ignores an address such as https://example.com/a.pdf, which is not a file ID. It
 // records at most MaxStoredFiles+1 files, which is enough to detect a request with too many files.
 func (s *ProviderState) AddStoredFile(id, param string) {
 	known := func(f StoredFile) bool { return f.ID == id }
 	if id == "" || len(s.StoredFiles) > MaxStoredFiles || strings.Contains(id, "://") || slices.ContainsFunc(s.StoredFiles, known) {
 		return
 	}
-	s.StoredFiles = append(s.StoredFiles, StoredFile{ID: strings.Clone(id), Param: param}) // id may refer to the body
+	s.StoredFiles = append(s.StoredFiles, StoredFile{ID: strings.Clone(id), Param: param}) // the clone does not share memory with the body
 }
 
 // StoredFileBytes returns the approximate size of StoredFiles in memory, in bytes.

@@ -2,8 +2,8 @@ package llm
 
 import "unicode/utf8"
 
-// Class is a class of characters or runs that is counted in a text. Package token estimates the number of tokens as a
-// weighted sum of these counts.
+// Class is a class of characters or runs that is counted in text. Package token estimates the number of tokens as a weighted sum of these
+// counts.
 type Class int
 
 // Classes of characters and runs. A run is a sequence of characters of the same kind.
@@ -20,7 +20,7 @@ const (
 	Newlines               // line ends; a run counts once
 	Blanks                 // spaces, tabs and line ends beyond the first of their run
 	Signs                  // other ASCII characters
-	SignRuns               // runs of Signs
+	SignRuns               // runs of the class Signs
 	SignTurns              // signs that differ from the previous one in their run
 	Latin                  // letters of Latin scripts outside ASCII
 	Cyrillic
@@ -30,7 +30,7 @@ const (
 	Devanagari
 	Indic      // other alphabets of three bytes: Bengali, Tamil, Georgian, Khmer
 	OtherWords // runs of letters of the classes from Cyrillic to Indic
-	Thai       // Thai and Lao
+	Thai       // Thai and Lao characters
 	Kana
 	Han
 	Hangul
@@ -39,7 +39,7 @@ const (
 	Classes // number of classes
 )
 
-// Text holds the character counts of a text. The zero value is the empty text.
+// Text holds the character counts of a string. The zero value describes the empty string.
 type Text struct {
 	Counts [Classes]int32 `json:"counts"`
 }
@@ -47,13 +47,13 @@ type Text struct {
 // Empty reports whether nothing was counted.
 func (t Text) Empty() bool { return t == Text{} }
 
-// If a text is longer than fullText bytes, only fullText bytes are counted, in evenly spaced blocks.
+// If a string is longer than fullText bytes, only fullText bytes are counted, in evenly spaced blocks.
 const (
 	fullText  = 8 << 10
 	textBlock = 256
 )
 
-// Add counts a text. It samples evenly spaced blocks of a long text.
+// Add counts a string. It samples evenly spaced blocks of a long string.
 func (t *Text) Add(s string) {
 	if len(s) <= fullText {
 		t.measure(s, false)
@@ -147,8 +147,8 @@ func byteKindOf(c byte) byteKind {
 	return four
 }
 
-// measure counts every byte of s. If s was cut out of a longer text, its first run is not counted, because it probably
-// began before the cut.
+// measure counts every byte of s. If s was cut out of a longer string, its first run is not counted, because it probably began before the
+// cut.
 func (t *Text) measure(s string, cut bool) {
 	if cut && s != "" {
 		switch byteKinds[s[0]] {
@@ -268,7 +268,7 @@ func (t *Text) foreign(s string, i int, k, before byteKind) int {
 	return i + size
 }
 
-// threeBytes distinguishes scripts that share their first byte.
+// threeBytes returns the class of a character of three bytes. It distinguishes scripts that share their first byte.
 func threeBytes(s string, i int) Class {
 	second := byte(0)
 	if i+1 < len(s) {

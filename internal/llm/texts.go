@@ -1,6 +1,6 @@
 package llm
 
-// Texts returns all texts that the model reads, for counting their tokens.
+// Texts returns all strings that the model reads, for counting their tokens.
 func (c *Conversation) Texts() []string {
 	var texts []string
 	add := func(some ...string) {

@@ -23,7 +23,7 @@ const (
 // Tasks runs the periodic tasks of one replica.
 type Tasks struct {
 	store     *store.DB
-	retention func() logstore.Retention // the configured default retention
+	retention func() logstore.Retention // returns the configured default retention
 	report    func(task string, err error)
 	samples   atomic.Pointer[[]overview.StorageSample]
 }

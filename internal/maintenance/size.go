@@ -17,11 +17,11 @@ const (
 
 // storedSample is the stored form of a sample.
 type storedSample struct {
-	At    int64 `json:"at"` // unix milliseconds
+	At    int64 `json:"at"` // time of the sample in Unix milliseconds
 	Bytes int64 `json:"bytes"`
 }
 
-// Samples returns the database sizes measured over the last days, oldest first.
+// Samples returns the database sizes measured in recent days, oldest first.
 func (t *Tasks) Samples() []overview.StorageSample { return *t.samples.Load() }
 
 // sampleSize stores the database size periodically, so that its growth is known after a restart.

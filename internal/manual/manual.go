@@ -31,11 +31,11 @@ type Site struct {
 
 // content is the parsed folder.
 type content struct {
-	pages    map[string]*page // by path without extension, such as guides/agents
+	pages    map[string]*page // pages by path without extension, for example guides/agents
 	groups   []group
 	template *template.Template
 	style    []byte
-	search   func() []searchable // all sections, collected by the first search
+	search   func() []searchable // returns all sections; the first call collects them
 }
 
 // New returns a site. files must contain index.md.
@@ -84,7 +84,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// images are the media types of images by extension.
+// images maps the file extensions of images to media types.
 var images = map[string]string{".svg": "image/svg+xml", ".png": "image/png"}
 
 func (s *Site) sendPage(w http.ResponseWriter, r *http.Request, status int, v view) {

@@ -28,7 +28,7 @@ type page struct {
 	name   string // path without extension
 	title  string
 	source []byte
-	render func() rendered // once
+	render func() rendered // renders the page on the first call and returns the same result on later calls
 }
 
 // rendered is the result of rendering a page.
@@ -40,7 +40,7 @@ type rendered struct {
 // section is the part of a page below one heading.
 type section struct {
 	page  *page
-	id    string // fragment of the heading; empty before the first one
+	id    string // URL fragment of the heading; empty for the text before the first heading
 	level int
 	title string
 	text  string
@@ -162,7 +162,7 @@ func nodes(root ast.Node) []ast.Node {
 	return list
 }
 
-// unlink replaces a link by its text.
+// unlink replaces a link with its text.
 func unlink(link ast.Node) {
 	parent := link.Parent()
 	for child := link.FirstChild(); child != nil; {
@@ -173,8 +173,8 @@ func unlink(link ast.Node) {
 	parent.RemoveChild(parent, link)
 }
 
-// resolve returns the address of a link on a page. ok is false if the site does not have the file. If the link has an extension,
-// the address is the address of the file.
+// resolve returns the address of a link on a page. ok is false if the site does not have the file. A non-empty extension is appended to the
+// address to select the file instead of the HTML page.
 func (c *content) resolve(p *page, destination, extension string) (address string, ok bool) {
 	target, fragment, hasFragment := strings.Cut(destination, "#")
 	if target == "" || strings.Contains(target, ":") || strings.HasPrefix(target, "/") {
@@ -210,7 +210,7 @@ func (p *page) split(doc ast.Node) []section {
 			}
 			finish()
 			id, _ := h.AttributeString("id")
-			raw, _ := id.([]byte) // every heading gets an id
+			raw, _ := id.([]byte) // every heading has an ID
 			list = append(list, section{page: p, id: string(raw), level: h.Level, title: nodeText(h, p.source)})
 			continue
 		}
@@ -286,8 +286,8 @@ func (c *content) unlisted(listed []group) []group {
 	return []group{more}
 }
 
-// headingIDs generates the fragments of headings as GitHub does. The section of an error code keeps the case of the code, so
-// that the code is its fragment.
+// headingIDs generates the fragments of headings as GitHub does. A heading that consists of an error code keeps its case, so that the
+// fragment equals the code.
 type headingIDs struct{ used map[string]int }
 
 var (
@@ -324,7 +324,7 @@ func (c *content) markdown(p *page) []byte {
 	})
 }
 
-// llms returns the index of the pages in the form of llms.txt.
+// llms returns the page index in the llms.txt format.
 func (c *content) llms() []byte {
 	var b bytes.Buffer
 	p := c.pages[home]

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// searchable is a section with its texts in lower case.
+// searchable is a section with lower-case copies of its title, page title and text.
 type searchable struct {
 	section
 	lowTitle, lowPage, lowText string
@@ -42,8 +42,8 @@ func find(sections []searchable, terms []string) []result {
 	return results
 }
 
-// score rates a section: matches in the heading count most, then matches in the title of the page. Decisions are for developers and
-// come after guides.
+// score returns the score of a section for search terms. Matches in the heading count most, followed by matches in the page title.
+// Decisions are for developers and come after guides.
 func (s *searchable) score(terms []string) int {
 	total := 0
 	for _, term := range terms {
@@ -94,7 +94,7 @@ func (s *searchable) result(terms []string) result {
 	return r
 }
 
-// cutWords shortens a text to about n bytes at a space.
+// cutWords truncates text to about n bytes, at a space.
 func cutWords(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -11,7 +11,7 @@ type view struct {
 	Body     template.HTML
 	Groups   []group
 	Sections []navLink // headings of the page
-	Markdown string    // address of the page as Markdown
+	Markdown string    // address of the Markdown version of the page
 	Current  string    // address of the page
 	Query    string
 	Results  []result
@@ -38,7 +38,7 @@ func (c *content) missing() view {
 	}
 }
 
-// Limits of a search.
+// Search limits.
 const (
 	maxQuery   = 200
 	maxTerms   = 8

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// CgroupFiles are the files with the memory limit of the process's control group, for both cgroup versions.
+// CgroupFiles lists the files that contain the memory limit of the process's control group, for both cgroup versions.
 var CgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
 // settled is the time after which startup is considered complete.

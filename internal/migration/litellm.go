@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/catalog"
 )
 
-// Limits of imported files.
+// Limits for imported files.
 const (
 	maxFile   = 4 << 20
 	maxModels = 5000
@@ -44,7 +44,7 @@ type liteCredential struct {
 	Values map[string]any `yaml:"credential_values"`
 }
 
-// vendors maps provider prefixes of LiteLLM to vendors. It lists prefixes that differ from the vendor's name, and older prefixes.
+// vendors maps LiteLLM provider prefixes to vendors. It lists prefixes that differ from the vendor's name, and older prefixes.
 var vendors = map[string]string{
 	"vertex_ai": "vertex", "vertex_ai_beta": "vertex", "together_ai": "together", "fireworks_ai": "fireworks", "nvidia_nim": "nvidia", "hosted_vllm": "vllm", "ollama_chat": "ollama",
 	"cohere_chat": "cohere", "github": "github_models", "jina_ai": "jina", "dashscope": "alibaba", "lm_studio": "lmstudio", "meta_llama": "meta", "ai21_chat": "ai21", "text-completion-openai": "openai",
@@ -55,15 +55,15 @@ var vendors = map[string]string{
 type lite struct {
 	Result
 	catalog   *catalog.Catalog
-	known     []string // names of vendors
+	known     []string // vendor names
 	file      liteFile
 	instances []*instance
-	meanings  map[string]map[string]bool     // models by LiteLLM name
-	places    map[string]map[string][]string // providers of a catalog model, by model and LiteLLM name
-	secrets   int                            // keys that were written in the file
+	meanings  map[string]map[string]bool     // models to which each LiteLLM name refers
+	places    map[string]map[string][]string // providers by catalog model and LiteLLM name
+	secrets   int                            // number of API keys that were written in plain text in the file
 }
 
-// LiteLLM converts the configuration file of the LiteLLM proxy. known lists the names of vendors.
+// LiteLLM converts the configuration file of the LiteLLM proxy. known lists the vendor names.
 func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 	l := &lite{catalog: c, known: known, meanings: map[string]map[string]bool{}, places: map[string]map[string][]string{}}
 	if len(text) > maxFile {
@@ -73,7 +73,7 @@ func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 		return nil, fmt.Errorf("parse the LiteLLM configuration: %w", err)
 	}
 	if len(l.file.Models) == 0 && l.file.Lite == nil && l.file.Router == nil && l.file.General == nil {
-		return nil, errors.New("the file has no model_list and no settings of LiteLLM")
+		return nil, errors.New("the file has no model_list and no LiteLLM settings")
 	}
 	if len(l.file.Models) > maxModels {
 		return nil, fmt.Errorf("the file has more than %d models", maxModels)
@@ -121,8 +121,8 @@ func (l *lite) survey() {
 	}
 }
 
-// separate reports whether other LiteLLM names refer to the same model at other providers. If these names became aliases of one model,
-// a request could be sent to the providers of all names.
+// separate reports whether other LiteLLM names refer to the same model at other providers, so that the name needs a separate model. If
+// these names became aliases of one model, a request could be sent to the providers of all names.
 func (l *lite) separate(known *catalog.Model, name string) bool {
 	for other, places := range l.places[known.Name] {
 		if other != name && len(l.meanings[other]) == 1 && !slices.Equal(places, l.places[known.Name][name]) {
@@ -132,7 +132,7 @@ func (l *lite) separate(known *catalog.Model, name string) bool {
 	return false
 }
 
-// vendor returns the vendor of a deployment and the vendor's name of the model. The vendor is empty for an endpoint of an unknown vendor.
+// vendor returns the vendor of a deployment and the vendor's name for the model. The vendor is empty for an endpoint of an unknown vendor.
 func (l *lite) vendor(m liteModel) (vendor, upstream string) {
 	name := text(m.Params["model"])
 	prefix, rest, ok := strings.Cut(name, "/")
@@ -145,7 +145,7 @@ func (l *lite) vendor(m liteModel) (vendor, upstream string) {
 	switch {
 	case ok && slices.Contains(l.known, vendor):
 		if vendor == "openai" && base != "" && !strings.Contains(base, "api.openai.com") {
-			return "", rest // a compatible server
+			return "", rest // the deployment is a compatible server
 		}
 		for _, mode := range []string{"converse/", "invoke/", "responses/"} {
 			rest = strings.TrimPrefix(rest, mode)
@@ -165,7 +165,7 @@ func (l *lite) vendor(m liteModel) (vendor, upstream string) {
 	return "openai", name
 }
 
-// lookUp returns the catalog's model of a deployment, or nil.
+// lookUp returns the catalog model for a deployment, or nil.
 func (l *lite) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
 	if base := text(m.Info["base_model"]); base != "" {
 		_, plain, ok := strings.Cut(base, "/")
@@ -177,7 +177,7 @@ func (l *lite) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
 		}
 	}
 	if vendor == "" {
-		return nil // an unknown server can use the name for another model
+		return nil // an unknown server may use the name for another model
 	}
 	if known, ok := l.catalog.Model(upstream); ok {
 		return known
@@ -236,8 +236,8 @@ func (l *lite) model(path string, m liteModel) {
 	l.rest(path, m)
 }
 
-// name sets the name of a model. Usually the model gets its name in the catalog, with the LiteLLM name as an alias. If the LiteLLM name
-// refers to several models, or is the name of another catalog model, the model gets the LiteLLM name.
+// name sets the name of a model. Usually, the model gets its catalog name, with the LiteLLM name as an alias. If the LiteLLM name refers to
+// several models, or is the name of another catalog model, the model gets the LiteLLM name.
 func (l *lite) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
 	same, taken := l.catalog.Model(m.Name)
 	switch {
@@ -329,7 +329,7 @@ func (l *lite) credential(path, name string, params map[string]any) map[string]a
 	return params
 }
 
-// key returns the value of api_keys. A key that is written in the file is replaced by a variable, so that it is not copied.
+// key returns the value of api_keys. A key that is written in the file is replaced with a variable, so that it is not copied.
 func (l *lite) key(path, owner, key string) string {
 	switch {
 	case key == "":
@@ -354,8 +354,8 @@ func (l *lite) key(path, owner, key string) string {
 func (l *lite) place(p *instance, one *model) {
 	for _, other := range l.instances {
 		sameKeys := slices.Equal(other.keys, p.keys)
-		has := slices.ContainsFunc(other.models, func(m *model) bool { return m.name == one.name && m.upstream != one.upstream })
-		if other.vendor != p.vendor || other.baseURL != p.baseURL || fmt.Sprint(other.options) != fmt.Sprint(p.options) || !sameKeys || has || other.catalog {
+		conflicts := slices.ContainsFunc(other.models, func(m *model) bool { return m.name == one.name && m.upstream != one.upstream })
+		if other.vendor != p.vendor || other.baseURL != p.baseURL || fmt.Sprint(other.options) != fmt.Sprint(p.options) || !sameKeys || conflicts || other.catalog {
 			continue
 		}
 		if i := slices.IndexFunc(other.models, func(m *model) bool { return m.name == one.name }); i >= 0 {
@@ -377,14 +377,14 @@ func (m *model) alias(name string) {
 	}
 }
 
-// understood lists the parameters of a deployment that are converted.
+// understood lists the deployment parameters that are converted.
 var understood = []string{
 	"model", "custom_llm_provider", "api_base", "api_key", "api_version", "litellm_credential_name", "input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost", "cache_creation_input_token_cost",
 	"timeout", "stream_timeout", "aws_region_name", "aws_profile_name", "aws_role_name", "aws_external_id", "aws_access_key_id", "aws_secret_access_key", "aws_session_token",
 	"vertex_project", "vertex_location", "vertex_credentials", "tenant_id", "client_id",
 }
 
-// advice has the replacement for each unsupported parameter of a deployment.
+// advice maps each unsupported deployment parameter to its replacement.
 var advice = map[string]string{
 	"rpm": "limits are per API key (--rpm)", "tpm": "limits are per API key (--tpm)", "weight": "the gateway balances by health, latency and price",
 	"order": "the gateway orders by health, latency and price; provider.order in a request takes precedence", "max_parallel_requests": "set providers[].concurrent",
@@ -417,7 +417,7 @@ func (l *lite) rest(path string, m liteModel) {
 	}
 }
 
-// aliases adds the aliases of the router to their models.
+// aliases adds the router aliases to their models.
 func (l *lite) aliases() {
 	for _, from := range []struct {
 		path   string
@@ -434,7 +434,7 @@ func (l *lite) aliases() {
 	}
 }
 
-// routerAlias adds one alias. An alias that is the name of another model in the catalog becomes a separate model, because names take
+// routerAlias adds one alias. An alias that equals the name of another catalog model becomes a separate model, because names take
 // precedence over aliases.
 func (l *lite) routerAlias(path, alias, target string) {
 	if !validName(alias) {
@@ -483,7 +483,7 @@ func text(v any) string {
 	}
 }
 
-// reference returns the value as text. It converts os.environ/NAME to ${NAME}, a variable of the configuration file.
+// reference returns the value as text. It converts os.environ/NAME to ${NAME}, the variable syntax of the configuration file.
 func (l *lite) reference(v any) string {
 	value := text(v)
 	if name, ok := strings.CutPrefix(value, "os.environ/"); ok {

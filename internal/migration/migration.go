@@ -27,13 +27,13 @@ const (
 type Finding struct {
 	Kind    Kind   `json:"kind"`
 	Setting string `json:"setting"` // path in the imported file
-	Text    string `json:"text"`    // the new setting, or an action
+	Text    string `json:"text"`    // new setting, or action that is needed
 }
 
 // Result is a converted configuration.
 type Result struct {
-	YAML     string    // a configuration file with comments
-	Findings []Finding // in the order of the imported file
+	YAML     string    // configuration file with comments
+	Findings []Finding // results in the order of the imported file
 	Commands []string  // commands that create objects outside the configuration file, such as API keys
 }
 
@@ -72,11 +72,11 @@ func (r *Result) Report() string {
 // instance is a provider of the new configuration.
 type instance struct {
 	name    string
-	vendor  string // empty for an endpoint of an unknown vendor
+	vendor  string // name of the vendor; empty for an endpoint of an unknown vendor
 	baseURL string
 	options map[string]string
 	keys    []string
-	catalog bool // offers all models of the vendor
+	catalog bool // whether the provider offers all models of the vendor
 	models  []*model
 }
 
@@ -90,14 +90,14 @@ type model struct {
 	maxOutput      int64
 	abilities      []string
 	quality        float64
-	total, first   string // timeouts
+	total, first   string // timeouts for the whole response and for the first token
 	comment        string
 }
 
-// price is in US dollars per million tokens. nil is unknown.
+// price holds prices in US dollars per million tokens. nil means unknown.
 type price struct{ input, output, cacheRead, cacheWrite *float64 }
 
-// identity returns a text that is equal for instances that differ only in their keys.
+// identity returns the same string for instances that differ only in their keys.
 func (i *instance) identity() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %v %v", i.vendor, i.baseURL, i.options, i.catalog)
@@ -107,7 +107,7 @@ func (i *instance) identity() string {
 	return b.String()
 }
 
-// merge joins the instances that differ only in their keys, and gives every instance a unique name.
+// merge combines instances that differ only in their keys, and gives every instance a unique name.
 func merge(list []*instance) []*instance {
 	var merged []*instance
 	for _, one := range list {
@@ -139,7 +139,7 @@ func (m *model) describe(c *catalog.Catalog, vendor string, known *catalog.Model
 	m.abilities, m.quality = known.Abilities.Names(), known.Quality
 }
 
-// listPrice returns the price of a model in the catalog, at the vendor if it offers the model.
+// listPrice returns the catalog price of a model: the price at the vendor if the vendor offers the model, otherwise the list price.
 func listPrice(c *catalog.Catalog, vendor, name string) price {
 	p := c.ListPrice(name)
 	if offer, ok := c.Offer(vendor, name); ok && offer.Price != nil {
@@ -187,7 +187,7 @@ func list(texts []string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// providers writes the section of the providers.
+// providers writes the providers section.
 func (w *writer) providers(instances []*instance) {
 	if len(instances) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// settings converts the sections with settings.
+// settings converts the settings sections.
 func (l *lite) settings(w *writer) {
 	done := map[string]bool{}
 	find := func(name string, sections ...string) (float64, string) {
@@ -147,7 +147,7 @@ func (l *lite) fallbacks(done map[string]bool) {
 	}
 }
 
-// budget reports the budget of the proxy and the defaults of keys.
+// budget reports the proxy budget and the key defaults.
 func (l *lite) budget(done map[string]bool) {
 	if n, ok := number(l.file.Lite["max_budget"]); ok {
 		done["litellm_settings.max_budget"], done["litellm_settings.budget_duration"] = true, true
@@ -165,12 +165,12 @@ func (l *lite) budget(done map[string]bool) {
 	}
 }
 
-// settingAdvice has the replacement for each unsupported setting.
+// settingAdvice maps each unsupported setting to its replacement.
 var settingAdvice = map[string]string{
 	"general_settings.master_key":               "create an account (fairlead admin create) and API keys (fairlead keys create); the master key of LiteLLM is not used",
 	"general_settings.database_url":             "use a separate database: store: postgres://user@host/fairlead; the data of LiteLLM is not read",
 	"general_settings.alerting":                 "add alert rules in the dashboard or with fairlead alerts add",
-	"general_settings.store_model_in_db":        "connect providers in the dashboard; models of the database of LiteLLM are not read",
+	"general_settings.store_model_in_db":        "connect providers in the dashboard; models in the LiteLLM database are not read",
 	"general_settings.disable_spend_logs":       "the log is always written; its retention is log.entry_retention",
 	"litellm_settings.drop_params":              "clients send provider.best_effort: true; otherwise a parameter that a model does not accept excludes it, or causes a warning",
 	"litellm_settings.cache":                    "enable the response cache per API key (fairlead keys create --cache) or with a policy (response_cache)",
@@ -225,7 +225,7 @@ func callbackNames(v any) string {
 	return strings.Join(names, ", ")
 }
 
-// period returns the budget period of a duration of LiteLLM.
+// period returns the budget period for a LiteLLM duration.
 func period(duration string) string {
 	switch duration {
 	case "1d", "24h":
@@ -238,7 +238,7 @@ func period(duration string) string {
 	return "total"
 }
 
-// keyFlags returns the flags of fairlead keys create for the limits of a key.
+// keyFlags converts the limits of a LiteLLM key to flags for fairlead keys create.
 func keyFlags(k map[string]any) string {
 	var b strings.Builder
 	if n, ok := number(k["max_budget"]); ok {

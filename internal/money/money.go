@@ -64,7 +64,7 @@ func (r Rate) Cost(tokens int64) Amount {
 		return Max
 	}
 	quo, rem := bits.Div64(hi, lo, million)
-	if quo >= math.MaxInt64 { // checked before rounding, which could overflow
+	if quo >= math.MaxInt64 { // the range is checked before rounding, which could overflow
 		return Max
 	}
 	if rem >= million/2 {
@@ -78,7 +78,7 @@ func (r Rate) Times(thousandths int64) Rate {
 	if thousandths > math.MaxInt64/1000 {
 		thousandths = math.MaxInt64 / 1000
 	}
-	return Rate(r.Cost(thousandths * 1000)) // a million tokens cost exactly the rate
+	return Rate(r.Cost(thousandths * 1000)) // the cost of a million tokens equals the rate
 }
 
 // PerMillion returns the rate for a price in dollars per million tokens.
@@ -95,7 +95,7 @@ func (r Rate) Dollars() float64 { return float64(r) / float64(Dollar) }
 // String returns the exact amount in dollars without trailing zeros: "0.00031", "12.5", "-3".
 func (a Amount) String() string {
 	var buf [24]byte
-	text, _ := a.AppendText(buf[:0]) // never fails
+	text, _ := a.AppendText(buf[:0]) // AppendText never fails
 	return string(text)
 }
 
@@ -179,7 +179,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 func (a *Amount) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if n := len(b); n > 1 && b[0] == '"' && b[n-1] == '"' && !bytes.ContainsAny(b, `\`) {
-		text = string(b[1 : n-1]) // as MarshalJSON writes it
+		text = string(b[1 : n-1]) // string written by MarshalJSON
 	} else if n > 0 && b[0] == '"' {
 		if err := json.Unmarshal(b, &text); err != nil {
 			return err

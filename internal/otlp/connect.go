@@ -15,7 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// traceExporter returns the exporter of spans. It connects at the first export.
+// traceExporter returns the span exporter. It connects on the first export.
 func (s Settings) traceExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	endpoint, headers := strings.TrimSuffix(s.Config.Endpoint, "/"), s.Config.Headers
 	if s.traceProtocol == protocolGRPC {
@@ -38,7 +38,7 @@ func (s Settings) traceExporter(ctx context.Context) (sdktrace.SpanExporter, err
 	return otlptracehttp.New(ctx, options...)
 }
 
-// metricExporter returns the exporter of metrics.
+// metricExporter returns the metric exporter.
 func (s Settings) metricExporter(ctx context.Context) (sdkmetric.Exporter, error) {
 	endpoint, headers := strings.TrimSuffix(s.Config.Endpoint, "/"), s.Config.Headers
 	if s.metricProtocol == protocolGRPC {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// maxText is the maximum size of the texts in one attribute. For a longer conversation, only the newest messages are exported.
+// maxText is the maximum size in bytes of the message text in one attribute. For a longer conversation, only the newest messages are
+// exported.
 const maxText = 64 << 10
 
 // chatBody has the fields of a request or response in the chat format that have content.
@@ -36,7 +37,7 @@ type chatMessage struct {
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// message is a message in the form of the semantic conventions.
+// message is a message in the format of the OpenTelemetry semantic conventions.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
@@ -107,8 +108,8 @@ func (m *chatMessage) parts() []part {
 	return list
 }
 
-// texts returns the parts of a content: a text, or a list of texts and parts. Images, audio and files are named without their data. A null in
-// the list is skipped.
+// texts returns the parts of message content, which is a string or a list of strings and parts. For images, audio and files it returns only
+// the type, without the data. It skips null elements.
 func texts(content json.RawMessage) []part {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -143,7 +144,7 @@ func texts(content json.RawMessage) []part {
 	return list
 }
 
-// encode encodes the newest messages that fit into maxText. The text of the oldest one may be cut.
+// encode encodes the newest messages that fit into maxText. The text of the oldest one may be truncated.
 func encode(list []message) string {
 	left, first := maxText, len(list)
 	for first > 0 && left > 0 {
@@ -164,7 +165,7 @@ func encode(list []message) string {
 	}
 	data, err := json.Marshal(list[first:])
 	if err != nil {
-		return "" // only strings are encoded
+		return "" // unreachable, because only strings are encoded
 	}
 	return string(data)
 }

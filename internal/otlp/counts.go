@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// counts are the metrics of the export itself.
+// counts holds metrics about the export itself.
 type counts struct {
 	exported, queueFull, exportFailed, omitted, metricsFailed prometheus.Counter
 }
@@ -30,12 +30,12 @@ func newCounts() counts {
 	}
 }
 
-// Collectors returns the metrics of the export.
+// Collectors returns the metrics about the export.
 func (x *Exporter) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{x.counts.exported, x.counts.queueFull, x.counts.exportFailed, x.counts.omitted, x.counts.metricsFailed}
 }
 
-// countedMetrics counts the failures of an exporter of metrics.
+// countedMetrics wraps a metric exporter and counts its failures.
 type countedMetrics struct {
 	sdkmetric.Exporter
 	to *Exporter
@@ -47,10 +47,10 @@ func (c countedMetrics) Export(ctx context.Context, m *metricdata.ResourceMetric
 		c.to.counts.metricsFailed.Inc()
 		c.to.failed.report("metrics", err)
 	}
-	return nil // reported
+	return nil // the failure has been counted and logged
 }
 
-// failureLog logs failures of exports, at most once a minute.
+// failureLog logs export failures, at most once a minute.
 type failureLog struct {
 	log  *slog.Logger
 	mu   sync.Mutex

@@ -25,10 +25,10 @@ import (
 	"fairlead.dev/internal/tracecontext"
 )
 
-// maxContent is the maximum size of the bodies in the queue. Above this size, spans are exported without content.
+// maxContent is the maximum total size in bytes of the bodies in the queue. Above this size, spans are exported without content.
 const maxContent = 64 << 20
 
-// Parts are the dependencies of an Exporter.
+// Parts holds the dependencies of an Exporter.
 type Parts struct {
 	// Redact redacts an entry and its bodies, which are in the client's format.
 	Redact func(*requestlog.Entry)
@@ -43,13 +43,13 @@ type Parts struct {
 type Exporter struct {
 	parts    Parts
 	settings Settings
-	traces   sdktrace.SpanExporter // nil if traces are not exported
+	traces   sdktrace.SpanExporter // span exporter; nil if traces are not exported
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
-	meters   *sdkmetric.MeterProvider // nil if metrics are not exported
+	meters   *sdkmetric.MeterProvider // meter provider; nil if metrics are not exported
 
 	queue   chan requestlog.Entry
-	content atomic.Int64 // size of the bodies in the queue
+	content atomic.Int64 // total size in bytes of the bodies in the queue
 	batch   []sdktrace.ReadOnlySpan
 	closing chan struct{}
 	cancel  context.CancelFunc // ends a running export
@@ -62,7 +62,7 @@ type Exporter struct {
 // New returns an exporter, or nil if the settings select neither traces nor metrics. Call Close to stop it.
 func New(ctx context.Context, s Settings, p Parts) (*Exporter, error) {
 	if !s.Traces && !s.Metrics {
-		return nil, nil //nolint:nilnil // telemetry is off
+		return nil, nil //nolint:nilnil // a nil exporter means that telemetry is off
 	}
 	var spans sdktrace.SpanExporter
 	var metrics sdkmetric.Exporter
@@ -116,8 +116,8 @@ func (x *Exporter) Begin(requestID string, h http.Header) tracecontext.Context {
 	return c
 }
 
-// Propagate adds the trace context to a call of a provider, if the configuration allows it. attempt is the index of the attempt in the
-// request's entry.
+// Propagate adds the trace context to a provider call, if the configuration allows it. attempt is the index of the attempt in the request's
+// entry.
 func (x *Exporter) Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int) {
 	if x.traces == nil || !slices.Contains(x.settings.Config.Propagate, provider) {
 		return
@@ -192,7 +192,7 @@ func (x *Exporter) addSpans(ctx context.Context, e *requestlog.Entry) {
 	x.record(ctx, e)
 }
 
-// export sends the batch. A batch that fails after the retries of the exporter is dropped.
+// export sends the batch. A batch that still fails after the exporter's retries is dropped.
 func (x *Exporter) export(ctx context.Context) {
 	if len(x.batch) == 0 {
 		return
@@ -210,7 +210,7 @@ func (x *Exporter) export(ctx context.Context) {
 	x.batch = x.batch[:0]
 }
 
-// Close exports the queued requests and stops. It waits until ctx ends.
+// Close exports the queued requests and stops. It waits for the export until ctx is done.
 func (x *Exporter) Close(ctx context.Context) error {
 	var errs []error
 	if x.traces != nil {
@@ -227,7 +227,7 @@ func (x *Exporter) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Describe returns the settings as attributes of a log line.
+// Describe returns the settings as log attributes.
 func (s Settings) Describe() []any {
 	endpoint := s.Config.Endpoint
 	if endpoint == "" {

@@ -11,14 +11,14 @@ import (
 	"fairlead.dev/internal/config"
 )
 
-// Protocols of OTLP.
+// OTLP protocols.
 const (
 	protocolHTTP = "http/protobuf"
 	protocolGRPC = "grpc"
 )
 
-// Settings select the exported signals and their protocol. Settings that only the exporters need, such as certificates and compression, are read by the
-// exporters from the standard variables.
+// Settings select the exported signals and their protocol. The exporters read other settings, such as certificates and compression, from
+// the standard variables.
 type Settings struct {
 	Traces  bool
 	Metrics bool
@@ -27,7 +27,7 @@ type Settings struct {
 
 	traceProtocol, metricProtocol string
 	sampler                       sdktrace.Sampler
-	queue, batch                  int // requests; spans
+	queue, batch                  int // queue length in requests, and batch size in spans
 	delay, timeout                time.Duration
 }
 

@@ -84,7 +84,7 @@ func parent(ctx context.Context, c tracecontext.Context) context.Context {
 	if err != nil || spanErr != nil {
 		return ctx
 	}
-	state, _ := trace.ParseTraceState(c.State) // an invalid state is omitted
+	state, _ := trace.ParseTraceState(c.State) // an invalid state is ignored
 	return trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(0).WithSampled(c.Sampled), TraceState: state, Remote: true,
 	}))
@@ -107,7 +107,7 @@ func operation(endpoint string) string {
 	case "messages/count_tokens":
 		return "count_tokens"
 	}
-	return endpoint // embeddings, moderations
+	return endpoint // embeddings and moderations are their own operations
 }
 
 // providerNames maps vendors to their names in the semantic conventions, where these differ.
@@ -153,7 +153,7 @@ func (a *attributes) seconds(key string, d time.Duration) {
 	}
 }
 
-// usage adds the tokens. Input includes cached tokens and output includes reasoning tokens, as the conventions require.
+// usage adds the token counts. Input includes cached tokens and output includes reasoning tokens, as the conventions require.
 func (a *attributes) usage(u llm.Usage) {
 	if u.Total() == 0 {
 		return
@@ -254,13 +254,13 @@ type spanIDs struct{ trace, span string }
 // NewIDs implements sdktrace.IDGenerator.
 func (g ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	want, _ := ctx.Value(idKey{}).(spanIDs)
-	id, _ := trace.TraceIDFromHex(want.trace) // sampled has parsed it
+	id, _ := trace.TraceIDFromHex(want.trace) // valid, because sampled has parsed the same ID
 	return id, g.NewSpanID(ctx, id)
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	want, _ := ctx.Value(idKey{}).(spanIDs)
-	id, _ := trace.SpanIDFromHex(want.span) // derived, so it is valid
+	id, _ := trace.SpanIDFromHex(want.span) // the ID is derived, so it is valid
 	return id
 }

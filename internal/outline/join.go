@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	maxDepth  = 16        // nested lists; 4^16 parts
-	maxJoined = 256 << 20 // bytes of a joined body
+	maxDepth  = 16        // maximum nesting depth of lists, enough for 4^16 parts
+	maxJoined = 256 << 20 // maximum size of a joined body in bytes
 )
 
-// Gone is a JSON string that replaces a part in a joined body if the part is not stored any more.
+// Gone is a JSON string that replaces a part in a joined body if the part is no longer stored.
 const Gone = `"[deleted: this part of the request is not stored]"`
 
-// Join restores a body. find returns the content of a part. Each part that find does not return is replaced by the text Gone; gone
-// is the number of replaced parts.
+// Join restores a body. find returns the content of a part. Each part that find does not return is replaced with Gone; gone is the number
+// of replaced parts.
 func Join(outline []byte, find func(Address) ([]byte, bool)) (body []byte, gone int, err error) {
 	j := joiner{find: find}
 	err = j.join(outline, 0)
@@ -75,10 +75,10 @@ func JoinCarried(outline, block []byte) (body []byte, gone int, err error) {
 
 // Missing returns the addresses that an outline and the lists in its block refer to and that the block does not have.
 func Missing(outline, block []byte) ([]Address, error) {
-	has := map[Address]bool{}
+	present := map[Address]bool{}
 	var lists [][]byte
 	if err := EachPart(block, func(p Part) error {
-		has[p.Address] = true
+		present[p.Address] = true
 		if p.Kind == List {
 			lists = append(lists, p.Content)
 		}
@@ -89,8 +89,8 @@ func Missing(outline, block []byte) ([]Address, error) {
 	var missing []Address
 	for _, steps := range append(lists, outline) {
 		if err := Each(steps, func(_ []byte, kind Kind, a Address) error {
-			if kind != Text && !has[a] {
-				has[a] = true
+			if kind != Text && !present[a] {
+				present[a] = true
 				missing = append(missing, a)
 			}
 			return nil

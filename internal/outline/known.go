@@ -67,7 +67,7 @@ func (k *Known) Add(day int64, block []byte) {
 	})
 }
 
-// Clear empties the set. It is called when the database may not have the parts in the set.
+// Clear empties the set. It is called when the database might not have the parts in the set.
 func (k *Known) Clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -25,7 +25,7 @@ const AddressSize = 16
 // Address identifies a part within a workspace and a day.
 type Address [AddressSize]byte
 
-// Kind is the kind of a step of an outline.
+// Kind is the kind of a step in an outline.
 type Kind byte
 
 // The kinds of steps: text without a part, a JSON string, a run of JSON text, and a list of steps.
@@ -67,7 +67,7 @@ func NewKey(master []byte) (*Key, error) {
 	return &Key{mac: mac, last: last}, nil
 }
 
-// Scope returns a Scope for a name. Equal texts have different addresses in different scopes.
+// Scope returns a Scope for a name. Equal content has different addresses in different scopes.
 func (k *Key) Scope(name string) Scope {
 	sum := sha256.Sum256([]byte(name))
 	return Scope{key: k, tweak: Address(sum[:AddressSize])}
@@ -102,7 +102,8 @@ type hash struct {
 
 var hashes = sync.Pool{New: func() any { return &hash{} }}
 
-// DayOf returns the number of the day (UTC) of a moment. Parts are shared within a day, so that a day can be deleted as a whole.
+// DayOf returns the UTC day of a time as the number of days since the Unix epoch. Parts are shared within a day, so that a day can be
+// deleted as a whole.
 func DayOf(t time.Time) int64 { return t.Unix() / (24 * 60 * 60) }
 
 // appendStep encodes one step: the length of its text with its kind, the text, and the address of its part.

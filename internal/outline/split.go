@@ -10,10 +10,10 @@ import (
 const (
 	// minBody is the length below which a body is not split.
 	minBody = 2 << 10
-	// minString is the length from which a string is a separate part. Clients move marks such as cache_control from message to message.
-	// With separate parts, the long texts of a message do not change when a mark moves.
+	// minString is the minimum length of a string that becomes a separate part. Clients move marks such as cache_control from message to
+	// message. With separate parts, the long strings of a message do not change when a mark moves.
 	minString = 512
-	// minRun is the length from which other text is a part. Shorter messages are stored together with the next messages.
+	// minRun is the minimum length of other text that becomes a part. Shorter messages are stored together with the next messages.
 	minRun = 256
 	// minGroup, maxGroup and groupMask bound the steps of a list. A list ends at an address whose last bits are zero, so that equal
 	// sequences of parts give equal lists at any position.
@@ -45,13 +45,13 @@ type list struct {
 type splitter struct {
 	scope  Scope
 	body   []byte
-	from   int      // beginning of the text that belongs to no part yet
+	from   int      // start of the text that does not belong to a part yet
 	top    []step   // steps of the outline
 	open   bool     // whether a list of the body is open
-	levels [][]step // levels of the open list: steps that are in no list yet, then lists of steps, lists of lists, ...
+	levels [][]step // levels of the open list: steps that are not in a list yet, then lists of steps, lists of lists, ...
 	parts  int      // number of parts so far
 
-	turn   *turncache.Turn         // nil if no states are kept
+	turn   *turncache.Turn         // states of earlier turns; nil if none are kept
 	recent turncache.Recent[state] // states after the last elements of a growing list
 }
 
@@ -120,8 +120,8 @@ func (c *splitter) mark(end int) {
 	*s = state{scope: c.scope.tweak, end: end, from: c.from, top: c.top, levels: append(s.levels[:0], c.levels...), parts: c.parts}
 }
 
-// scan finds the parts of the body from a position on: the elements of lists that are members of the body, and long strings. It only
-// tracks depth and strings, because the body was validated before. A list is open at the position if the splitter has resumed.
+// scan finds the parts of the body from a position on: the elements of lists that are members of the body, and long strings. It only tracks
+// depth and strings, because the body was validated before. If the splitter has resumed an earlier turn, a list is open at the position.
 func (c *splitter) scan(from int) bool {
 	depth, grows, key := 0, false, []byte(nil)
 	if c.open {
@@ -233,7 +233,7 @@ func (c *splitter) closeList(grows bool) {
 	c.open = false
 }
 
-// run makes a part of the text before end if the text has at least minRun bytes.
+// run turns the text before end into a part if the text has at least minRun bytes.
 func (c *splitter) run(end int) {
 	if end-c.from >= minRun {
 		c.part(Run, c.from, end)
@@ -263,7 +263,7 @@ func (c *splitter) add(level int, s step) {
 	}
 }
 
-// group makes a list of the steps of a level.
+// group combines the steps of a level into a list.
 func (c *splitter) group(level int) {
 	steps := c.levels[level]
 	content := c.encode(nil, steps)

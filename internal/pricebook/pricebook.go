@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// LargestList is the maximum size of a price list and of the price file.
+	// LargestList is the maximum size of a price list and of the price file in bytes.
 	LargestList = 64 << 20
 	// fetchTime is the timeout for fetching a price list.
 	fetchTime = 2 * time.Minute
@@ -34,10 +34,10 @@ const (
 // reports only changes to this file.
 type Book struct {
 	Dir  string
-	base func() (*catalog.Catalog, error) // base catalog for the prices; nil for the built-in catalog
+	base func() (*catalog.Catalog, error) // returns the catalog to which the prices apply; nil for the built-in catalog
 }
 
-// Of returns the price book of the instance.
+// Of returns the price book in the data directory of the configuration.
 func Of(c config.Config) Book {
 	return Book{Dir: filepath.Join(c.DataDir, "prices"), base: func() (*catalog.Catalog, error) {
 		active, err := catalogfile.Active(c)
@@ -79,7 +79,7 @@ func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *ca
 	if err != nil {
 		return err
 	}
-	defer func() { _ = release() }() // the lock ends with the process at the latest
+	defer func() { _ = release() }() // if the call fails, the lock is released when the process exits
 	book, err := b.Read()
 	if err != nil {
 		return err

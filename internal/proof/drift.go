@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// QualityChange is a time at which the quality difference changed.
+// QualityChange describes a change of the quality difference.
 type QualityChange struct {
 	At     time.Time `json:"at" doc:"Time of the first sample after the change."`
 	Before Estimate  `json:"before" doc:"Difference since the previous change."`
@@ -15,10 +15,10 @@ type QualityChange struct {
 // block is the number of samples after which the drift test runs again.
 const block = 50
 
-// Changes returns the times at which the mean difference changed, oldest first. It compares the samples before each block with the
-// samples of the next 1, 2, 4 … blocks. It reports a change if the two intervals do not overlap. Both intervals are valid at any
-// time, and the levels of all comparisons sum to 5 %: if the mean never changes, the probability of ever reporting a change is at
-// most 5 %, no matter how often the test runs. Samples must be in order of time.
+// Changes returns the changes of the mean difference, oldest first. It compares the samples before each block with the samples of the next
+// 1, 2, 4 … blocks. It reports a change if the two intervals do not overlap. Both intervals are valid at any time, and the levels of all
+// comparisons sum to 5 %: if the mean never changes, the probability of ever reporting a change is at most 5 %, regardless of how often the
+// test runs. Samples must be in chronological order.
 func Changes(samples []Sample, floor float64) []QualityChange {
 	samples, floor = usable(samples, floor)
 	var starts []int
@@ -51,8 +51,8 @@ func Changes(samples []Sample, floor float64) []QualityChange {
 // firstChange returns the index of the first sample after a change, or 0.
 func firstChange(samples []Sample, floor, level float64) int {
 	below, above := side{1, -1}, side{-1, -1}
-	var blocks, windows []sequence // windows[i] has the last 1<<i blocks
-	var before []Estimate          // interval of the samples before each block
+	var blocks, windows []sequence // windows[i] contains the last 1<<i blocks
+	var before []Estimate          // intervals of the samples before each block
 	var all sequence
 	for end := block; end <= len(samples); end += block {
 		if all.n == 0 {
@@ -93,13 +93,13 @@ func differences(samples []Sample) sequence {
 	return s
 }
 
-// usable returns the valid samples in order of time, and the floor. A floor of 0 is replaced by the smallest propensity.
+// usable returns the valid samples in chronological order, and the floor. A floor of 0 is replaced with the smallest propensity.
 func usable(samples []Sample, floor float64) (list []Sample, used float64) {
 	list = make([]Sample, 0, len(samples))
 	smallest := 1.0
 	for i := range samples {
 		s := &samples[i]
-		inRange := s.Difference >= -1 && s.Difference <= 1 && s.Propensity > 0 && s.Propensity <= 1 // false for NaN
+		inRange := s.Difference >= -1 && s.Difference <= 1 && s.Propensity > 0 && s.Propensity <= 1 // the conditions are false for NaN
 		if inRange && s.Propensity >= floor {
 			list = append(list, *s)
 			smallest = min(smallest, s.Propensity)

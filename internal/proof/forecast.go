@@ -2,7 +2,7 @@ package proof
 
 import "fairlead.dev/internal/money"
 
-// Traffic is the recent traffic of a workspace, from which a forecast is made.
+// Traffic is the recent traffic of a workspace. It is the input of a forecast.
 type Traffic struct {
 	Days         float64 `json:"days" doc:"Number of days that were counted."`
 	Routed       int64   `json:"routed" doc:"Requests that named auto."`
@@ -11,7 +11,7 @@ type Traffic struct {
 	OutputTokens int64   `json:"output_tokens"`
 }
 
-// Forecast is the expected cost of comparisons in a month.
+// Forecast is the expected monthly cost of comparisons.
 type Forecast struct {
 	Traffic  Traffic      `json:"traffic"`
 	Samples  int64        `json:"samples" doc:"Expected comparisons in 30 days."`

@@ -11,7 +11,7 @@ import (
 // MinSamples is the number of samples below which no figure is reported.
 const MinSamples = 50
 
-// maxExamples is the number of best and of worst examples in a report.
+// maxExamples is the maximum number of best examples, and of worst examples, in a report.
 const maxExamples = 5
 
 // Source reads the comparisons of a workspace.
@@ -20,7 +20,7 @@ type Source interface {
 	Samples(ctx context.Context, workspace string, from, to time.Time) ([]Sample, error)
 }
 
-// QualityFigures describe the comparisons of a group of requests. The estimates are nil for fewer than MinSamples samples.
+// QualityFigures holds statistics about the comparisons of a group of requests. The estimates are nil for fewer than MinSamples samples.
 type QualityFigures struct {
 	Samples    int       `json:"samples" doc:"Number of comparisons."`
 	Difference *Estimate `json:"difference,omitempty" doc:"Quality of the routed response minus quality of the baseline response, from -1 to 1. Absent for fewer than 50 comparisons."`
@@ -29,13 +29,13 @@ type QualityFigures struct {
 	Losses     *Estimate `json:"losses,omitempty" doc:"Share of requests with a worse routed response."`
 }
 
-// QualityGroup are the figures of the requests with one task kind, model or key.
+// QualityGroup holds the figures of the requests with one task kind, model or key.
 type QualityGroup struct {
 	Name string `json:"name" doc:"Task kind, model or ID of the key."`
 	QualityFigures
 }
 
-// QualityPoint is the difference at the end of a day, from all comparisons of the period until then.
+// QualityPoint is the difference at the end of a day, computed from all comparisons between the start of the period and the end of the day.
 type QualityPoint struct {
 	Day        time.Time `json:"day" doc:"Start of the day in UTC."`
 	Samples    int       `json:"samples" doc:"Comparisons until the end of the day."`
@@ -55,7 +55,7 @@ type ComparisonExample struct {
 	Reason     string    `json:"reason" doc:"Explanation of the verdict."`
 }
 
-// QualityReport are the figures of all comparisons in a period.
+// QualityReport holds the figures of all comparisons in a period.
 type QualityReport struct {
 	QualityFigures
 	Unusable int                 `json:"unusable" doc:"Comparisons without a valid difference or sampling probability. They are excluded."`

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Estimate is a mean with a 95 % interval that is valid at any time: the probability that the interval ever excludes the
-// mean, at any number of samples, is at most 5 %.
+// Estimate is a mean with a 95 % interval that is valid at any time: the probability that the interval excludes the true mean after any
+// number of samples is at most 5 %.
 type Estimate struct {
 	Value float64 `json:"value" doc:"Estimated mean, weighted by the inverse of the sampling probability."`
 	Low   float64 `json:"low" doc:"Lower bound of the 95 % interval, valid at any time."`
 	High  float64 `json:"high" doc:"Upper bound of the 95 % interval."`
 }
 
-// miss is the probability with which an interval may exclude the mean.
+// miss is the maximum probability that an interval excludes the true mean.
 const miss = 0.05
 
-// bets divides the capital of a sequence. Each part bets a constant fraction, in units of the largest weight. Small bets are best for
-// many samples, large bets for few samples with little variance. The bets near 0.2 have the largest shares: they are best for
-// differences of a few points.
+// bets defines how the capital of a sequence is divided into parts. Each part bets a constant fraction of its capital, in units of the
+// largest weight. Small bets are best for many samples, large bets for few samples with little variance. The bets near 0.2 have the largest
+// shares because they are best for differences of a few points.
 var bets = [...]struct{ fraction, share float64 }{
 	{1.8, 0.05}, {0.9, 0.1}, {0.45, 0.2}, {0.225, 0.2}, {0.1125, 0.2}, {0.05625, 0.13}, {0.028125, 0.07}, {0.0140625, 0.05},
 }
@@ -38,7 +38,7 @@ const levels = 4096
 // The zero sequence has no samples.
 type sequence struct {
 	n     int
-	atoms []atom // in order, so that sums do not depend on the order of samples
+	atoms []atom // atoms in sorted order, so that sums do not depend on the order of samples
 }
 
 // atom is a group of equal samples.
@@ -87,11 +87,10 @@ func (s *sequence) mean(rounded func(*atom) float64) float64 {
 	return sum / weights
 }
 
-// side is one of the two ends of the range of values. The upper bound of a mean is the negative lower bound of the
-// negated values.
+// side selects the lower or the upper bound of a mean. The upper bound of a mean is the negative lower bound of the negated values.
 type side struct {
 	sign float64 // 1 for lower bounds, -1 for upper bounds
-	low  float64 // smallest value times sign
+	low  float64 // smallest possible value of a sample multiplied by sign
 }
 
 func (d side) value(a *atom) float64 {
@@ -101,8 +100,8 @@ func (d side) value(a *atom) float64 {
 	return -a.high
 }
 
-// exceeds reports whether the capital that was bet on a mean greater than m has grown by the factor 1/level. If it has, m
-// and all smaller values are excluded: the capital does not grow with m.
+// exceeds reports whether the capital of the bets that the mean is greater than m has grown by the factor 1/level. If so, m and all smaller
+// values are excluded, because the capital does not increase with m.
 func (s *sequence) exceeds(d side, m, floor, level float64) bool {
 	var logs [len(bets)]float64
 	top := math.Inf(-1)
@@ -123,8 +122,8 @@ func (s *sequence) exceeds(d side, m, floor, level float64) bool {
 	return top+math.Log(capital) >= -math.Log(level)
 }
 
-// growth returns the logarithm of the product of all factors 1 + bet/propensity·(x-m). It multiplies
-// many factors before it takes a logarithm, because sequences of scores have thousands of different values.
+// growth returns the logarithm of the product of all factors 1 + bet/propensity·(x-m). It multiplies many factors before computing a
+// logarithm, because sequences of scores have thousands of different values.
 func (s *sequence) growth(d side, m, bet float64) float64 {
 	sum, product := 0.0, 1.0
 	for i := range s.atoms {
@@ -142,7 +141,7 @@ func (s *sequence) growth(d side, m, bet float64) float64 {
 	return sum + math.Log(product)
 }
 
-// bound returns the lower bound of the mean of the values times d.sign.
+// bound returns the lower bound for the mean of the values multiplied by d.sign.
 func (s *sequence) bound(d side, floor, level float64) float64 {
 	excluded, included := d.low, s.mean(d.value)
 	for range 40 {
@@ -160,8 +159,8 @@ func (s *sequence) bound(d side, floor, level float64) float64 {
 // statement can be verified on another machine.
 const digits = 1e6
 
-// estimate returns the mean of values from low to 1 with its interval, which is rounded outwards. Floor is the smallest propensity that the sampler may
-// use; level is the probability of missing the mean.
+// estimate returns the mean of values from low to 1 with its interval, which is rounded outwards. floor is the smallest propensity that the
+// sampler may use. level is the probability that the interval excludes the mean.
 func (s *sequence) estimate(low, floor, level float64) Estimate {
 	below, above := side{1, low}, side{-1, -1}
 	return Estimate{

@@ -2,16 +2,16 @@ package proof
 
 import "slices"
 
-// Target is the precision that a comparison aims for.
+// Target is the precision that comparisons should reach.
 type Target struct {
-	Width float64 // width of the interval at which sampling slows down, such as 0.02 for ±1 point
-	Share float64 // share of requests that is compared until then
-	Watch float64 // share that is compared afterwards, so that a change is found; 0 stops sampling
+	Width float64 // interval width below which fewer requests are compared, such as 0.02 for ±1 point
+	Share float64 // share of requests compared until the interval is narrower than Width
+	Watch float64 // share of requests compared afterwards, in order to detect a change; 0 stops sampling
 }
 
-// Wanted returns the share of requests to compare, from the samples of one group of requests, such as a task kind. It is the full share
-// until the interval of the difference is narrow enough, then the watch share. After a change of the difference, only the samples since
-// the change count, so that sampling continues with the full share.
+// Wanted returns the share of requests to compare, given the samples of one group of requests, such as a task kind. It returns t.Share
+// until the interval of the difference is narrower than t.Width, then t.Watch. After a change of the difference, only the samples since the
+// change count, so that the full share is compared again.
 func Wanted(samples []Sample, t Target) float64 {
 	current, floor := usable(samples, 0)
 	floor = min(floor, t.Share)

@@ -1,19 +1,18 @@
 package rawjson
 
-// Checkpoint is the state of a scanner after an element of a list that is a member of the document's object. It does not refer to the
-// document.
+// Checkpoint is the state of a scanner after an element of a list in the top-level object. It does not retain the document.
 type Checkpoint struct {
 	Pos             int
 	size            Size
-	keys            []string // keys of the document's object
+	keys            []string // keys of the top-level object
 	ascii, nonASCII int
 }
 
-// Bytes returns the size of the checkpoint.
+// Bytes returns the approximate size of the checkpoint in bytes.
 func (c *Checkpoint) Bytes() int { return 128 + 32*len(c.keys) }
 
-// Checkpoint returns the state of the scanner. It may be called in the body of a loop over Elements after the element was read, where
-// the list is a member of the document's object.
+// Checkpoint returns the state of the scanner. Call it only in a loop over Elements, after reading the element of a list that is a member
+// of the top-level object.
 func (s *Scanner) Checkpoint() Checkpoint {
 	c := Checkpoint{Pos: s.Pos, size: s.Size, keys: make([]string, len(s.keys)), ascii: s.ASCII, nonASCII: s.NonASCII}
 	for i, key := range s.keys {
@@ -38,7 +37,7 @@ func (s *Scanner) ElementsAfter(n int, yield func(n int) bool) {
 	}
 }
 
-// MembersAfter yields the keys of the document's object after the list at a checkpoint, under the same rules as Members.
+// MembersAfter yields the keys of the top-level object after the list at a checkpoint, under the same rules as Members.
 func (s *Scanner) MembersAfter(yield func(key []byte) bool) {
 	if s.more('}') {
 		s.members(0, yield)

@@ -5,19 +5,18 @@ import (
 	"fmt"
 )
 
-// Limits of a document that a client sends. They are above the content of any model's context window, and they keep the
-// memory that decoding allocates proportional to the largest body. Token IDs of embeddings and completions are not
-// counted, because they are never decoded.
+// Limits for documents sent by clients. They exceed the content of any model's context window, and they keep the memory that decoding
+// allocates proportional to the largest body. Token IDs in embeddings and completions are not counted, because they are never decoded.
 const (
-	MaxKeys       = 250_000 // total of all objects
-	MaxObjectKeys = 10_000  // per object
-	MaxElements   = 500_000 // total of all lists
-	MaxDepth      = 512     // nesting of lists and objects
+	MaxKeys       = 250_000 // maximum number of keys in all objects
+	MaxObjectKeys = 10_000  // maximum number of keys in one object
+	MaxElements   = 500_000 // maximum number of elements in all lists
+	MaxDepth      = 512     // maximum nesting depth of lists and objects
 )
 
 // LimitError reports a document that exceeds one of the limits.
 type LimitError struct {
-	What string // such as "keys in all objects"
+	What string // description of the limited quantity, such as "keys in all objects"
 	Max  int
 }
 
@@ -26,11 +25,10 @@ func (e *LimitError) Error() string { return fmt.Sprintf("more than %d %s", e.Ma
 // Size counts the parts of a document.
 type Size struct {
 	Keys, Elements int
-	Containers     int // objects and lists; counted by Measure only
+	Containers     int // number of objects and lists; counted only by Measure
 }
 
-// AddKey counts a key of an object that already has the given number of other keys. It returns an error when a limit is
-// exceeded.
+// AddKey counts a key of an object that already has the given number of other keys. It returns an error if a limit is exceeded.
 func (s *Size) AddKey(others int) *LimitError {
 	s.Keys++
 	switch {
@@ -42,7 +40,7 @@ func (s *Size) AddKey(others int) *LimitError {
 	return nil
 }
 
-// AddElement counts a list element. It returns an error when the limit is exceeded.
+// AddElement counts a list element. It returns an error if the limit is exceeded.
 func (s *Size) AddElement() *LimitError {
 	if s.Elements++; s.Elements > MaxElements {
 		return &LimitError{"elements in all lists", MaxElements}
@@ -81,7 +79,7 @@ func Measure(body []byte, countElements bool) (size Size, member []byte, over *L
 			size.Containers++
 			levels[depth].list, levels[depth].keys = c == '[', 0
 			if c == '[' && countElements {
-				over = size.AddElement() // an empty list counts too
+				over = size.AddElement() // an empty list counts as one element
 			}
 		case '}', ']':
 			depth = max(0, depth-1)

@@ -12,14 +12,14 @@ import (
 const (
 	// linearKeys is the number of keys above which duplicates are detected with a map.
 	linearKeys = 24
-	// PollBytes is the number of bytes scanned between two checks of the context. Scanning them takes a few
-	// milliseconds at most.
+	// PollBytes is the number of bytes scanned between two checks of the context. Scanning this number of bytes takes a few milliseconds at
+	// most.
 	PollBytes = 64 << 10
 )
 
-// Scanner reads JSON once, in place. A strict scanner, for requests, also rejects duplicate keys, invalid UTF-8 and
-// documents above the limits. A lenient scanner is for responses, whose bytes are passed on unchanged. After the first
-// error the scanner does not advance.
+// Scanner reads JSON once, in place. A strict scanner also rejects duplicate keys, invalid UTF-8 and documents above the limits; it is used
+// for requests. A lenient scanner is used for responses, whose bytes are forwarded unchanged. After the first error, the scanner does not
+// advance.
 type Scanner struct {
 	Data   []byte
 	Pos    int
@@ -36,7 +36,7 @@ type Scanner struct {
 	pooled   *keyBuffer
 
 	Count           bool // whether strings that are read are added to the counts below
-	ASCII, NonASCII int  // bytes of decoded text
+	ASCII, NonASCII int  // number of ASCII and of non-ASCII bytes in the counted strings after decoding
 	Spans           interface {
 		// Add records the position of a counted string.
 		Add(start, end int)
@@ -71,7 +71,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.What, e.Offset) }
 
-// RepeatedKeyError reports a duplicate key of an object.
+// RepeatedKeyError reports a duplicate key in an object.
 type RepeatedKeyError struct{ Key string }
 
 func (e *RepeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.Key) }
@@ -90,7 +90,7 @@ func (s *Scanner) Fail(what string) {
 	}
 }
 
-// poll fails when the context has ended.
+// poll fails when the context is done.
 func (s *Scanner) poll() {
 	if s.Context != nil && s.Err == nil && s.Pos-s.polled >= PollBytes {
 		s.polled = s.Pos
@@ -170,7 +170,7 @@ func (s *Scanner) Raw() []byte {
 	return s.Data[start:s.Pos]
 }
 
-// SkipNull skips a null and reports whether there was one.
+// SkipNull skips the next value if it is null, and reports whether it was.
 func (s *Scanner) SkipNull() bool {
 	if s.Kind() != 'n' {
 		return false
@@ -186,8 +186,8 @@ func (s *Scanner) End() {
 	}
 }
 
-// Members yields the keys of the object at the current position; call Peek or Kind first to skip white space. The loop
-// body may read the value; otherwise the value is skipped. The loop body must not break out of the loop.
+// Members yields the keys of the object at the current position. Call Peek or Kind first to skip white space. If the loop body does not
+// read the value, the value is skipped. The loop body must not break out of the loop.
 func (s *Scanner) Members(yield func(key []byte) bool) {
 	if !s.open() {
 		return
@@ -199,7 +199,7 @@ func (s *Scanner) Members(yield func(key []byte) bool) {
 	s.members(len(s.keys), yield)
 }
 
-// members yields the members of an open object. base is the number of keys of the objects around it.
+// members yields the keys of an open object. base is the number of keys of the enclosing objects.
 func (s *Scanner) members(base int, yield func(key []byte) bool) {
 	var many map[string]struct{}
 	for s.Err == nil {
@@ -238,7 +238,7 @@ func (s *Scanner) Elements(yield func(n int) bool) {
 	}
 	if s.Peek() == ']' {
 		if s.Strict {
-			s.Limit(s.Size.AddElement()) // an empty list takes memory too
+			s.Limit(s.Size.AddElement()) // an empty list also uses memory, so it counts as one element
 		}
 		s.close()
 		return
@@ -339,7 +339,7 @@ func (s *Scanner) Literal(word string) {
 	s.Fail("a value is expected")
 }
 
-// Number reads a number according to the JSON grammar and returns its text.
+// Number reads a number according to the JSON grammar and returns its bytes.
 func (s *Scanner) Number() []byte {
 	start := s.Pos
 	if s.Pos < len(s.Data) && s.Data[s.Pos] == '-' {

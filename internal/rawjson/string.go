@@ -14,13 +14,13 @@ import (
 type String struct {
 	Start, End      int
 	Escaped         bool
-	ASCII, NonASCII int // bytes of the decoded text, inside and outside ASCII
+	ASCII, NonASCII int // number of ASCII and of non-ASCII bytes in the decoded string
 }
 
 // Empty reports whether the string has no characters.
 func (t String) Empty() bool { return t.Start == t.End }
 
-// ReadString reads the string that begins at the next byte.
+// ReadString reads the string whose opening quote is the next byte.
 func (s *Scanner) ReadString() String {
 	i := s.Pos + 1
 	t := String{Start: i}
@@ -73,8 +73,8 @@ func (s *Scanner) ReadString() String {
 	}
 }
 
-// plainBytes returns the number of bytes before the first quote, backslash, control character or non-ASCII byte. It
-// checks eight bytes at a time, because most bodies are mostly plain text.
+// plainBytes returns the number of bytes before the first quote, backslash, control character or non-ASCII byte. It checks eight bytes at a
+// time, because most bytes of a typical body are plain text.
 func plainBytes(b []byte) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -139,7 +139,7 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// Unquote returns the decoded text. A string without escapes is not copied.
+// Unquote returns the decoded string. A string without escapes is not copied.
 func (s *Scanner) Unquote(t String) []byte {
 	raw := s.Data[t.Start:t.End]
 	if !t.Escaped {
@@ -148,8 +148,7 @@ func (s *Scanner) Unquote(t String) []byte {
 	return Unescape(make([]byte, 0, len(raw)), raw, len(raw))
 }
 
-// Unescape appends the decoded text of a valid JSON string to dst until dst has at least limit bytes. A lone surrogate
-// becomes U+FFFD.
+// Unescape appends the decoded content of a valid JSON string to dst until dst has at least limit bytes. A lone surrogate becomes U+FFFD.
 func Unescape(dst, raw []byte, limit int) []byte {
 	for len(raw) > 0 && len(dst) < limit {
 		if raw[0] != '\\' {

@@ -20,7 +20,7 @@ const (
 	Object
 )
 
-// KindOf returns the kind of a value by its first byte; see Scanner.Kind.
+// KindOf returns the kind of a value according to its first byte; see Scanner.Kind.
 func KindOf(first byte) Kind {
 	switch first {
 	case 'f':
@@ -39,9 +39,8 @@ func KindOf(first byte) Kind {
 	return Null
 }
 
-// Value is a JSON value inside a document. Lookups scan the text again, so Value is for validated documents whose
-// members are read only a few times. In malformed input, lookups find nothing. The zero value represents a missing
-// value.
+// Value is a JSON value inside a document. Every lookup scans the JSON again, so use Value only for validated documents whose members are
+// read a few times. In malformed input, lookups find nothing. The zero value represents a missing value.
 type Value struct {
 	Kind  Kind
 	Raw   string // encoded value
@@ -68,7 +67,7 @@ func Valid(data []byte) bool {
 	return s.Err == nil
 }
 
-// Exists reports whether the value is present in the document. A null is present.
+// Exists reports whether the value is present in the document. A null value is present.
 func (v Value) Exists() bool { return v.Raw != "" }
 
 // IsObject reports whether the value is an object.
@@ -83,7 +82,7 @@ func (v Value) IsBool() bool { return v.Kind == True || v.Kind == False }
 // Bool reports whether the value is true.
 func (v Value) Bool() bool { return v.Kind == True }
 
-// String returns the text of a string without escapes, and the JSON of any other value. It is empty for null.
+// String returns the decoded content of a string, an empty string for null, and the JSON of any other value.
 func (v Value) String() string {
 	switch v.Kind {
 	case Null:
@@ -104,7 +103,7 @@ func (v Value) Float() float64 {
 	if v.Kind != Number {
 		return 0
 	}
-	f, _ := strconv.ParseFloat(v.Raw, 64) // out of range is ±Inf
+	f, _ := strconv.ParseFloat(v.Raw, 64) // a number out of range becomes ±Inf
 	return f
 }
 
@@ -162,8 +161,8 @@ func (v Value) List() []Value {
 	return list
 }
 
-// ForEach calls each for every member of an object or element of a list, in order, until each returns false. For
-// elements, key is missing.
+// ForEach calls each for every member of an object or element of a list, in order, until each returns false. For elements, key is a missing
+// value.
 func (v Value) ForEach(each func(key, value Value) bool) {
 	if v.Kind != Object && v.Kind != List {
 		return
@@ -241,7 +240,7 @@ func valueAt(s string, i, offset int) (Value, int) {
 
 // skipString returns the position after the string that begins at i, or len(s)+1 if it is not closed.
 func skipString(s string, i int) int {
-	return stringEnd(unsafe.Slice(unsafe.StringData(s), len(s)), i+1) + 1 // read only
+	return stringEnd(unsafe.Slice(unsafe.StringData(s), len(s)), i+1) + 1 // the bytes are only read
 }
 
 // skipContainer returns the position after the object or list that begins at i, or len(s)+1 if it is not closed.

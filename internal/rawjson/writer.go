@@ -20,8 +20,8 @@ func (w *Writer) OpenList(name string) {
 // CloseList ends a list.
 func (w *Writer) CloseList() { w.Out = append(w.Out, ']') }
 
-// comma writes a comma unless the output ends in '[', '{', ':' or ','. No value ends in one of these bytes, so the last
-// byte is enough to decide.
+// comma writes a comma unless the output ends in '[', '{', ':' or ','. Values never end in one of these bytes, so checking the last byte is
+// sufficient.
 func (w *Writer) comma() {
 	if n := len(w.Out); n > 0 && w.Out[n-1] != '[' && w.Out[n-1] != '{' && w.Out[n-1] != ':' && w.Out[n-1] != ',' {
 		w.Out = append(w.Out, ',')

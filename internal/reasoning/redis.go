@@ -57,8 +57,8 @@ for i, key in ipairs(KEYS) do
 end
 return found`)
 
-	// saveScript stores one value for each of the first keys with a lifetime of ARGV[1] milliseconds, and removes the
-	// other keys.
+	// saveScript stores the values with a lifetime of ARGV[1] milliseconds under the first keys, one value per key, and removes the other
+	// keys.
 	saveScript = redis.NewScript(`
 for i, key in ipairs(KEYS) do
   if ARGV[i + 1] then
@@ -96,7 +96,7 @@ func (r *Redis) Load(ctx context.Context, keys []Key) ([]*Call, error) {
 	return calls, nil
 }
 
-// open decrypts a value. The encryption authenticates the key, so that values cannot be swapped.
+// open decrypts a value. The encryption authenticates the key, so that a value cannot be moved to another key.
 func (r *Redis) open(key Key, value string) *Call {
 	plain, err := r.aead.Open(nil, nil, []byte(value), key[:])
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// wantedCall is a tool call of a request whose reasoning is missing.
+// wantedCall is a tool call in a request whose reasoning is missing.
 type wantedCall struct{ id, name string }
 
-// Recalled is the stored reasoning of the tool calls of one request. A nil Recalled is empty.
+// Recalled is the stored reasoning for the tool calls in one request. A nil Recalled is empty.
 type Recalled struct {
-	calls map[string]*Call // by id
+	calls map[string]*Call // stored calls by ID
 	bytes int
 }
 
@@ -30,11 +30,11 @@ func (r *Recalled) Bytes() int {
 	return r.bytes
 }
 
-// turn is a turn of the model: a range of adjacent assistant messages.
+// turn is a model turn: a range of adjacent assistant messages.
 type turn struct{ from, to int }
 
-// unsignedTurns returns the turns that have tool calls but no signature, last turn first. A client that returns one
-// signature of a turn returns all of them.
+// unsignedTurns returns the turns that have tool calls but no signature, last turn first. A client that sends back one signature of a turn
+// sends back all of them.
 func unsignedTurns(messages []llm.Message) (turns []turn) {
 	for to := len(messages); to > 0; {
 		from := to - 1
@@ -59,7 +59,7 @@ func unsignedTurns(messages []llm.Message) (turns []turn) {
 }
 
 func isSigned(p llm.Part) bool {
-	switch p.Kind { //nolint:exhaustive // the others have no signature
+	switch p.Kind { //nolint:exhaustive // the other kinds have no signature
 	case llm.ThinkingPart:
 		return p.Thinking.Signature != "" || p.Thinking.Redacted != ""
 	case llm.CallPart:
@@ -68,8 +68,8 @@ func isSigned(p llm.Part) bool {
 	return false
 }
 
-// missingCalls returns the calls whose reasoning the client did not send, last call first. If a client uses an ID
-// twice, only the last call is returned, because the store holds the last one.
+// missingCalls returns the calls whose reasoning the client did not send, last call first. If a client uses an ID twice, only the last call
+// is returned, because the store holds only the last call.
 func missingCalls(conv *llm.Conversation) (wanted []wantedCall) {
 	seen := map[string]bool{}
 	for _, t := range unsignedTurns(conv.Messages) {
@@ -100,9 +100,9 @@ func (r *Recalled) restore(conv *llm.Conversation, model string) *llm.Conversati
 	return &restored
 }
 
-// restoreTurn restores the reasoning of one turn if the reasoning of its first call is known. The reasoning of the first call is
-// inserted at the start of the turn. The reasoning of each other call is inserted before that call. Reasoning without a signature
-// is removed, because it repeats the restored text.
+// restoreTurn restores the reasoning of one turn if the reasoning of its first call is known. The reasoning of the first call is inserted
+// at the start of the turn. The reasoning of each other call is inserted before that call. Reasoning without a signature is removed,
+// because it repeats the restored reasoning.
 func (r *Recalled) restoreTurn(messages []llm.Message, model string, used map[string]bool) {
 	calls := map[string]*Call{}
 	first := ""

@@ -16,7 +16,7 @@ type Session struct {
 	workspace string
 	retention Retention
 	recalled  *Recalled
-	converted atomic.Pointer[converted] // conversation for the first attempt
+	converted atomic.Pointer[converted] // converted request for the first attempt
 }
 
 // converted is a request with its conversation.
@@ -30,8 +30,8 @@ func (s *Store) Begin(workspaceID string, retention Retention) *Session {
 	return &Session{store: s, workspace: workspaceID, retention: retention}
 }
 
-// Recall looks up the reasoning that the client did not send and returns its length. It queries the Remote only for
-// calls that are not in this process. The first attempt uses conv instead of converting the request again.
+// Recall looks up the reasoning that the client did not send and returns its length. It queries the Remote only for calls that are not in
+// this process's memory. The first attempt uses conv instead of converting the request again.
 func (s *Session) Recall(ctx context.Context, req *llm.Request, conv *llm.Conversation) int {
 	s.converted.Store(&converted{req, conv})
 	if wanted := missingCalls(conv); len(wanted) > 0 {
@@ -40,9 +40,8 @@ func (s *Session) Recall(ctx context.Context, req *llm.Request, conv *llm.Conver
 	return s.recalled.Bytes()
 }
 
-// Client returns the client's format for calls to a target. Requests include the recalled reasoning of the target's
-// model, and the reasoning of complete responses is stored. Reasoning of a provider with zero data retention stays in
-// this process.
+// Client wraps the client's format for calls to a target. It adds the recalled reasoning of the target's model to requests, and stores the
+// reasoning of complete responses. Reasoning of a provider with zero data retention stays in this process.
 func (s *Session) Client(format provider.Client, t *provider.Target) provider.Client {
 	retention := s.retention
 	if t.ZeroRetention {
@@ -70,8 +69,8 @@ func (c *client) Conversation(ctx context.Context, req *llm.Request) (*llm.Conve
 	return c.session.recalled.restore(conv, c.model), nil
 }
 
-// EncodeResponse implements provider.Client. It stores reasoning before the client receives the finish of the response,
-// so that the next request finds it on every replica.
+// EncodeResponse implements provider.Client. It stores reasoning before the client receives the end of the response, so that every replica
+// can find it for the next request.
 func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	if c.retention == Discard {
 		return c.Client.EncodeResponse(req, model, deltas)
@@ -100,7 +99,7 @@ type collector struct {
 	calls   []Call
 }
 
-// reasoningBefore is the reasoning of a choice since its last call.
+// reasoningBefore is the reasoning in a choice since its last tool call.
 type reasoningBefore struct {
 	text     strings.Builder
 	thinking []llm.Thinking

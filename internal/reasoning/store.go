@@ -1,6 +1,6 @@
-// Package reasoning stores the signed reasoning before tool calls, for clients that do not send it back. Vendors sign
-// the reasoning that leads to a tool call and expect it again with the tool result. The package stores it by workspace
-// and tool-call ID, in memory and, encrypted, in the Redis that the replicas share. It never writes to the request log.
+// Package reasoning stores the signed reasoning before tool calls, for clients that do not send it back. Vendors sign the reasoning that
+// leads to a tool call and expect the client to send it back with the tool result. The package stores it by workspace and tool-call ID, in
+// memory and, encrypted, in the Redis that the replicas share. It never writes to the request log.
 package reasoning
 
 import (
@@ -15,17 +15,17 @@ import (
 
 // Limits of a Store.
 const (
-	// Lifetime is how long reasoning is kept after its last use. It is the longest lifetime of any vendor's prompt
-	// cache, so that a conversation that continues within this time keeps the same prefix.
+	// Lifetime is the time for which reasoning is kept after its last use. It is the longest lifetime of any vendor's prompt cache, so that
+	// a conversation that continues within this time keeps the same prefix.
 	Lifetime = time.Hour
 
 	defaultEntries = 16_384
 	defaultBytes   = 64 << 20
-	workspaceShare = 4         // a workspace uses at most one quarter of the entries and bytes
-	maxCallBytes   = 128 << 10 // maximum reasoning before one call
-	maxRestored    = 4 << 20   // maximum reasoning restored in one request
-	maxLoads       = 32        // maximum calls that one request reads from the Remote
-	entryOverhead  = 256       // memory of an entry in addition to its text
+	workspaceShare = 4         // divisor of the limits for one workspace, which may use at most one quarter of the entries and bytes
+	maxCallBytes   = 128 << 10 // maximum bytes of reasoning before one call
+	maxRestored    = 4 << 20   // maximum bytes of reasoning restored in one request
+	maxLoads       = 32        // maximum number of calls that one request reads from the Remote
+	entryOverhead  = 256       // estimated bytes of memory that an entry uses in addition to its reasoning
 )
 
 // Call is a tool call with the reasoning that preceded it.
@@ -38,7 +38,7 @@ type Call struct {
 	Provider  string         `json:"p,omitempty"` // owner of Signature
 }
 
-// size returns the bytes of the reasoning.
+// size returns the size of the reasoning in bytes.
 func (c *Call) size() int {
 	n := len(c.Signature)
 	for i := range c.Thinking {
@@ -52,14 +52,14 @@ type Retention int
 
 // Values of Retention.
 const (
-	Discard Retention = iota // not stored
-	Local                    // in the memory of this process
-	Shared                   // in memory and in the Remote
+	Discard Retention = iota // reasoning is not stored
+	Local                    // reasoning is stored in the memory of this process
+	Shared                   // reasoning is stored in memory and in the Remote
 )
 
-// Remote is a store that the replicas share. Keys are opaque.
+// Remote is a store shared by the replicas. Keys are opaque.
 type Remote interface {
-	// Load returns the values of the keys in the same order, nil for a missing key, and extends their lifetime.
+	// Load returns the values of the keys in the same order and extends their lifetime. The value of a missing key is nil.
 	Load(ctx context.Context, keys []Key) ([]*Call, error)
 	// Save stores calls for Lifetime and removes the keys in drop.
 	Save(ctx context.Context, keys []Key, calls []Call, drop []Key) error
@@ -67,7 +67,7 @@ type Remote interface {
 	Extend(ctx context.Context, keys []Key) error
 }
 
-// Key identifies a call of a workspace.
+// Key identifies a call in a workspace.
 type Key [16]byte
 
 // KeyOf returns the key of a call.
@@ -78,7 +78,7 @@ func KeyOf(workspaceID, callID string) Key {
 
 // Store holds the reasoning of calls. It evicts the least recently used calls. It is safe for concurrent use.
 type Store struct {
-	remote     Remote // nil for none
+	remote     Remote // shared store; nil for none
 	maxEntries int
 	maxBytes   int
 
@@ -98,10 +98,10 @@ type workspaceEntries struct {
 type entry struct {
 	key       Key
 	workspace string
-	call      *Call // nil when the call is not in the Remote either
+	call      *Call // call with its reasoning; nil if the call is not in the Remote either
 	size      int
 	expires   time.Time
-	published time.Time // when this process last saved or extended the call in the Remote; zero for never
+	published time.Time // time at which this process last saved or extended the call in the Remote; zero for never
 	all, own  *list.Element
 }
 
@@ -255,8 +255,8 @@ type loadedCall struct {
 	call *Call
 }
 
-// load reads calls from the Remote into memory. Missing calls are remembered as missing, because reasoning is stored
-// before the client receives the end of the response.
+// load reads calls from the Remote into memory. Missing calls are stored as missing, because their reasoning cannot be added later: it is
+// stored before the client receives the end of the response.
 func (s *Store) load(ctx context.Context, workspaceID string, missing []wantedCall) (found []loadedCall) {
 	if len(missing) == 0 {
 		return nil
@@ -283,7 +283,7 @@ func (s *Store) load(ctx context.Context, workspaceID string, missing []wantedCa
 	}
 	s.mu.Unlock()
 	if len(drop) > 0 {
-		_ = s.remote.Save(ctx, nil, nil, drop) // otherwise they expire
+		_ = s.remote.Save(ctx, nil, nil, drop) // if the call fails, the keys expire
 	}
 	return found
 }

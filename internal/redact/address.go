@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-const longestAddress = 45 // length of an IPv6 address that ends with an IPv4 address
+const longestAddress = 45 // maximum length of an address: an IPv6 address that ends with an IPv4 address
 
 // findAddresses finds IP addresses in runs of address characters.
 func findAddresses(s string, found func(start, end int)) {
@@ -21,7 +21,7 @@ func findAddresses(s string, found func(start, end int)) {
 		}
 		text := s[start:end]
 		if host, _, port := strings.Cut(text, ":"); port && strings.Count(text, ":") == 1 {
-			text = host // an IPv4 address with a port
+			text = host // the text is an IPv4 address with a port
 		}
 		// Require a digit, because expressions such as a::b are common in source code.
 		if _, err := netip.ParseAddr(text); err == nil && strings.ContainsAny(text, digits) {

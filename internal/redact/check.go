@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// Limits of custom rules. Matching time is proportional to the size of the compiled pattern, so that size is limited in
-// addition to the pattern's length: x{1000} is short but compiles to a large program.
+// Limits for custom rules. Matching time is proportional to the size of the compiled pattern, so this size is limited in addition to the
+// pattern's length: x{1000} is short but compiles to a large program.
 const (
 	MaxCustom  = 20
 	MaxName    = 40
 	MaxPattern = 300
-	maxProgram = 200 // instructions of one compiled pattern
+	maxProgram = 200 // maximum number of instructions in one compiled pattern
 )
 
 // Problem is one error in the rules.
 type Problem struct {
-	Param   string // such as custom[2].pattern
-	Message string // includes the name of the rule
+	Param   string // parameter with the error, such as custom[2].pattern
+	Message string // error message that includes the name of the rule
 	Unknown string // unknown name of a built-in rule; empty for other problems
 }
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]*$`)
 
-// Check returns all problems of the rules.
+// Check returns all problems in the rules.
 func (r Rules) Check() []Problem {
 	var problems []Problem
 	add := func(param, format string, args ...any) {
@@ -99,7 +99,7 @@ func checkPattern(pattern string) string {
 	return ""
 }
 
-// truncate shortens a rule name for use in a message.
+// truncate truncates a rule name for use in a message.
 func truncate(s string) string {
 	if len(s) <= MaxName {
 		return s

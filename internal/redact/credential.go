@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// MinCredential is the minimum length of a credential that is masked. A shorter one would match ordinary text, so
-	// the gateway rejects shorter credentials.
+	// MinCredential is the minimum length of a credential that is masked. The gateway rejects shorter credentials, because they would match
+	// ordinary text.
 	MinCredential = 8
 
 	// holdFrom is the length of an unfinished match above which a document is held back. Shorter matches are common in
@@ -23,30 +23,30 @@ const (
 	mask = '*'
 )
 
-// Credentials returns data with the credentials replaced by stars. It finds credentials in plain form and inside JSON
-// strings with any escapes, including JSON that is nested in such a string. Masking keeps the length of data, and valid
-// JSON stays valid. If nothing was masked, the result is data itself, otherwise a copy.
+// Credentials returns data with the credentials replaced with stars. It finds credentials in plain form and inside JSON strings with any
+// escapes, including JSON that is nested in such a string. Masking keeps the length of data, and valid JSON stays valid. If nothing was
+// masked, the result is data itself, otherwise a copy.
 func Credentials(data []byte, secrets ...string) []byte {
 	return NewMasker(secrets...).text(data)
 }
 
-// Document is one JSON text of a stream, such as the data of a server-sent event.
+// Document is one JSON document in a stream, such as the data of a server-sent event.
 type Document struct {
 	Data []byte
-	Own  bool // the masker may modify Data, and Data stays valid after Scan
+	Own  bool // whether the masker may modify Data, and Data stays valid after Scan
 }
 
-// Masker masks credentials in a stream of JSON documents. In addition to the credentials that Credentials finds, it
-// finds a credential that is split over the values of the same member in successive documents, such as the deltas of a
-// response. A nil Masker finds nothing; only its Text method may be called.
+// Masker masks credentials in a stream of JSON documents. In addition to the credentials that Credentials finds, it finds credentials that
+// are split over the values of the same member in successive documents, such as the deltas of a response. A nil Masker finds nothing; only
+// its Text method may be called.
 type Masker struct {
 	finders []credentialFinder
-	docs    []Document // the documents that Take has not returned yet
+	docs    []Document // documents that Take has not returned yet
 	taken   int        // number of documents that Take has returned
-	size    int        // bytes in docs
+	size    int        // number of bytes in docs
 }
 
-// NewMasker returns a Masker for the credentials, or nil when none is long enough.
+// NewMasker returns a Masker for the credentials, or nil if none is long enough.
 func NewMasker(secrets ...string) *Masker {
 	var m *Masker
 	for _, s := range secrets {
@@ -68,7 +68,7 @@ func (m *Masker) Scan(d Document) (hold bool) {
 	for i := range m.finders {
 		m.finders[i].scan(m)
 	}
-	full := m.size > maxHeld // a possible start of a credential is masked instead of held back
+	full := m.size > maxHeld // if true, a possible start of a credential is masked instead of held back
 	for i := range m.finders {
 		for _, t := range m.finders[i].tracks {
 			for _, part := range []matcher{t.outer, t.inner} {
@@ -89,14 +89,14 @@ func (m *Masker) Scan(d Document) (hold bool) {
 	return true
 }
 
-// Take returns the documents since the last Take, masked. They are valid until the next Scan.
+// Take returns the masked documents that were added since the last Take. They are valid until the next Scan.
 func (m *Masker) Take() []Document {
 	docs := m.docs
 	m.taken, m.size, m.docs = m.taken+len(docs), 0, docs[:0]
 	return docs
 }
 
-// Text masks the credentials in a text that is not a JSON document, such as an error message.
+// Text masks the credentials in a string that is not a JSON document, such as an error message.
 func (m *Masker) Text(s string) string {
 	if m == nil || s == "" {
 		return s
@@ -120,7 +120,7 @@ func (m *Masker) text(data []byte) []byte {
 // last returns the document that is being scanned.
 func (m *Masker) last() []byte { return m.docs[len(m.docs)-1].Data }
 
-// own makes a document modifiable.
+// own replaces document i with a copy that may be modified, unless the document is already a copy.
 func (m *Masker) own(i int) {
 	if d := &m.docs[i]; !d.Own {
 		d.Data, d.Own = bytes.Clone(d.Data), true
@@ -148,19 +148,19 @@ type credentialFinder struct {
 	tracks map[string]track // unfinished matches by member
 }
 
-// track is the state of a match within the value of one member. outer matches the value as the client reads it. inner
-// decodes the value once more as a JSON string, because the arguments of a tool call are JSON inside a string.
+// track is the state of a match within the value of one member. outer matches the decoded value. inner decodes the value again as JSON
+// string content, because tool-call arguments are JSON inside a string.
 type track struct {
 	outer, inner matcher
-	escape       []byte      // an unfinished escape sequence of the inner text
-	escaped      []byteRange // ranges of escape
+	escape       []byte      // unfinished escape sequence in the inner string
+	escaped      []byteRange // ranges of the characters in escape
 }
 
 func (t *track) idle() bool {
 	return t.outer.matched == 0 && t.inner.matched == 0 && len(t.escape) == 0
 }
 
-// matcher is a partial match of the credential: its first matched bytes, each with one or more ranges.
+// matcher is a partial match of the credential: the number of matched bytes and the ranges of the matched characters.
 type matcher struct {
 	matched int
 	ranges  []byteRange
@@ -170,10 +170,10 @@ type matcher struct {
 type byteRange struct {
 	doc        int // number of the document in the stream
 	start, end int
-	more       bool // belongs to the same character as the range before
+	more       bool // whether the range belongs to the same character as the preceding range
 }
 
-// scan masks the credential in the last document and records unfinished matches at the end of string values.
+// scan masks the credential in the last document and records unfinished matches at the ends of string values.
 func (f *credentialFinder) scan(m *Masker) {
 	f.raw(m)
 	var member []byte
@@ -293,7 +293,7 @@ func (f *credentialFinder) feed(m *Masker, t *track, start, end int) {
 	}
 }
 
-// inner matches a character of the outer text as part of the inner text.
+// inner matches a character of the outer string as part of the inner string.
 func (f *credentialFinder) inner(m *Masker, t *track, c byte, at byteRange) {
 	if len(t.escape) == 0 && c != '\\' {
 		f.match(m, &t.inner, c, at)
@@ -392,5 +392,5 @@ func jsonChar(s []byte) (c byte, n int) {
 		}
 		return byte(code), 6
 	}
-	return s[1], 2 // a quote, a slash or a backslash
+	return s[1], 2 // escaped quote, slash or backslash
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	longestLocal  = 64 // bytes before the @
+	longestLocal  = 64 // maximum number of bytes before the @
 	longestDomain = 255
 )
 
@@ -48,7 +48,7 @@ func domainEnd(s string, from int) int {
 		r, size := utf8.DecodeRuneInString(s[end:])
 		if r == '.' {
 			if end == label {
-				break // two dots in a row, or a leading dot
+				break // two consecutive dots, or a leading dot
 			}
 			dot, label = end, end+1
 			end++

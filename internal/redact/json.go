@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// JSON returns the document with every match inside string values replaced by a mark. All other bytes stay the same. A
-// body that is not JSON is treated as plain text. The result may be the body itself.
+// JSON returns the document with every match in a string value replaced with a mark. All other bytes are unchanged. A body that is not JSON
+// is treated as plain text. The result may be the body itself.
 func (p *Pass) JSON(body []byte) []byte {
 	if len(p.rules) == 0 || len(body) == 0 {
 		return body
@@ -27,7 +27,7 @@ func (p *Pass) JSON(body []byte) []byte {
 	return p.JSONPart(body)
 }
 
-// JSONPart is JSON for a part of a valid document that begins and ends between two tokens.
+// JSONPart is like JSON for a part of a valid document. The part must begin and end between two tokens.
 func (p *Pass) JSONPart(part []byte) []byte {
 	if len(p.rules) == 0 || len(part) == 0 {
 		return part
@@ -43,9 +43,9 @@ func (p *Pass) JSONPart(part []byte) []byte {
 				end++
 			}
 		}
-		i = end // the closing quote
+		i = end // position of the closing quote
 		if strings.HasPrefix(strings.TrimLeft(e.from[end+1:], " \t\r\n"), ":") {
-			continue // a key: in a valid document, a colon follows only keys
+			continue // the string is a key: in a valid document, colons follow only keys
 		}
 		p.value(&e, start, end)
 		if p.stopped {
@@ -79,11 +79,11 @@ func (p *Pass) value(e *edit, start, end int) {
 	}
 }
 
-// edit copies a text and replaces ranges of it, in order.
+// edit copies a string and replaces ranges of the string, in order.
 type edit struct {
 	from string
 	into []byte
-	at   int // bytes of from already copied; 0 without replacements
+	at   int // number of bytes of from that are already copied; 0 if nothing was replaced
 }
 
 func (e *edit) replace(start, end int, by string) {
@@ -95,7 +95,7 @@ func (e *edit) replace(start, end int, by string) {
 	e.at = end
 }
 
-// offset maps a position in the decoded string to a position in the encoded one.
+// offset maps a position in the decoded string to a position in the encoded string.
 type offset struct{ text, raw int }
 
 // offsets has one entry for the end of each escape. Between entries, both positions advance together.

@@ -18,7 +18,7 @@ const (
 	mostPhoneDigits   = 15
 )
 
-// findPhones applies the pattern only to runs with enough digits.
+// findPhones finds phone numbers. It applies the pattern only to runs with enough digits.
 func findPhones(s string, found func(start, end int)) {
 	eachRun(s, sets.phone, func(start, end int) {
 		if countDigits(s[start:end]) < fewestPhoneDigits {

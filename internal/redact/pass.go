@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Pass applies a redactor to the texts of one request. It counts replacements and stops at its deadline. It is not safe
-// for concurrent use.
+// Pass applies a redactor to the strings of one request. It counts replacements and stops at its deadline. It is not safe for concurrent
+// use.
 type Pass struct {
 	rules   []rule
 	expired func() bool
@@ -17,7 +17,7 @@ type Pass struct {
 	found   []span
 }
 
-// span is a range of a text found by a rule.
+// span is a range of text found by a rule.
 type span struct {
 	start, end int
 	rule       string
@@ -34,7 +34,7 @@ func (r *Redactor) Begin(expired func() bool) *Pass {
 // Stopped reports whether the pass ran out of time. If so, its input must not be stored.
 func (p *Pass) Stopped() bool { return p.stopped }
 
-// isExpired reports whether the deadline has passed. Once true, it stays true.
+// isExpired reports whether the deadline has passed. After it has returned true, it always returns true.
 func (p *Pass) isExpired() bool {
 	p.stopped = p.stopped || p.expired()
 	return p.stopped
@@ -43,7 +43,7 @@ func (p *Pass) isExpired() bool {
 // Counts returns the number of replacements per rule.
 func (p *Pass) Counts() map[string]int { return maps.Clone(p.counts) }
 
-// Text returns the text with every match replaced by a mark.
+// Text returns s with every match replaced with a mark.
 func (p *Pass) Text(s string) string {
 	if isMedia(s) {
 		return s
@@ -66,8 +66,8 @@ func (p *Pass) Text(s string) string {
 	return b.String()
 }
 
-// search returns the ranges found by the rules, in order and without overlaps. Overlapping ranges are merged and get
-// the mark of the first one. The result is valid until the next search.
+// search returns the ranges found by the rules, in order and without overlaps. Overlapping ranges are merged and get the mark of the first
+// range. The result is valid until the next search.
 func (p *Pass) search(s string) []span {
 	p.found = p.found[:0]
 	if s == "" {
@@ -100,12 +100,12 @@ func (p *Pass) search(s string) []span {
 }
 
 const (
-	longestMediaHead = 200 // length of "data:image/png;base64," and similar
-	shortestMedia    = 512 // bytes of base64 treated as media without a data URL prefix
+	longestMediaHead = 200 // maximum length of a data URL prefix such as "data:image/png;base64,"
+	shortestMedia    = 512 // minimum number of base64 bytes that count as media without a data URL prefix
 )
 
-// isMedia reports whether a text is encoded media or a vector. A match in such a text is a coincidence, and a mark
-// would corrupt the data.
+// isMedia reports whether a string is encoded media or a vector. Matches in such a string are coincidental, and a mark would corrupt the
+// data.
 func isMedia(s string) bool {
 	if strings.HasPrefix(s, "data:") {
 		_, data, ok := strings.Cut(s[:min(len(s), longestMediaHead)], ";base64,")

@@ -1,9 +1,8 @@
-// Package redact implements the rules that remove sensitive data from texts before they are stored: e-mail addresses,
-// card numbers, keys and custom patterns of a workspace. It performs no I/O.
+// Package redact implements the rules that remove sensitive data from stored text: e-mail addresses, card numbers, keys and custom patterns
+// of a workspace. It performs no I/O.
 //
-// A match is replaced by a mark that names the rule, such as [redacted: email]. In a JSON document only the content of
-// string values changes, so it stays valid and keeps its members. Every rule takes time linear in the length of the
-// text.
+// A match is replaced with a mark that names the rule, such as [redacted: email]. In a JSON document, only the content of string values
+// changes, so the document stays valid and keeps its members. Every rule takes time linear in the length of the text.
 package redact
 
 import (
@@ -12,7 +11,7 @@ import (
 	"slices"
 )
 
-// Rules selects the data to remove from texts.
+// Rules selects the data to remove from text.
 type Rules struct {
 	Builtin []string `json:"builtin"` // names of built-in rules
 	Custom  []Custom `json:"custom"`
@@ -27,13 +26,13 @@ type Custom struct {
 // Empty reports whether the set of rules is empty.
 func (r Rules) Empty() bool { return len(r.Builtin) == 0 && len(r.Custom) == 0 }
 
-// rule finds ranges of a text. The ranges may overlap.
+// rule finds ranges of text. The ranges may overlap.
 type rule struct {
 	name string
 	find finder
 }
 
-// finder calls found with each match. A slow finder calls expired regularly and stops when it returns true.
+// finder calls found for each match. A slow finder calls expired regularly and stops when expired returns true.
 type finder func(text string, expired func() bool, found func(start, end int))
 
 // Redactor applies rules. It is immutable and safe for concurrent use.
@@ -45,7 +44,7 @@ func New(r Rules) (*Redactor, error) {
 		return nil, fmt.Errorf("redaction rules: %s: %s", problems[0].Param, problems[0].Message)
 	}
 	x := &Redactor{}
-	for _, b := range builtins { // in table order, so that equal rules give equal marks
+	for _, b := range builtins { // in table order, equal rules give equal marks
 		if slices.Contains(r.Builtin, b.Name) {
 			// Built-in rules are fast enough to ignore the deadline.
 			find := func(text string, _ func() bool, found func(start, end int)) { b.find(text, found) }
@@ -92,7 +91,7 @@ func matches(pattern *regexp.Regexp) finder {
 // expiredSearch is the panic value that ends a search after the deadline.
 type expiredSearch struct{}
 
-// Mark returns the replacement for a match of the rule.
+// Mark returns the replacement for matches of the rule with the given name.
 func Mark(name string) string { return "[redacted: " + name + "]" }
 
 // Builtins lists the built-in rules.
@@ -113,7 +112,7 @@ func Known(name string) bool { return slices.Contains(Names(), name) }
 // Builtin is a predefined rule.
 type Builtin struct {
 	Name string
-	Doc  string // one sentence
+	Doc  string // description in one sentence
 	find func(text string, found func(start, end int))
 }
 
@@ -127,7 +126,7 @@ var builtins = []Builtin{
 	{"ip", "IPv4 and IPv6 addresses.", findAddresses},
 }
 
-// isWord reports whether c is part of a letter, a digit or an underscore. Bytes outside ASCII count as letters.
+// isWord reports whether the byte c belongs to a letter, a digit or an underscore. Bytes outside ASCII count as parts of letters.
 func isWord(c byte) bool { return isAlnum(c) || c == '_' || c >= 0x80 }
 
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
@@ -136,7 +135,7 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isLetter(c byte) bool { return isUpper(c) || (c >= 'a' && c <= 'z') }
 
-// before and after return the bytes around a range, or 0 at the ends of the text.
+// before and after return the byte before and the byte after a range, or 0 at the ends of the text.
 func before(s string, start int) byte {
 	if start == 0 {
 		return 0
@@ -178,7 +177,7 @@ const (
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// sets holds the characters that occur in the values that the built-in rules find.
+// sets holds the character sets of the values that the built-in rules find.
 var sets = struct{ plain, name, upper, bearer, jwt, number, phone, address, base64 *[256]bool }{
 	plain:   setOf(digits + letters),
 	name:    setOf(digits + letters + "_-"),

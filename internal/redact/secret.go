@@ -9,13 +9,13 @@ type vendorKey struct {
 	least  int
 }
 
-// secretIndex finds the secret formats by their first byte.
+// secretIndex indexes the secret formats by their first byte.
 type secretIndex struct {
 	keys  [256][]vendorKey
-	start [256]bool // bytes that can begin a secret, or the word Bearer
+	start [256]bool // whether a byte can begin a secret or the word Bearer
 }
 
-// secrets holds the key formats of vendors and of the gateway.
+// secrets holds the key formats of the vendors and the gateway.
 var secrets = func() (index secretIndex) {
 	for _, k := range []vendorKey{
 		{"sk-", sets.name, 16},
@@ -91,7 +91,7 @@ func tokenEnd(s string, start int, candidates []vendorKey) int {
 	return 0
 }
 
-// spanEnd returns the end of a run of characters in the set. A final dot belongs to the sentence.
+// spanEnd returns the end of a run of characters in the set. It excludes a final dot, which usually ends a sentence.
 func spanEnd(s string, start int, set *[256]bool) int {
 	end := start
 	for end < len(s) && set[s[end]] {
@@ -108,8 +108,7 @@ const (
 	leastBearer = 16
 )
 
-// bearerSpan returns the range of the token after the word Bearer, in any case, or zeros. The word itself is not
-// redacted.
+// bearerSpan returns the range of the token after the word Bearer in upper or lower case, or zeros. The word itself is not redacted.
 func bearerSpan(s string, word int) (start, end int) {
 	start = word + len(bearer)
 	if len(s) < start || !strings.EqualFold(s[word:start], bearer) {
@@ -135,7 +134,7 @@ func findPrivateKeys(s string, found func(start, end int)) {
 		i += from
 		from = i + len(begin)
 		if head := s[from:min(len(s), from+len("ENCRYPTED ")+len(rest))]; !strings.Contains(head, rest) {
-			continue // a certificate or a public key
+			continue // the block is a certificate or a public key
 		}
 		end := len(s)
 		if last := strings.Index(s[from:], "-----END "); last >= 0 {
@@ -151,7 +150,7 @@ func findPrivateKeys(s string, found func(start, end int)) {
 
 const longestUserInfo = 300
 
-// findPasswords finds the password of a URL such as postgres://user:password@host.
+// findPasswords finds passwords in URLs such as postgres://user:password@host.
 func findPasswords(s string, found func(start, end int)) {
 	for from := 0; ; {
 		i := strings.Index(s[from:], "://")

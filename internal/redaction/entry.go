@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// redactTexts redacts every text that callers or providers wrote, except the bodies and the preview. It copies the values that
-// the entry points to, because other goroutines may read them.
+// redactTexts redacts every string that was written by a caller or provider, except the bodies and the preview. It copies the values to
+// which the entry points, because other goroutines may read them.
 func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 	for _, c := range requestlog.Columns() {
 		if c.Redacted != nil {
@@ -41,7 +41,7 @@ func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 	}
 }
 
-// redactDecision replaces the caller's texts in the decision with the redacted texts of the entry. It also redacts the errors of
+// redactDecision replaces the caller's strings in the decision with the redacted strings of the entry. It also redacts the errors of
 // skipped policies, because these errors quote the request.
 func redactDecision(e *requestlog.Entry, text func(string) string) *route.Decision {
 	whole, err := e.WholeDecision()
@@ -91,8 +91,8 @@ func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 	e.Body.Response = p.JSON(e.Body.Response)
 }
 
-// redactSplit redacts the outline of a request and the parts that are not stored yet. Stored parts were redacted by the same rules,
-// because the rules are part of their address. The preview is the text that PreviewSource returned.
+// redactSplit redacts the outline of a request and the parts that are not stored yet. Stored parts were redacted with the same rules,
+// because the rules are part of their address. The preview must contain the text that PreviewSource returned.
 func redactSplit(p *redact.Pass, e *requestlog.Entry) {
 	var parts []byte
 	steps, err := outline.Edit(e.Body.Request, p.JSONPart)
@@ -115,14 +115,14 @@ func redactSplit(p *redact.Pass, e *requestlog.Entry) {
 	e.Preview = shorten(p.Text(e.Preview))
 }
 
-// shorten makes a preview of a text.
+// shorten returns a preview of text.
 func shorten(text string) string { return show.Cut(show.OneLine(text), llm.PreviewBytes) }
 
-// PreviewSource returns the text from which the preview of an entry is made. It is longer than the preview, so that redaction rules
-// find matches that begin in the preview. The preview of a split request is made from this text.
+// PreviewSource returns the text from which the preview of an entry is created. The text is longer than the preview, so that redaction
+// rules find matches that begin in the preview. The preview of a split request is created from this text.
 func PreviewSource(e *requestlog.Entry) string {
 	if len(e.Preview) <= llm.PreviewBytes-4 {
-		return e.Preview // the preview has the complete text
+		return e.Preview // the preview contains the complete text
 	}
 	op, body := chatFormatOp(e), e.Body.Request
 	if op == "" {
@@ -136,15 +136,15 @@ func PreviewSource(e *requestlog.Entry) string {
 	return source
 }
 
-// chatFormatOp returns the operation of a request in the chat format; empty for other formats.
+// chatFormatOp returns the operation of a request in the chat format. It returns an empty operation for other formats.
 func chatFormatOp(e *requestlog.Entry) llm.Op {
 	return map[string]llm.Op{
 		"chat/completions": llm.Chat, "embeddings": llm.Embed, "completions": llm.Complete, "moderations": llm.Moderate,
 	}[e.Endpoint]
 }
 
-// redactPreview builds the preview from the redacted request, or from the original one if redaction made the request invalid. If
-// neither request can be decoded, it removes a preview that may be truncated.
+// redactPreview builds the preview from the redacted request, or from the original request if redaction made it invalid. If neither request
+// can be decoded, it removes a preview that may be truncated.
 func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byte) string {
 	if e.Preview == "" {
 		return ""
@@ -165,7 +165,7 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 	return p.Text(e.Preview)
 }
 
-// withhold removes every text of an entry that cannot be redacted.
+// withhold removes all text from an entry that cannot be redacted.
 func withhold(e *requestlog.Entry) {
 	e.Body, e.Preview, e.Session, e.EndUser, e.Metadata, e.Warnings = requestlog.Body{}, "", "", "", nil, nil
 	if e.BodyState == requestlog.BodyStored {

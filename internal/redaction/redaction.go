@@ -18,59 +18,59 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Time limits for redaction rules. All workspaces share one delivery queue. Therefore the time for the rules of each workspace is
-// limited, and so is the total time that a batch waits. If an entry is not redacted in time, its text is dropped, so that no unredacted
-// text is stored.
+// Time limits for redaction rules. All workspaces share one delivery queue. Therefore both the time for the rules of each workspace and the
+// total time that a batch waits are limited. If an entry is not redacted in time, its text is dropped, so that no unredacted text is
+// stored.
 const (
-	redactEntryTime = 2 * time.Second        // one entry
-	redactShownTime = 100 * time.Millisecond // one row of the live view, on the request path
-	redactBatchTime = 250 * time.Millisecond // every batch, regardless of the remaining allowance
+	redactEntryTime = 2 * time.Second        // limit for one entry
+	redactShownTime = 100 * time.Millisecond // limit for one row of the live view, which is redacted on the request path
+	redactBatchTime = 250 * time.Millisecond // time that every batch may take, regardless of the remaining allowance
 	redactFree      = 50 * time.Nanosecond   // time per byte that is not charged: twice the time of all built-in rules
 	redactWarnEvery = time.Minute
 )
 
-// Filter redacts entries by the rules of their workspaces.
+// Filter redacts entries according to the rules of their workspaces.
 type Filter struct {
-	workspace func(workspaceID string) *account.Workspace // nil for an unknown workspace
-	standard  func() []string                             // rules of the instance
+	workspace func(workspaceID string) *account.Workspace // returns a workspace, or nil if it is unknown
+	standard  func() []string                             // returns the standard rules of the instance
 	log       *slog.Logger
 	now       func() time.Time
-	waiting   *allowance // time that delivery may wait for slow rules
+	waiting   *allowance // allowance for the time that delivery may wait for slow rules
 	workers   sync.WaitGroup
 
 	mu      sync.Mutex
 	tenants map[string]*tenantRules
 }
 
-// tenantRules are the compiled rules of a workspace.
+// tenantRules holds the compiled rules of a workspace.
 type tenantRules struct {
-	own      *redact.Rules // source of the rules; nil for the standard ones
+	own      *redact.Rules // source of the rules; nil for the standard rules
 	standard []string
-	redactor *redact.Redactor // nil when no rule applies
-	broken   bool             // the rules cannot be compiled
-	version  string           // identifies the rules; empty when there are none
+	redactor *redact.Redactor // redactor for the rules; nil if no rule applies
+	broken   bool             // whether the rules could not be compiled
+	version  string           // version of the rules; empty if there are none
 	usage    *tenantUsage
 }
 
-// tenantUsage is the time a workspace uses for redaction. It survives changes of the rules.
+// tenantUsage limits the time that a workspace uses for redaction. It is retained when the rules change.
 type tenantUsage struct {
 	*allowance
-	busy   atomic.Bool  // a worker is running; its batch may already have ended
-	warned atomic.Int64 // unix nanoseconds
+	busy   atomic.Bool  // whether a worker is running; its batch may already have ended
+	warned atomic.Int64 // time of the last warning in Unix nanoseconds
 }
 
 // allowance is an amount of time that is consumed and refilled.
 type allowance struct {
 	most   time.Duration
-	refill time.Duration // refill rate: the allowance grows by one second in this many seconds
+	refill time.Duration // number of seconds in which the allowance grows by one second
 
 	mu   sync.Mutex
 	left time.Duration
 	at   time.Time
 }
 
-func newAllowance(most time.Duration, refill int, now time.Time) *allowance {
-	return &allowance{most: most, refill: time.Duration(refill), left: most, at: now}
+func newAllowance(maximum time.Duration, refill int, now time.Time) *allowance {
+	return &allowance{most: maximum, refill: time.Duration(refill), left: maximum, at: now}
 }
 
 // New returns a filter that uses the rules of the workspace, or the standard rules.
@@ -121,11 +121,11 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 	return t
 }
 
-// Version identifies the rules of a workspace; it is empty when there are none.
+// Version returns an identifier of the active rules of a workspace, or an empty string if there are none.
 func (r *Filter) Version(workspaceID string) string { return r.of(workspaceID).version }
 
-// RedactBatch redacts the entries of a batch before they are written, with the workspaces in parallel. Entries that are not redacted in
-// time lose their texts.
+// RedactBatch redacts the entries of a batch before they are written, with the workspaces in parallel. The text of entries that are not
+// redacted in time is removed.
 func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	groups := map[*tenantRules][]int{}
 	size, waiting := 0, 0
@@ -139,7 +139,7 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 			size += textLen(&entries[i])
 			waiting++
 		case entries[i].Body.Split && len(entries[i].Preview) > llm.PreviewBytes:
-			entries[i].Preview = shorten(entries[i].Preview) // the rules were removed after it was queued
+			entries[i].Preview = shorten(entries[i].Preview) // the rules were removed after the entry was queued
 		}
 	}
 	if waiting == 0 {
@@ -176,20 +176,20 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	}
 }
 
-// textLen returns the length of the texts in the bodies of an entry.
+// textLen returns the total length of the bodies of an entry.
 func textLen(e *requestlog.Entry) int {
 	return len(e.Body.Request) + len(e.Body.Parts) + len(e.Body.Response)
 }
 
-// redactedEntry is an entry of a batch after redaction.
+// redactedEntry is a redacted entry with its index in the batch.
 type redactedEntry struct {
 	at    int
 	entry requestlog.Entry
 }
 
-// startWorker redacts the entries of one workspace. A worker may run longer than its batch, by one search in one text. Therefore it
-// works on copies of the bodies, and a workspace has only one worker at a time. While this worker is late, the texts of further entries
-// are not stored.
+// startWorker redacts the entries of one workspace. A worker may continue after its batch has ended until its current search in one string
+// is complete. Therefore it works on copies of the bodies, and a workspace has only one worker at a time. While this worker is late, the
+// text of further entries is not stored.
 func (r *Filter) startWorker(t *tenantRules, entries []requestlog.Entry, group []int, ready chan<- redactedEntry, over *atomic.Bool) {
 	copies := make([]redactedEntry, len(group))
 	for i, at := range group {
@@ -221,7 +221,7 @@ func (r *Filter) startWorker(t *tenantRules, entries []requestlog.Entry, group [
 // Wait returns when no worker is running.
 func (r *Filter) Wait() { r.workers.Wait() }
 
-// redact applies the rules of a workspace to an entry, or removes its texts when that takes too long.
+// redact applies the rules of a workspace to an entry, or removes the text of the entry if the rules take too long.
 func (r *Filter) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
 	began := r.now()
 	end := began.Add(min(redactEntryTime, t.usage.grant(began)))
@@ -236,7 +236,7 @@ func (r *Filter) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
 	}
 }
 
-// RedactRow returns an entry as the live view may show it, without its bodies.
+// RedactRow returns a redacted copy of an entry for the live view, without its bodies and its decision.
 func (r *Filter) RedactRow(e *requestlog.Entry) *requestlog.Entry {
 	t := r.of(e.WorkspaceID)
 	copied := *e
@@ -259,7 +259,7 @@ func (r *Filter) RedactRow(e *requestlog.Entry) *requestlog.Entry {
 	return &copied
 }
 
-// grant returns the time that may be used now.
+// grant refills the allowance and returns the time that may be used now.
 func (a *allowance) grant(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

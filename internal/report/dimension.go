@@ -1,5 +1,5 @@
-// Package report defines the report: figures of requests by one or two dimensions over any range of time. It selects the roll-ups that
-// answer a query, and reports which requests the result does not cover.
+// Package report computes reports: figures of requests by one or two dimensions over any time range. It selects the roll-ups for a query,
+// and reports the requests that the result does not cover.
 package report
 
 import (
@@ -11,11 +11,10 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Dimension is a property by which requests are grouped. "tag:NAME" groups by the value of a tag; the empty Dimension has a single
-// group.
+// Dimension is a property by which requests are grouped. "tag:NAME" groups by the values of a tag. The empty Dimension has a single group.
 type Dimension string
 
-// The dimensions other than tags.
+// The dimensions except tags.
 const (
 	Model    Dimension = "model"
 	Provider Dimension = "provider"
@@ -32,18 +31,18 @@ const tagPrefix = "tag:"
 // maxTag is the maximum length of a tag name in a dimension.
 const maxTag = 100
 
-// Dimensions lists the dimensions other than tags.
+// Dimensions lists the dimensions except tags.
 func Dimensions() []Dimension {
 	return []Dimension{Model, Provider, Key, Policy, Member, User, Session, Client}
 }
 
-// Tag returns the dimension of a tag.
+// Tag returns the dimension for a tag name.
 func Tag(name string) Dimension { return Dimension(tagPrefix + name) }
 
-// Tag returns the name of the tag of the dimension; ok is false for other dimensions.
+// Tag returns the tag name of a tag dimension. ok is false for other dimensions.
 func (d Dimension) Tag() (name string, ok bool) { return strings.CutPrefix(string(d), tagPrefix) }
 
-// rolled reports whether the roll-ups of the overview have the dimension.
+// rolled reports whether the overview roll-ups have the dimension.
 func (d Dimension) rolled() bool {
 	return d == "" || d == Model || d == Provider || d == Key || d == Policy
 }
@@ -63,7 +62,7 @@ func ParseDimension(param, text string) (Dimension, error) {
 	}
 }
 
-// Measure is the figure by which groups are ordered.
+// Measure is the figure by which groups are sorted.
 type Measure string
 
 // The measures.
@@ -71,14 +70,14 @@ const (
 	Spend    Measure = "spend"
 	Savings  Measure = "savings"
 	Requests Measure = "requests"
-	Latency  Measure = "latency" // 95th percentile
+	Latency  Measure = "latency" // 95th percentile of the latency
 	Errors   Measure = "errors"
 )
 
 // Measures lists the measures.
 func Measures() []Measure { return []Measure{Spend, Savings, Requests, Latency, Errors} }
 
-// ParseMeasure parses the value of the parameter measure; an empty one is Spend.
+// ParseMeasure parses the value of the parameter measure. An empty value selects Spend.
 func ParseMeasure(text string) (Measure, error) {
 	if text == "" {
 		return Spend, nil

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Filters lists the filters of the request log that a report supports.
+// Filters lists the request log filters that a report supports.
 func Filters() []string {
 	return []string{"from", "to", "model", "provider", "policy", "key", "user", "session", "client", "tag", "simulated", "source"}
 }
@@ -65,12 +65,12 @@ func Parse(values url.Values, now time.Time) (Query, error) {
 	return q, q.validate()
 }
 
-// Reveals reports whether the query names single users, sessions, clients or tags. These names are contents of requests.
+// Reveals reports whether the query filters or groups by users, sessions, clients or tags, whose names are part of the request content.
 func (q *Query) Reveals() bool {
 	return slices.ContainsFunc(q.Needed(), func(d Dimension) bool { return !d.rolled() && d != Member })
 }
 
-// Selects returns the filter of the request log for a value of a dimension; ok is false when the log cannot select it. keys returns the
+// Selects returns the request log filter that selects a value of the dimension. ok is false if the log has no such filter. keys returns the
 // keys that a member created.
 func (d Dimension) Selects(value string, keys func(member string) []string) (f requestlog.Filter, ok bool) {
 	if value == "" {

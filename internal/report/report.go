@@ -17,16 +17,16 @@ const (
 	FactAge = 400 * 24 * time.Hour
 	// MaxFacts is the maximum number of facts that a query reads. A query that needs more reads a sample.
 	MaxFacts = 1_000_000
-	// DefaultLimit is the number of groups of a result on each level.
+	// DefaultLimit is the default maximum number of groups on each level.
 	DefaultLimit = 20
 	// MaxLimit is the maximum number of groups on each level.
 	MaxLimit = 500
-	// LatencyGroups is the minimum number of groups that are ordered by latency. These are the groups with the most requests.
+	// LatencyGroups is the minimum number of groups considered when sorting by latency. The groups with the most requests are considered.
 	LatencyGroups = 200
 
 	day       = 24 * time.Hour
-	minuteAge = 47 * time.Hour       // roll-ups by minute are kept a little longer
-	hourAge   = 398 * 24 * time.Hour // roll-ups by hour and facts are kept a little longer
+	minuteAge = 47 * time.Hour       // age up to which minutes are used; the roll-ups by minute are kept slightly longer
+	hourAge   = 398 * 24 * time.Hour // age up to which hours are used; the roll-ups by hour and the facts are kept slightly longer
 )
 
 // Query selects the requests of a report and its groups.
@@ -35,18 +35,18 @@ type Query struct {
 	User    []string
 	Session []string
 	Client  []string
-	Tag     []string // "name=value", or "name" for any value
+	Tag     []string // tags as "name=value", or "name" for any value
 
 	By      Dimension
-	Then    Dimension // second level; requires By
-	Measure Measure   // order of the groups; Spend when empty
-	Limit   int       // maximum number of groups on each level; DefaultLimit when 0
+	Then    Dimension // dimension of the second level; requires By
+	Measure Measure   // sort order of the groups; Spend if empty
+	Limit   int       // maximum number of groups on each level; DefaultLimit if 0
 
-	// Within has the values of By to which Source limits the second level; empty for all. A Reader may ignore it.
+	// Within lists the values of By for which Source needs the second level; empty for all values. A Reader may ignore it.
 	Within []string
 }
 
-// validate rejects combinations that have no meaning.
+// validate rejects invalid combinations of parameters.
 func (q *Query) validate() error {
 	reject := func(param, message string) error {
 		return &llm.Error{Kind: llm.InvalidRequest, Param: param, Message: "Parameter " + param + ": " + message}
@@ -66,11 +66,11 @@ func (q *Query) validate() error {
 	return nil
 }
 
-// Condition is a filter on one dimension: any of the values.
+// Condition is a filter on one dimension. It matches any of the values.
 type Condition struct {
 	Dimension Dimension
 	Values    []string
-	Any       bool // any value that is not empty
+	Any       bool // whether every non-empty value matches
 }
 
 // Conditions lists the filters by dimension.
@@ -125,35 +125,36 @@ type Reader interface {
 // Slices is the result of a Reader.
 type Slices struct {
 	Rows    []Row
-	Kept    bool      // the roll-ups have all values
-	Sampled bool      // the figures are estimates from a sample
-	Since   time.Time // earlier requests of the range are missing; zero when all are included
+	Kept    bool      // whether the roll-ups contain all values
+	Sampled bool      // whether the figures are estimates from a sample
+	Since   time.Time // start of the included requests if earlier requests in the range are missing; otherwise zero
 }
 
-// Row is the sums of one group.
+// Row holds the sums of one group.
 type Row struct {
 	By, Then string
 	requestlog.Sums
 }
 
-// Group is one group of a result.
+// Group is one group in a result.
 type Group struct {
 	Value string
 	requestlog.Figures
-	Groups []Group             // second level
-	Rest   *requestlog.Figures // requests of the group that are in none of Groups; nil if there are none
+	Groups []Group             // groups of the second level
+	Rest   *requestlog.Figures // figures of the requests in the group that are not in Groups; nil if there are none
 }
 
 // Result is a report.
 type Result struct {
-	From, To time.Time // the range that the figures cover, rounded to whole buckets
+	From, To time.Time // time range of the figures, rounded to whole buckets
 	Total    requestlog.Figures
 	Groups   []Group
-	Rest     *requestlog.Figures // requests in no listed group; nil if there are none
-	// Since is the time from which requests are grouped, when it is later than From. Earlier requests are in Total and Uncovered only.
+	Rest     *requestlog.Figures // figures of the requests that are not in Groups; nil if there are none
+	// Since is the start of the grouped requests if it is later than From; otherwise zero. Earlier requests are only in Total and
+	// Uncovered.
 	Since     time.Time
-	Uncovered *requestlog.Figures // nil when all requests are covered, or when their number is unknown
-	Sampled   bool                // the figures of groups are estimates from a sample; with two levels, only the figures of the last level are. Total is exact.
+	Uncovered *requestlog.Figures // figures of the requests before Since; nil if all requests are covered or their number is unknown
+	Sampled   bool                // whether the figures of the groups, or with two levels those of the second level, are estimates from a sample; Total is exact
 	Notes     []Note
 }
 
@@ -172,11 +173,11 @@ const (
 	NoteQuantiles = "latency_estimated"
 )
 
-// Source has the two kinds of roll-ups: the roll-ups of the overview, and the roll-ups by every dimension.
+// Source reads two kinds of roll-ups: the overview roll-ups, and the roll-ups by every dimension.
 type Source struct {
 	Figures Reader
 	Facts   Reader
-	// Owner returns the account that created a key; empty when unknown.
+	// Owner returns the account that created a key, or an empty string if it is unknown.
 	Owner func(key string) string
 }
 
@@ -186,7 +187,7 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 		return nil, err
 	}
 	q.Limit = cmp.Or(q.Limit, DefaultLimit)
-	asked := q
+	requested := q
 	q.round(now)
 	total := q
 	total.By, total.Then = "", ""
@@ -203,7 +204,7 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 	result := &Result{From: q.From, To: q.To, Total: sum.total(), Groups: []Group{}}
 	if q.By == "" {
 		result.Since = sum.Since
-		result.note(&asked, true)
+		result.note(&requested, true)
 		return result, nil
 	}
 	first := q
@@ -214,7 +215,7 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 	}
 	result.Since, result.Sampled = outer.Since, outer.Sampled
 	kept, covered := outer.Kept, result.Total
-	if !outer.Since.IsZero() { // otherwise the groups and the rest add up to the total
+	if !outer.Since.IsZero() { // if Since is zero, the groups and the rest add up to the total
 		total.From = outer.Since
 		since, err := s.read(ctx, &total)
 		if err != nil {
@@ -243,11 +244,11 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 			g.Groups, g.Rest = limited(inner[g.Value], &g.Figures, &q)
 		}
 	}
-	result.note(&asked, kept)
+	result.note(&requested, kept)
 	return result, nil
 }
 
-// round extends the range to the buckets that are kept: minutes for two days, then hours, then days.
+// round extends the range to whole buckets: minutes for two days, then hours, then days.
 func (q *Query) round(now time.Time) {
 	width := func(t time.Time) time.Duration { return bucketWidth(now.Sub(t)) }
 	q.From = q.From.UTC().Truncate(width(q.From))
@@ -256,7 +257,7 @@ func (q *Query) round(now time.Time) {
 	}
 }
 
-// bucketWidth returns the width of the buckets that are kept at an age.
+// bucketWidth returns the width of the buckets used for requests of the given age.
 func bucketWidth(age time.Duration) time.Duration {
 	switch {
 	case age < minuteAge:
@@ -271,8 +272,8 @@ func rolledOnly(all []Dimension) bool {
 	return !slices.ContainsFunc(all, func(d Dimension) bool { return !d.rolled() })
 }
 
-// read reads the roll-ups that answer a query fastest. The roll-ups of the overview have all values and reach back to the first
-// request. The roll-ups by every dimension are faster for two dimensions.
+// read runs a query on the fastest suitable roll-ups. The overview roll-ups contain all values and go back to the first request. The
+// roll-ups by every dimension are faster for two dimensions.
 func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 	stored := *q
 	if q.Source == requestlog.SourceKey { // every request has a key, and the key determines the member
@@ -303,7 +304,7 @@ func byKey(d Dimension) Dimension {
 	return d
 }
 
-// total returns the figures of all rows.
+// total returns the total of all rows.
 func (s *Slices) total() requestlog.Figures {
 	var sum requestlog.Sums
 	for i := range s.Rows {
@@ -312,19 +313,19 @@ func (s *Slices) total() requestlog.Figures {
 	return sum.Total()
 }
 
-// named is the sums of one value.
+// named holds the sums of one value.
 type named struct {
 	value string
 	sums  *requestlog.Sums
 }
 
-// groups merges rows by their value on one level. Keys become members where the dimension is Member.
+// groups merges rows with equal values on one level. If the dimension is Member, it replaces keys with members.
 func (s *Source) groups(rows []Row, d Dimension, second bool) []named {
 	index := map[string]int{}
 	var all []named
 	for i := range rows {
 		r := &rows[i]
-		if r.Requests == 0 { // the row has only failed attempts, which count for the model that was tried
+		if r.Requests == 0 { // the row contains only failed attempts, which count for the model of the attempt
 			continue
 		}
 		value := r.By
@@ -350,7 +351,7 @@ func (s *Source) resolve(d Dimension, value string) string {
 	return cmp.Or(s.Owner(value), value)
 }
 
-// inner returns the second level by the value of the first.
+// inner returns the second level by the value on the first level.
 func (s *Source) inner(rows []Row, q *Query) map[string][]named {
 	if q.Source == requestlog.SourceKey { // rows by key have both levels in By
 		for i := range rows {
@@ -372,9 +373,9 @@ func (s *Source) inner(rows []Row, q *Query) map[string][]named {
 	return inner
 }
 
-// limited returns the first groups by measure, and the figures of all others.
+// limited returns the first groups by measure and the figures of all other groups.
 func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *requestlog.Figures) {
-	if q.Measure == Latency { // the other measures do not need the quantiles of groups that are not listed
+	if q.Measure == Latency { // for the other measures, the quantiles of unlisted groups are not needed
 		for _, n := range all {
 			n.sums.Figures = n.sums.Total()
 		}
@@ -392,7 +393,7 @@ func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *reques
 	for i := range groups {
 		rest = rest.Without(&groups[i].Figures)
 	}
-	for _, n := range rest.Counts() { // estimated groups can exceed the whole
+	for _, n := range rest.Counts() { // the sum of estimated groups can exceed the whole
 		*n = max(*n, 0)
 	}
 	if rest.Requests <= 0 {
@@ -401,10 +402,10 @@ func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *reques
 	return groups, &rest
 }
 
-// note adds the notes of a result.
-func (r *Result) note(asked *Query, kept bool) {
+// note adds the notes to a result.
+func (r *Result) note(requested *Query, kept bool) {
 	add := func(code, message string) { r.Notes = append(r.Notes, Note{code, message}) }
-	if r.From.Before(asked.From.Truncate(time.Minute)) || r.To.After(asked.To.Add(time.Minute)) {
+	if r.From.Before(requested.From.Truncate(time.Minute)) || r.To.After(requested.To.Add(time.Minute)) {
 		add(NoteRange, "The ends of the range are rounded to whole hours if they are older than two days, and to whole days if they are older than 13 months.")
 	}
 	if !r.Since.IsZero() {
@@ -417,17 +418,17 @@ func (r *Result) note(asked *Query, kept bool) {
 	}
 	if r.Total.LatencyP95 > 0 {
 		message := "Latencies are estimated from histograms, within 10 %."
-		if asked.Measure == Latency && asked.By != "" {
-			message += fmt.Sprintf(" The groups are those with the highest latency among the %d with the most requests.", max(asked.Limit, LatencyGroups))
+		if requested.Measure == Latency && requested.By != "" {
+			message += fmt.Sprintf(" The groups are those with the highest latency among the %d with the most requests.", max(requested.Limit, LatencyGroups))
 		}
 		add(NoteQuantiles, message)
 	}
 }
 
-// Numbers of values that the roll-ups of a day keep. Each number applies twice: to the values with the highest cost, and to the values
-// with the most requests.
+// Numbers of values kept in the roll-ups of a day. Each number applies both to the values with the highest cost and to the values with the
+// most requests.
 const (
 	TopValues     = 800  // values of a dimension
 	TopConfigured = 5000 // pairs of model, provider, key, policy and member
-	TopPairs      = 600  // other pairs
+	TopPairs      = 600  // pairs of other dimensions
 )

@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Series is the figures of a query over time, by its first dimension.
+// Series holds the figures of a query over time, grouped by its first dimension.
 type Series struct {
 	From, To time.Time
 	Step     time.Duration  // width of a bin; days in a zone can be an hour longer or shorter
 	Zone     *time.Location // time zone of daily bins; nil for UTC
-	Groups   []string       // the values with the highest measure in the whole range
+	Groups   []string       // values with the highest measure in the whole range
 	Bins     []Bin
 }
 
@@ -20,7 +20,7 @@ type Series struct {
 type Bin struct {
 	Start  time.Time
 	Total  requestlog.Figures
-	Groups []requestlog.Figures // in the order of Series.Groups
+	Groups []requestlog.Figures // figures of the groups, in the order of Series.Groups
 }
 
 // Series runs a query for each bin of its range. It ignores the second grouping level. Each bin needs a separate query, so the bin

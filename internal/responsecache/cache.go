@@ -1,6 +1,6 @@
-// Package responsecache stores complete responses. The key of a response is computed from everything that influences the response, so a
-// request never gets the response to a request that is only similar. Concurrent equal requests share one call to the provider. Package
-// gateway decides which requests use the cache.
+// Package responsecache stores complete responses. The key of a response is computed from all data that influences the response, so a
+// request never receives the response to a request that is merely similar. Concurrent equal requests share one call to the provider.
+// Package gateway decides which requests use the cache.
 package responsecache
 
 import (
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// maxRemoteInputs is the maximum number of inputs of a request that are read from or written to the Remote. It is limited, because the
-// request waits for the Remote.
+// maxRemoteInputs is the maximum number of inputs per request that are read from or written to the Remote. The number is limited because
+// the request waits for the Remote.
 const maxRemoteInputs = 128
 
 // maxWait is the maximum time that a request waits for an equal request. After that time, the request calls the provider itself.
 const maxWait = time.Minute
 
-// Remote is a store that the replicas share.
+// Remote is a store shared by the replicas.
 type Remote interface {
-	// Load returns the responses of the keys in the same order; nil for a missing one.
+	// Load returns the responses for the keys in the same order. A missing response is nil.
 	Load(ctx context.Context, keys []Key) ([]*Response, error)
 	// Save stores responses until their maximum age.
 	Save(ctx context.Context, keys []Key, responses []*Response) error
@@ -28,19 +28,19 @@ type Remote interface {
 
 // Options configures a Cache.
 type Options struct {
-	Memory int64 // maximum size in bytes of the responses in memory, and of those that are being recorded
+	Memory int64 // maximum size in bytes of the responses in memory, and also of the responses being recorded
 	Entry  int64 // maximum size in bytes of one response
 	Remote Remote
 }
 
-// Cache holds responses in memory and evicts the least recently used ones. It is safe for concurrent use.
+// Cache holds responses in memory and evicts the least recently used responses. It is safe for concurrent use.
 type Cache struct {
 	o         Options
-	recording atomic.Int64 // bytes of responses that are being recorded
+	recording atomic.Int64 // size in bytes of the responses being recorded
 
 	mu      sync.Mutex
-	entries map[Key]*list.Element // elements hold *entry
-	order   *list.List            // most recently used first
+	entries map[Key]*list.Element // list elements by key; their values are *entry
+	order   *list.List            // list of *entry, most recently used first
 	size    int64
 	flights map[Key]*Flight
 }
@@ -56,23 +56,23 @@ func New(o Options) *Cache {
 	return &Cache{o: o, entries: map[Key]*list.Element{}, order: list.New(), flights: map[Key]*Flight{}}
 }
 
-// Query asks for a response.
+// Query selects a cached response.
 type Query struct {
 	Key     Key
 	MaxAge  time.Duration
 	Shared  bool // whether the response may be read from and written to the Remote
-	Refresh bool // ignore stored responses
+	Refresh bool // whether to ignore stored responses
 }
 
-// Get returns a stored response, or the flight of a request that has to be made. The caller ends the flight. If an equal request is in
-// flight, Get waits for its response. When that request fails or its response is not stored, every waiting request gets its own flight.
-// When only the client of that request disconnects, one of the waiting requests makes the call for the others. Get returns the cause of ctx
-// when ctx ends.
+// Get returns a stored response, or a flight for a request that must be sent to a provider. The caller must end the flight. If an equal
+// request is in flight, Get waits for its response. If that request fails or its response is not stored, every waiting request gets its own
+// flight. If the request ends only because its client disconnects, one of the waiting requests makes the call for the others. Get returns
+// the cause of ctx if ctx is cancelled.
 func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 	if q.Refresh {
 		return nil, &Flight{cache: c, query: q}, nil
 	}
-	var deadline *time.Timer // nil until the request has to wait
+	var deadline *time.Timer // nil until the request must wait
 	for {
 		found, leader, leads := c.join(q)
 		switch {
@@ -105,7 +105,7 @@ func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 	}
 }
 
-// join returns a response from memory, or the flight of the key. It starts the flight if none exists.
+// join returns a response from memory, or the flight for the key. It starts a flight if none exists.
 func (c *Cache) join(q Query) (found *Response, leader *Flight, leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *Cache) remove(element *list.Element) {
 	c.size -= e.size
 }
 
-// getInputs returns the stored responses of the inputs of an embeddings request, in order; nil for a missing one.
+// getInputs returns the stored responses for the inputs of an embeddings request, in order. A missing response is nil.
 func (c *Cache) getInputs(ctx context.Context, keys []Key, maxAge time.Duration, shared bool) []*Response {
 	found := make([]*Response, len(keys))
 	var missing []Key
@@ -207,7 +207,7 @@ func (c *Cache) getInputs(ctx context.Context, keys []Key, maxAge time.Duration,
 	return found
 }
 
-// putInputs stores the responses of inputs of an embeddings request.
+// putInputs stores the responses for inputs of an embeddings request.
 func (c *Cache) putInputs(ctx context.Context, keys []Key, responses []*Response, shared bool) {
 	for i, key := range keys {
 		c.put(key, responses[i])

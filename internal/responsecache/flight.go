@@ -11,7 +11,7 @@ import (
 const (
 	Incomplete    = "incomplete"  // the response did not end normally
 	TooLarge      = "too_large"   // the response is longer than the limit
-	Overflowing   = "overflowing" // too many responses are recorded at the same time
+	Overflowing   = "overflowing" // too many responses are being recorded
 	NotEnabled    = "not_enabled" // neither the key nor a policy enables the cache
 	ByRequest     = "disabled_by_request"
 	ByPolicy      = "disabled_by_policy"
@@ -30,14 +30,14 @@ const (
 type Flight struct {
 	cache *Cache
 	query Query
-	done  chan struct{} // closed when the flight ends; nil if no other request can wait for it
+	done  chan struct{} // channel that is closed when the flight ends; nil if no other request can wait for it
 
 	events   []event
 	data     []byte
-	reserved int64  // bytes that count against the limit of the cache
-	reason   string // why the response is not stored; empty if it can be stored
+	reserved int64  // number of bytes counted towards the cache's recording limit
+	reason   string // reason why the response is not stored; empty if it can be stored
 
-	landed    *Response // set before done is closed
+	landed    *Response // response for the waiting requests, set before done is closed; nil if there is none
 	abandoned bool
 	ended     bool
 }
@@ -74,7 +74,7 @@ func (f *Flight) Add(ev *llm.Event) {
 	})
 }
 
-// Discard records why the response must not be stored. Store then does not store it.
+// Discard records the reason why the response must not be stored. After that, Store does not store it.
 func (f *Flight) Discard(reason string) {
 	if f == nil || f.reason != "" {
 		return
@@ -88,7 +88,7 @@ func (f *Flight) release() {
 	f.events, f.data, f.reserved = nil, nil, 0
 }
 
-// Reason returns why the response is not stored, or an empty string if it can be stored.
+// Reason returns the reason why the response is not stored, or an empty string if it can be stored.
 func (f *Flight) Reason() string {
 	if f == nil {
 		return ""
@@ -96,8 +96,8 @@ func (f *Flight) Reason() string {
 	return f.reason
 }
 
-// Store stores the recorded response and passes it to the requests that wait for it. r holds everything but the events, the time and
-// the maximum age. Store does nothing for a discarded response.
+// Store stores the recorded response and passes it to the requests that wait for it. r holds all data of the response except the events,
+// the time and the maximum age. Store does nothing for a discarded response.
 func (f *Flight) Store(ctx context.Context, r Response) {
 	if f == nil || f.ended {
 		return
@@ -111,7 +111,7 @@ func (f *Flight) Store(ctx context.Context, r Response) {
 	}
 	r.Created, r.TTL = time.Now(), f.query.MaxAge
 	r.Events = make([]Event, len(f.events))
-	start, data := 0, append([]byte(nil), f.data...) // without unused capacity
+	start, data := 0, append([]byte(nil), f.data...) // copy without unused capacity
 	for i := range f.events {
 		r.Events[i] = f.events[i].Event
 		r.Events[i].Data = data[start:f.events[i].end:f.events[i].end]
@@ -124,8 +124,8 @@ func (f *Flight) Store(ctx context.Context, r Response) {
 	}
 }
 
-// End ends a flight without a response. abandoned is true if the flight ends only because its client disconnected; one of the waiting
-// requests then makes the call. End does nothing after Store.
+// End ends a flight without a response. abandoned reports whether the flight ends only because its client disconnected. In this case, one
+// of the waiting requests makes the call. End does nothing after Store.
 func (f *Flight) End(abandoned bool) {
 	if f != nil && !f.ended {
 		f.land(nil, abandoned)

@@ -14,11 +14,11 @@ type Header string
 const (
 	HeaderUnset   Header = ""
 	HeaderOn      Header = "on"
-	HeaderOff     Header = "off"     // neither read nor store
-	HeaderRefresh Header = "refresh" // store, but do not read
+	HeaderOff     Header = "off"     // do not read or store responses
+	HeaderRefresh Header = "refresh" // store responses, but do not read them
 )
 
-// ReadHeader returns the value of X-Fairlead-Cache, or InvalidRequest for an unknown one.
+// ReadHeader returns the value of X-Fairlead-Cache. It returns InvalidRequest for an unknown value.
 func ReadHeader(h http.Header) (Header, error) {
 	values := h.Values("X-Fairlead-Cache")
 	if len(values) == 0 {

@@ -11,12 +11,12 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// InputQuery asks for the cached vectors of an embeddings request.
+// InputQuery selects the cached vectors for an embeddings request.
 type InputQuery struct {
 	Format  wire.InputFormat
 	MaxAge  time.Duration
 	Shared  bool // whether vectors are shared with the other replicas
-	Refresh bool // ignore stored vectors
+	Refresh bool // whether to ignore stored vectors
 }
 
 // Inputs is an embeddings request whose inputs are cached separately. Only missing inputs are sent to the provider.
@@ -30,7 +30,7 @@ type Inputs struct {
 	missing []int       // indexes of missing inputs
 }
 
-// FindInputs looks up the vectors of an embeddings request.
+// FindInputs looks up the vectors for an embeddings request.
 func (c *Cache) FindInputs(ctx context.Context, id *Identity, req *llm.Request, q InputQuery) *Inputs {
 	in := &Inputs{InputQuery: q, inputs: q.Format.Inputs(req)}
 	in.keys = InputKeys(id, req, in.inputs)
@@ -49,7 +49,7 @@ func (c *Cache) FindInputs(ctx context.Context, id *Identity, req *llm.Request, 
 	return in
 }
 
-// Reduce returns the request for the missing inputs only.
+// Reduce returns a request for only the missing inputs.
 func (c *Inputs) Reduce(ctx context.Context, req *llm.Request) (*llm.Request, error) {
 	if c.Known == 0 {
 		return req, nil
@@ -67,7 +67,8 @@ func (c *Inputs) Reduce(ctx context.Context, req *llm.Request) (*llm.Request, er
 	return part, nil
 }
 
-// Whole returns the response to a request whose vectors are all known, or nil. The age of the response is the age of its oldest vector.
+// Whole returns the response if all vectors of the request are cached, otherwise nil. The age of the response is the age of its oldest
+// vector.
 func (c *Inputs) Whole() *Response {
 	if len(c.missing) > 0 || len(c.found) == 0 {
 		return nil
@@ -109,7 +110,7 @@ func (c *Inputs) Merge(ev *llm.Event) (llm.Event, error) {
 		tokens = ev.Usage.Prompt()
 	}
 	for n, i := range c.missing {
-		// The provider reports only the total tokens, which are divided among the inputs by length.
+		// The provider reports only the total number of tokens. It is divided among the inputs in proportion to their lengths.
 		share := tokens * int64(len(c.inputs[i])) / int64(max(length, 1))
 		c.found[i] = &Response{Tokens: share, Events: []Event{{Data: bytes.Clone(vectors[n]), Content: true}}}
 	}
@@ -128,8 +129,8 @@ func (c *Inputs) Merge(ev *llm.Event) (llm.Event, error) {
 	return whole, nil
 }
 
-// KeepInputs stores the vectors that the provider sent for a response. The cost of the response is divided among the vectors by the length
-// of their inputs.
+// KeepInputs stores the vectors from a provider's response. It divides the cost of the response among the vectors in proportion to the
+// lengths of their inputs.
 func (c *Cache) KeepInputs(ctx context.Context, in *Inputs, whole Response) {
 	length := 0
 	for _, i := range in.missing {

@@ -11,35 +11,35 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Key identifies a response. Two requests have the same key only if everything that influences their responses is equal.
+// Key identifies a response. Two requests have the same key only if all data that influences their responses is equal.
 type Key [sha256.Size]byte
 
-// Identity holds the data that a response depends on in addition to the body of its request.
+// Identity holds the data on which a response depends in addition to the body of its request.
 type Identity struct {
 	Workspace string
-	Key       string // id of the API key; empty if the keys of the workspace share their responses
-	Endpoint  string // path below the model API, which selects the operation and the format
-	Features  string // header that enables features of the format
-	Requested string // model that was routed, such as auto:cost
+	Key       string // ID of the API key; empty if the keys of the workspace share their responses
+	Endpoint  string // path relative to the model API, which selects the operation and the format
+	Features  string // value of the header that enables features of the format
+	Requested string // model name that the router received, such as auto:cost
 	Objective string
 	Tradeoff  float64
 	Model     string // model that the router chose
 	Effort    string // reasoning effort that the router chose
-	MaxOutput int64  // output limit of a policy; 0 for none
+	MaxOutput int64  // output limit set by a policy; 0 for none
 	Versions  []string
-	Targets   []string // targets that may serve the request, in any order
+	Targets   []string // IDs of the targets that may serve the request, in any order
 }
 
-// KeyOf returns the key of a request. The order of the members of the body and white space between tokens have no effect. Everything else
-// has an effect, including the order of nested members, because models generate the members of a JSON schema in its order.
+// KeyOf returns the key of a request. The order of the top-level members and white space between tokens have no effect. All other
+// differences change the key, including the order of nested members, because models generate members in the order of the JSON schema.
 func KeyOf(id *Identity, req *llm.Request) Key {
-	// Call the hash function once for all parts, because one call per part would take longer than hashing a short request.
+	// Call the hash function once for all parts, because separate calls would take longer than hashing a short request.
 	space := make([]byte, 0, 4<<10)
 	return sha256.Sum256(appendFields(id.append(space), &req.Payload, ""))
 }
 
-// InputKeys returns the keys of the inputs of an embeddings request, which are JSON. A key depends on the other fields of the request,
-// but not on its other inputs.
+// InputKeys returns the keys for the inputs of an embeddings request, which are JSON values. A key depends on the other fields of the
+// request, but not on its other inputs.
 func InputKeys(id *Identity, req *llm.Request, inputs [][]byte) []Key {
 	base := sha256.Sum256(appendFields(id.append(nil), &req.Payload, "input"))
 	keys := make([]Key, len(inputs))
@@ -51,7 +51,7 @@ func InputKeys(id *Identity, req *llm.Request, inputs [][]byte) []Key {
 	return keys
 }
 
-// append appends an unambiguous encoding of the identity: two different identities never have the same encoding.
+// append appends an unambiguous encoding of the identity: different identities never have the same encoding.
 func (id *Identity) append(to []byte) []byte {
 	for _, text := range [...]string{"1", id.Workspace, id.Key, id.Endpoint, id.Features, id.Requested, id.Objective, id.Model, id.Effort} {
 		to = appendText(to, text)
@@ -75,7 +75,7 @@ func appendText(to []byte, text string) []byte {
 	return append(binary.LittleEndian.AppendUint64(to, uint64(len(text))), text...)
 }
 
-// appendFields appends the members of a body sorted by name, without the member except.
+// appendFields appends the members of a body sorted by name. It omits the member named by except.
 func appendFields(to []byte, p *llm.Payload, except string) []byte {
 	to = slices.Grow(to, len(p.Body))
 	fields := append(make([]llm.Field, 0, 16), p.Fields...)
@@ -115,7 +115,7 @@ func stringEnd(raw []byte, start int) int {
 		}
 		i += n
 		escapes := 0
-		for raw[i-1-escapes] == '\\' { // ends at the opening quote at the latest
+		for raw[i-1-escapes] == '\\' { // the loop stops at the opening quote at the latest
 			escapes++
 		}
 		if escapes%2 == 0 {

@@ -8,12 +8,12 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// maxReadings limits the readings in memory, which take about 1 KB each.
+// maxReadings is the maximum number of readings in memory. A reading takes about 1 KB.
 const maxReadings = 1024
 
-// Readings holds the features of short requests that use the response cache: computing them takes longer than the rest of a hit. The
-// features of a long request are held by turncache. A reading belongs to a workspace, so that the duration of a request reveals nothing
-// about the requests of other workspaces. The zero value is ready to use.
+// Readings caches the features of short requests that use the response cache, because computing the features takes longer than the other
+// steps of a cache hit. Package turncache holds the features of long requests. A reading belongs to a workspace, so that the duration of a
+// request reveals nothing about requests of other workspaces. The zero value is ready to use.
 type Readings struct {
 	once  sync.Once
 	seeds [2]maphash.Seed
@@ -21,7 +21,7 @@ type Readings struct {
 	known map[ReadingKey]*Reading
 }
 
-// ReadingKey is an unpredictable hash of a workspace, an endpoint and a body. The zero key stands for no reading.
+// ReadingKey is an unpredictable hash of a workspace, an endpoint and a body. The zero key means that there is no reading.
 type ReadingKey [2]uint64
 
 // Reading holds the features of a prompt and the state of its conversation.
@@ -37,7 +37,7 @@ func (r *Readings) Key(workspace, path string, body []byte) (key ReadingKey) {
 		var h maphash.Hash
 		h.SetSeed(r.seeds[i])
 		for _, part := range [...]string{workspace, path} {
-			_, _ = h.WriteString(part) // never fails
+			_, _ = h.WriteString(part) // WriteString never fails
 			_ = h.WriteByte(0)
 		}
 		_, _ = h.Write(body)
@@ -53,12 +53,12 @@ func (r *Readings) Find(key ReadingKey) *Reading {
 	return r.known[key]
 }
 
-// Keep stores the reading of a request. A full table is emptied: its readings are computed again.
-func (r *Readings) Keep(key ReadingKey, one *Reading) {
+// Keep stores the reading of a request. If the table is full, Keep first empties it.
+func (r *Readings) Keep(key ReadingKey, reading *Reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil || len(r.known) >= maxReadings {
 		r.known = map[ReadingKey]*Reading{}
 	}
-	r.known[key] = one
+	r.known[key] = reading
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Redis is a Remote that stores responses in Redis. Names are keyed hashes and values are encrypted, because Redis may write its data to
-// disk, and a reader could use the key of a response to verify a guessed prompt.
+// disk, and the key of a response could be used to verify a guessed prompt.
 type Redis struct {
 	link    *cluster.Client
 	naming  []byte
@@ -27,7 +27,7 @@ type Redis struct {
 	maximum int64
 }
 
-// NewRedis returns a Remote that uses a running cluster client. maximum limits the size of all values in bytes.
+// NewRedis returns a Remote that uses a running cluster client. maximum is the maximum total size of the values in bytes.
 func NewRedis(link *cluster.Client, masterKey []byte, maximum int64) (*Redis, error) {
 	secret, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/response-cache", 64)
 	if err != nil {
@@ -53,9 +53,9 @@ func (r *Redis) name(key Key) string {
 var (
 	loadScript = redis.NewScript(`return redis.call('MGET', unpack(KEYS))`)
 
-	// saveScript stores values under the keys from the third on. ARGV[1] is the maximum total size, followed by the lifetime in milliseconds
-	// and the value of each key. KEYS[1] orders the names by expiry, and KEYS[2] has their sizes and, in the field total, the sum. Values that
-	// expire first are removed first.
+	// saveScript stores values under the keys from the third on. ARGV[1] is the maximum total size, followed by the lifetime in
+	// milliseconds and the value of each key. KEYS[1] sorts the names by expiry. KEYS[2] contains their sizes and, in the field total, the
+	// sum of the sizes. Values that expire first are removed first.
 	saveScript = redis.NewScript(`
 local order, sizes = KEYS[1], KEYS[2]
 local time = redis.call('TIME')
@@ -89,8 +89,8 @@ redis.call('PEXPIRE', sizes, 2678400000)
 return 0`)
 )
 
-// do makes a call. An error reply, such as one for a full server, does not mark Redis as unavailable, because limits and budgets would then
-// not use Redis either.
+// do makes a call. An error reply, for example from a full server, does not mark Redis as unavailable, because otherwise limits and budgets
+// would not use Redis either.
 func (r *Redis) do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
 	var reply error
 	if err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) error {
@@ -130,7 +130,7 @@ func (r *Redis) Load(ctx context.Context, keys []Key) ([]*Response, error) {
 	return found, nil
 }
 
-// open decrypts a value. The encryption authenticates the key, so that values cannot be swapped.
+// open decrypts a value. The encryption authenticates the key, so that a value cannot be moved to another key.
 func (r *Redis) open(key Key, value string) *Response {
 	plain, err := r.aead.Open(nil, nil, []byte(value), key[:])
 	if err != nil {

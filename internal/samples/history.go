@@ -17,10 +17,10 @@ const (
 	requestsADay  = 100
 	historyBatch  = 200 // entries per write
 	incidentAgo   = 4   // days before the end, on the nearest working day: weekends have little traffic
-	incidentFrom  = 13  // hour of the day, UTC
+	incidentFrom  = 13  // first hour of the incident (UTC)
 	incidentTo    = 17
-	incidentShare = 0.6 // share of failing requests in these hours
-	failureShare  = 0.3 // share of the possible failures that occur at other times
+	incidentShare = 0.6 // share of failing requests during the incident
+	failureShare  = 0.3 // factor for the failure rate outside the incident
 )
 
 // history repeats requests over the past days. Traffic is higher during the day and on working days, and a provider fails on one
@@ -32,7 +32,7 @@ type history struct {
 	rows int // approximate number of requests
 }
 
-// newHistory returns a history that ends at a time. It is not longer than the retention, unless that is 0.
+// newHistory returns a history that ends at the given time. It covers at most the retention period; 0 means no limit.
 func newHistory(end time.Time, retention time.Duration) *history {
 	days := historyDays
 	if retention > 0 {
@@ -41,7 +41,7 @@ func newHistory(end time.Time, retention time.Duration) *history {
 	return &history{rnd: rand.New(rand.NewPCG(7, 11)), end: end.UTC(), days: days, rows: days * requestsADay}
 }
 
-// write repeats the templates and reports after each batch how many entries are written.
+// write repeats the templates. After each batch, it reports the number of entries written so far.
 func (h *history) write(ctx context.Context, templates []requestlog.Entry, to requestlog.Writer, progress func(written int)) error {
 	var steady, failing []requestlog.Entry
 	for i := range templates {

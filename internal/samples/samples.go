@@ -35,9 +35,9 @@ type Sender struct {
 	Gateway   *gateway.Gateway
 	Accounts  *account.Service
 	Providers func() []*provider.Provider // the active providers
-	Log       requestlog.Reader           // must include requests that have just ended
+	Log       requestlog.Reader           // request log; must include requests that have just ended
 	Writer    requestlog.Writer
-	Versions  replay.Keeper // stores the sample policies, so that decisions can be verified
+	Versions  replay.Keeper // archive for the sample policies, so that decisions can be verified
 }
 
 // Available reports whether the simulator is active.
@@ -101,7 +101,7 @@ func (s Sender) entries(ctx context.Context, workspaceID string, ids []string) (
 	return all, nil
 }
 
-// sendAll sends the samples concurrently. Calls of progress do not overlap. It stops when ctx is cancelled or at the first error.
+// sendAll sends the samples concurrently. Calls to progress do not overlap. It stops when ctx is cancelled or at the first error.
 func sendAll(ctx context.Context, samples []simulator.SampleRequest, send func(context.Context, simulator.SampleRequest) error, progress func(done, total int)) error {
 	var mu sync.Mutex
 	done := 0

@@ -1,4 +1,4 @@
-// Package savedview defines the saved views of the request list and of the report, which the members of a workspace share.
+// Package savedview defines saved views of the request list and the report. The members of a workspace share them.
 package savedview
 
 import (
@@ -12,8 +12,8 @@ const Max = 100
 var (
 	// ErrNotFound is returned when the workspace has no view with the ID.
 	ErrNotFound = errors.New("saved view not found")
-	// ErrNameTaken is returned when another view of the workspace has the name.
-	ErrNameTaken = errors.New("a view with this name exists")
+	// ErrNameTaken is returned when another view in the workspace has the same name.
+	ErrNameTaken = errors.New("a view with this name already exists")
 	// ErrTooMany is returned when the workspace has Max views.
 	ErrTooMany = errors.New("too many saved views")
 )
@@ -30,9 +30,9 @@ type View struct {
 	WorkspaceID string
 	Name        string
 	Page        string            // Requests or Report
-	Filters     map[string]string // parameters of the page, including the time range
-	Columns     []string          // column names of the dashboard in order; empty for the default columns
+	Filters     map[string]string // query parameters of the page, including the time range
+	Columns     []string          // dashboard columns in display order; empty for the default columns
 	Sort        string            // sort order of the request list; empty for newest first
-	CreatedBy   string            // ID of an account or a key
+	CreatedBy   string            // ID of the account or key that created the view
 	CreatedAt   time.Time
 }

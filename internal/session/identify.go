@@ -1,6 +1,6 @@
 // Package session identifies the session of a request: the conversation or agent run that it belongs to. A client names the session in a
-// header or in the body. Otherwise the session is derived from the beginning of the conversation. The package also applies the limits of
-// sessions, and derives the names under which the spending of sessions and end users is summed.
+// header or in the body. Otherwise the session is derived from the beginning of the conversation. The package also applies session
+// limits, and derives the ledger names for the spending of sessions and end users.
 package session
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// Source is how a session was identified.
+// Source states how a session was identified.
 type Source string
 
 // The sources of a session.
@@ -24,8 +24,8 @@ const (
 // maxID bounds the length of an id in bytes.
 const maxID = 80
 
-// Named returns the session that the client names, or "" if it names none. The field session_id has precedence, then the headers of
-// agents, then fields that other APIs use for the same purpose.
+// Named returns the session that the client names, or "" if it names none. The field session_id has precedence, then agent
+// headers, then fields that other APIs use for the same purpose.
 func Named(req *llm.Request, h http.Header) string {
 	if req.Controls.SessionID != "" {
 		return shorten(req.Controls.SessionID)
@@ -59,14 +59,14 @@ var bodyFields = [...]struct {
 	name string
 	read func(rawjson.Value) string
 }{
-	{"metadata", func(v rawjson.Value) string { // session_id, or user_id where it contains the session of Claude Code
+	{"metadata", func(v rawjson.Value) string { // session_id, or user_id if it contains a Claude Code session
 		if id := text(v.Get("session_id")); id != "" {
 			return id
 		}
 		_, id := splitUser(text(v.Get("user_id")))
 		return id
 	}},
-	{"conversation", func(v rawjson.Value) string { // a conversation that a provider stores: a string, or an object with an id
+	{"conversation", func(v rawjson.Value) string { // a conversation stored by a provider: a string, or an object with an id
 		if v.IsObject() {
 			v = v.Get("id")
 		}
@@ -88,7 +88,7 @@ func EndUser(name string) string {
 	return user
 }
 
-// splitUser separates the user and the session in a user id of Claude Code, which is either user_…_account_…_session_… or a JSON
+// splitUser separates the user and the session in a Claude Code user id, which is either user_…_account_…_session_… or a JSON
 // object. Any other name is a user without a session.
 func splitUser(name string) (user, session string) {
 	if strings.HasPrefix(name, "user_") {

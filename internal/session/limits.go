@@ -8,10 +8,11 @@ import (
 	"fairlead.dev/internal/policy"
 )
 
-// DowngradePercent is the share of a budget from which requests are served by auto:cost if the budget has no warning threshold.
+// DowngradePercent is the warning threshold of a budget that defines none: requests are served by auto:cost when this percentage of the
+// budget is spent.
 const DowngradePercent = 80
 
-// Budgets returns the budgets of a session and of an end user of a key. An empty name has no budget.
+// Budgets returns the budgets that a key sets for a session and for an end user. An empty name has no budget.
 func (n *Namer) Budgets(grant *account.Grant, session, endUser string) []ledger.Budget {
 	l := grant.Key.Sessions
 	if n == nil || l == nil {
@@ -32,7 +33,7 @@ func (n *Namer) Budgets(grant *account.Grant, session, endUser string) []ledger.
 	return all
 }
 
-// PolicyBudget returns the budget that a policy sets for a session of a key. It returns false for a request without a session.
+// PolicyBudget returns the budget that a policy sets for a session. It returns false for a request without a session.
 func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.SessionLimit) (ledger.Budget, bool) {
 	if n == nil || session == "" {
 		return ledger.Budget{}, false
@@ -43,7 +44,7 @@ func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.
 	}, true
 }
 
-// Exhausts returns why a request is served by auto:cost: how much of a budget is spent. It returns "" while less than the warning
+// Exhausts returns the reason why a request is served by auto:cost: the spent part of a budget. It returns "" if less than the warning
 // threshold is spent.
 func Exhausts(b ledger.Budget, s ledger.Status) string {
 	threshold := b.WarnPercent
@@ -57,5 +58,5 @@ func Exhausts(b ledger.Budget, s ledger.Status) string {
 	if b.ID != "" && b.ID[0] == OfUser[0] {
 		owner = "the end user"
 	}
-	return fmt.Sprintf("%s of the budget of %s of %s is spent", s.Spent.Display(), b.Amount.Display(), owner)
+	return fmt.Sprintf("%s of the %s budget of %s is spent", s.Spent.Display(), b.Amount.Display(), owner)
 }

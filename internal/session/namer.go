@@ -9,17 +9,17 @@ import (
 	"fairlead.dev/internal/account/secret"
 )
 
-// derivedPrefix is the prefix of the ids of derived sessions.
+// derivedPrefix is the id prefix of derived sessions.
 const derivedPrefix = "conv_"
 
-// Namer derives ids with a key of the instance, so that a reader of an id cannot use it to verify a guessed prompt or name.
+// Namer derives ids with a secret key of the instance, so that a reader of an id cannot use it to verify a guessed prompt or name.
 type Namer struct{ hash secret.KeyedHash }
 
 // NewNamer derives the key from the master key.
 func NewNamer(masterKey []byte) (*Namer, error) {
 	hash, err := secret.NewKeyedHash(masterKey, "sessions")
 	if err != nil {
-		return nil, fmt.Errorf("derive the key of session ids: %w", err)
+		return nil, fmt.Errorf("derive the session ID key: %w", err)
 	}
 	return &Namer{hash}, nil
 }
@@ -40,7 +40,7 @@ func (n *Namer) Derive(c Caller, opening uint64) string {
 	return derivedPrefix + n.sum(c.Workspace, "derived", c.Key, c.EndUser, string(binary.BigEndian.AppendUint64(nil, opening)))
 }
 
-// Subject returns the name under which the spending of a session or an end user of a key is summed. It is empty for a nil Namer.
+// Subject returns the ledger name for the spending of one session or end user of a key. It is empty for a nil Namer.
 func (n *Namer) Subject(k Kind, workspace, key, name string) string {
 	if n == nil || name == "" {
 		return ""
@@ -48,8 +48,8 @@ func (n *Namer) Subject(k Kind, workspace, key, name string) string {
 	return string(k) + ":" + n.sum(workspace, string(k), key, name)
 }
 
-// CacheKey returns the name of a session for the prompt caches of providers. It does not reveal the name that the client uses. It is
-// empty for a nil Namer and without a session.
+// CacheKey returns the session name that is sent to providers as a prompt cache key. It does not reveal the name that the client uses. It
+// is empty for a nil Namer and without a session.
 func (n *Namer) CacheKey(workspace, session string) string {
 	if n == nil || session == "" {
 		return ""
@@ -57,7 +57,7 @@ func (n *Namer) CacheKey(workspace, session string) string {
 	return "session_" + n.sum(workspace, "cache", session)
 }
 
-// Kind is the kind of a subject.
+// Kind distinguishes sessions from end users.
 type Kind string
 
 // The kinds of subjects.

@@ -10,10 +10,10 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// SpendUnit is the amount, in nano-dollars, that counts as one token in the spending limit per minute of a session.
+// SpendUnit is the amount, in nano-dollars, that counts as one token in a session's spending limit per minute.
 const SpendUnit = 1000
 
-// TakeTurn counts a request towards the limits per minute of its session. It returns nil if the session has no such limits. The cost is
+// TakeTurn counts a request towards its session's per-minute limits. It returns nil if the session has no such limits. The cost is
 // counted when it is known, so a request that starts below the spending limit may exceed the limit.
 func (n *Namer) TakeTurn(ctx context.Context, limiter limit.Limiter, grant *account.Grant, name string) (*limit.Slot, error) {
 	l := grant.Key.Sessions
@@ -35,7 +35,7 @@ func (n *Namer) TakeTurn(ctx context.Context, limiter limit.Limiter, grant *acco
 	return turn, nil
 }
 
-// rateError returns the error for a session that exceeds one of its limits per minute.
+// rateError returns the error for a session that exceeds one of its per-minute limits.
 func rateError(err error, name string, l *account.SessionLimits) error {
 	rejected, ok := errors.AsType[*llm.Error](err)
 	if !ok || rejected.Kind != llm.RateLimited {

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/egress"
 )
 
-// AlertEgress returns the options of the client that calls webhooks. Unlike the client of providers, it may not call the hosts of the
+// AlertEgress returns the options of the client that calls webhooks. Unlike the provider client, it may not call the hosts in the
 // configuration file, because any workspace can choose the address.
 func AlertEgress(c config.Config) egress.Options {
 	o := egress.Options{Connect: c.Timeouts.Connect}
@@ -20,7 +20,7 @@ func AlertEgress(c config.Config) egress.Options {
 	return o
 }
 
-// Mail returns the mail server of alerts.
+// Mail returns the mail server settings for alerts.
 func Mail(c config.SMTP) alert.Mail {
 	return alert.Mail{Server: c.Server, TLS: c.TLS, Username: c.Username, Password: c.Password, From: c.From}
 }

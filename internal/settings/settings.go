@@ -34,12 +34,12 @@ import (
 // SpoolDir returns the spool directory.
 func SpoolDir(c config.Config) string { return filepath.Join(c.DataDir, "spool") }
 
-// Quota returns the quota of an account.
+// Quota returns the account quota.
 func Quota(c config.Accounts) account.Quota {
 	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
 }
 
-// SSO returns the settings of single sign-on.
+// SSO returns the single sign-on settings.
 func SSO(c config.SSO) sso.Options {
 	o := sso.Options{
 		Issuer: c.Issuer, Name: c.Name, ClientID: c.ClientID, ClientSecret: c.ClientSecret, Scopes: c.Scopes, GroupsClaim: c.GroupsClaim,
@@ -76,7 +76,7 @@ func Retention(c config.Log) logstore.Retention {
 	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
 }
 
-// PublicURL returns the settings from which the address for links is determined.
+// PublicURL returns the settings that determine the base URL of links.
 func PublicURL(c config.Config) ingress.PublicURL {
 	return ingress.PublicURL{Configured: c.PublicURL, TrustProxy: c.TrustProxy}
 }

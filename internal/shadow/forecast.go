@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// forecastDays is the number of days of a month.
+	// forecastDays is the number of days in a forecast month.
 	forecastDays = 30
-	// judgeTokens is the length of a judge's instructions, and answerTokens the length of its answer.
+	// judgeTokens is the length of a judge's instructions in tokens, and answerTokens the length of its answer.
 	judgeTokens, answerTokens = 350, 60
 )
 
-// Forecast returns the expected cost of a month with the given settings. It is an upper estimate: it counts a judge call in both orders for
-// every comparison, although checks decide some of them.
+// Forecast returns the expected monthly cost of comparisons with the given settings. It is an upper estimate: it counts a judge call in
+// both orders for every comparison, although checks decide some of them.
 func Forecast(snap *route.Snapshot, t proof.Traffic, s *account.Comparison) proof.Forecast {
 	f := proof.Forecast{Traffic: t}
 	if t.Days <= 0 || t.Served == 0 {

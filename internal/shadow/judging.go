@@ -53,12 +53,12 @@ const (
 type hookRequest struct {
 	RequestID string          `json:"request_id"`
 	Task      string          `json:"task"`
-	Request   json.RawMessage `json:"request"` // in the chat format
+	Request   json.RawMessage `json:"request"` // original request in the chat format
 	Routed    judge.Response  `json:"routed"`
 	Baseline  judge.Response  `json:"baseline"`
 }
 
-// askHook asks the hook of the workspace for a score.
+// askHook requests a score from the workspace's hook.
 func (c *comparison) askHook(ctx context.Context, x *judge.Exchange) (judge.Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
@@ -93,7 +93,7 @@ func (c *comparison) askHook(ctx context.Context, x *judge.Exchange) (judge.Verd
 	return judge.Verdict{Difference: *answer.Score, Method: judge.Hook, Reason: answer.Reason}, nil
 }
 
-// askJudge asks the judge model of the workspace in both orders.
+// askJudge calls the workspace's judge model with the responses in both orders.
 func (c *comparison) askJudge(ctx context.Context, x *judge.Exchange) (judge.Verdict, error) {
 	if err := CheckVendor(c.o.Caller.Targets(), c.settings.Judge, c.record.Model, c.record.Baseline); err != nil {
 		return judge.Verdict{}, err
@@ -109,12 +109,12 @@ func (c *comparison) askJudge(ctx context.Context, x *judge.Exchange) (judge.Ver
 	return judge.Compare(ctx, c.ask, x, gateway.UniformHash("order "+c.served.ID) < 0.5)
 }
 
-// CheckVendor returns an error if the judge and one of the models are from the same vendor, because a judge may prefer responses of its
-// vendor. Simulated models have no such preference.
+// CheckVendor returns an error if the judge and one of the models are from the same vendor, because a judge may prefer responses from its
+// own vendor. Simulated models have no such preference.
 func CheckVendor(snap *route.Snapshot, judging string, models ...string) error {
 	vendor, simulated := vendorOf(snap, judging)
 	for _, m := range models {
-		if of, _ := vendorOf(snap, m); of == vendor && vendor != "" && !simulated {
+		if v, _ := vendorOf(snap, m); v == vendor && vendor != "" && !simulated {
 			return fmt.Errorf("judge %s and model %s are both from %s", judging, m, vendor)
 		}
 	}
@@ -131,10 +131,10 @@ func vendorOf(snap *route.Snapshot, model string) (vendor string, simulated bool
 	return "", false
 }
 
-// dataRules are the exclusions that also apply to a judge: they limit which providers receive the text of the request.
+// dataRules are the exclusions that also apply to a judge: they limit which providers receive the request text.
 var dataRules = []route.Reason{route.ExcludedByPolicy, route.ProviderIgnored, route.DataCollection, route.DataRetention, route.NotRequested}
 
-// ask sends a prompt to the judge model.
+// ask sends a prompt to the judge model and returns its response.
 func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	body, err := json.Marshal(map[string]any{
 		"model": c.settings.Judge, "provider": dataPreferences(c.served.Decision.Input.Controls.Provider),
@@ -157,7 +157,7 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	if err != nil {
 		return "", errors.New(failureOf(entry, err, c.served.Stored))
 	}
-	_, response := transcript.AsChat(entry.Format, entry.Body) //nolint:contextcheck // converts in memory
+	_, response := transcript.AsChat(entry.Format, entry.Body) //nolint:contextcheck // AsChat only converts data in memory
 	parsed, ok := judge.ParseResponse(response)
 	if !ok {
 		return "", judge.ErrAnswer
@@ -183,19 +183,19 @@ func dataPreferences(p llm.ProviderPreferences) map[string]any {
 	return preferences
 }
 
-// judgeState is the measured bias of a judge of a workspace.
+// judgeState is the measured bias of a judge in a workspace.
 type judgeState struct {
 	mu    sync.Mutex
 	known bool
 	bias  judge.Bias
-	err   error // why the judge could not be measured
+	err   error // error of the last measurement; nil if it succeeded
 	retry time.Time
 }
 
-// errMeasuring is returned while the judge is measured.
+// errMeasuring is returned while the judge's bias is being measured.
 var errMeasuring = errors.New("the bias of the judge is still being measured")
 
-// measurePause is the time between two attempts to measure a judge.
+// measurePause is the minimum time between two attempts to measure a judge's bias.
 const measurePause = 5 * time.Minute
 
 // measured returns the bias of the judge. It measures the bias before the first use of a judge.
@@ -235,7 +235,7 @@ func (c *comparison) measure(ctx context.Context) (judge.Bias, error) {
 	return bias, c.o.Store.SaveBias(ctx, c.record.Workspace, c.settings.Judge, judge.PromptVersion, bias, time.Now())
 }
 
-// Measure measures the bias of a judge for a workspace, and stores it. The comparison budget of the settings pays for the calls.
+// Measure measures the bias of a judge for a workspace, and stores it. The calls are charged to the comparison budget in s.
 func (c *Comparer) Measure(ctx context.Context, workspace *account.Workspace, s *account.Comparison) (judge.Bias, error) {
 	if err := CheckVendor(c.o.Caller.Targets(), s.Judge, s.Baseline); err != nil {
 		return judge.Bias{}, err

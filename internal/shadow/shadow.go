@@ -1,5 +1,5 @@
-// Package shadow compares routed responses with responses of a baseline model. A share of the served requests is sent to the other
-// model after the client has its response, and both responses are judged. The calls have their own budget and affect no client.
+// Package shadow compares routed responses with responses from a baseline model. A share of the served requests is sent to the other
+// model after the client has received its response, and both responses are judged. The calls have their own budget and affect no client.
 package shadow
 
 import (
@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/internal/transcript"
 )
 
-// Caller makes calls. Its limits, health and caches must be separate from the gateway that serves clients.
+// Caller makes shadow calls. Its limits, health and caches must be separate from the gateway that serves clients.
 type Caller interface {
 	Shadow(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error)
 	Targets() *route.Snapshot
@@ -50,10 +50,10 @@ type Options struct {
 	Caller  Caller
 	Store   Store
 	Hooks   Doer
-	Redact  func(entries []requestlog.Entry) // applies the redaction rules of the workspaces
+	Redact  func(entries []requestlog.Entry) // applies each workspace's redaction rules
 	Charged func(c proof.Charge)             // called after a charge is stored
 	Report  func(task string, err error)     // reports errors of the store
-	// Verdict receives each stored record of a comparison with the decision on its request; nil to ignore them.
+	// Verdict receives each stored comparison record with the routing decision on its request; nil to ignore them.
 	Verdict func(ctx context.Context, r *proof.Record, d *route.Decision) error
 	Wait    func(ctx context.Context) (ok bool) // delays a comparison while the gateway is busy; nil for no delay
 }
@@ -61,7 +61,7 @@ type Options struct {
 const (
 	workers     = 4
 	queued      = 64
-	queuedBytes = 32 << 20 // requests and responses in the queue
+	queuedBytes = 32 << 20 // maximum total size of the queued requests and responses
 	// compareTime limits one comparison.
 	compareTime = 10 * time.Minute
 	// minOutput is the minimum output limit of a shadow call if the request has no limit. The limit is outputFactor times the estimated
@@ -79,9 +79,9 @@ type Comparer struct {
 	dropped atomic.Int64
 
 	mu     sync.Mutex
-	judges map[string]*judgeState // by workspace and model
-	paused map[string]time.Time   // when comparisons continue, by workspace with a spent budget
-	shares map[string]*shares     // by workspace
+	judges map[string]*judgeState // measured bias by workspace and judge model
+	paused map[string]time.Time   // time when comparisons resume, by workspace; only workspaces with a spent budget
+	shares map[string]*shares     // sampling state by workspace
 }
 
 // New returns a comparer. Call Run to start it.
@@ -108,7 +108,7 @@ func sizeOf(s *gateway.Served) int64 { return int64(len(s.Request) + len(s.Respo
 // Dropped returns the number of requests that were not compared because the queue was full or the budget was spent.
 func (c *Comparer) Dropped() int64 { return c.dropped.Load() }
 
-// Run compares requests until ctx ends. Requests that are still in the queue are not compared.
+// Run compares requests until ctx is done. Requests that are still in the queue are not compared.
 func (c *Comparer) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for range workers {
@@ -129,7 +129,7 @@ func (c *Comparer) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// BudgetOf returns the budget that pays for the comparisons of a workspace.
+// BudgetOf returns the budget for a workspace's comparisons.
 func BudgetOf(workspaceID string, s *account.Comparison) ledger.Budget {
 	return ledger.Budget{ID: "compare:" + workspaceID, Name: "comparison", Amount: s.Budget, Period: ledger.Monthly}
 }
@@ -157,7 +157,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if heldOut {
 		r.Model, r.Baseline = s.Other, s.Model
 	}
-	if s.Model == s.Other { // a tie without a call, so that requests which the baseline model served count, too
+	if s.Model == s.Other { // a tie without a call, so that requests served by the baseline model also count
 		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
 		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
 		c.review(ctx, r, settings.Share)
@@ -183,7 +183,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	c.review(ctx, r, settings.Share)
 }
 
-// budgetPause is how long a workspace makes no comparisons after its budget was found spent. It bounds the records of failed comparisons.
+// budgetPause is the pause in a workspace's comparisons after its budget is spent. It limits the number of stored failures.
 const budgetPause = time.Minute
 
 // comparison is one comparison in progress.
@@ -192,7 +192,7 @@ type comparison struct {
 	served   *gateway.Served
 	settings *account.Comparison
 	grant    *account.Grant
-	excluded map[string]route.Reason // targets that the rules of the request exclude
+	excluded map[string]route.Reason // reasons for excluded targets, by target; without temporary exclusions
 	record   proof.Record
 	spent    atomic.Int64 // cost of all calls
 }
@@ -210,7 +210,7 @@ func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 		r.Reason = "The shadow call failed: " + failureOf(entry, err, s.Stored)
 		return entry
 	}
-	x, ok := c.exchange(entry) //nolint:contextcheck // converts in memory
+	x, ok := c.exchange(entry) //nolint:contextcheck // exchange only converts data in memory
 	switch {
 	case !ok:
 		r.Reason = "A response has neither text nor tool calls."
@@ -290,7 +290,7 @@ func (c *comparison) store(ctx context.Context, entry *requestlog.Entry) {
 	c.o.Report("store comparison", c.o.Store.Save(context.WithoutCancel(ctx), r))
 }
 
-// shadowGrant returns the grant for shadow calls: the key's permissions, without its limits and with the budget of the comparison.
+// shadowGrant returns the grant for shadow calls: the key's permissions without its limits, and with the comparison budget.
 func shadowGrant(g *account.Grant, s *account.Comparison) *account.Grant {
 	key, workspace := *g.Key, *g.Workspace
 	key.Budget, key.Sessions, key.Limits, key.AllowUnpriced = nil, nil, account.Limits{}, false
@@ -298,7 +298,7 @@ func shadowGrant(g *account.Grant, s *account.Comparison) *account.Grant {
 	return &account.Grant{Key: &key, Workspace: &workspace}
 }
 
-// forbids reports whether the request could not have been sent to a target. The targets of a request that lists its models are limited to
+// forbids reports whether the request must not be sent to a target. The targets of a request that lists its models are limited to
 // the candidates.
 func (c *comparison) forbids(t *provider.Target) bool {
 	if _, excluded := c.excluded[t.ID()]; excluded {
@@ -333,7 +333,7 @@ func withoutStorage(s *gateway.Served) []byte {
 	return body
 }
 
-// failureOf describes the error of a call. Messages of providers may quote the request.
+// failureOf describes a failed call. If bodies are not stored, it omits the provider's message, which may quote the request.
 func failureOf(e *requestlog.Entry, err error, stored bool) string {
 	if e.Error == nil {
 		return err.Error()

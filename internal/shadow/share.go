@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	wantedWidth = 0.02                // interval of ±1 point, at which sampling slows down
-	watchShare  = 0.1                 // part of the configured share that is compared at this width, so that a change is found
-	lookBack    = 30 * 24 * time.Hour // age of the comparisons that count
-	reviewEvery = 50                  // comparisons of a workspace between two reviews of its shares
+	wantedWidth = 0.02                // width of the confidence interval (±1 point) at which sampling slows down
+	watchShare  = 0.1                 // fraction of the configured share that is still compared afterwards, to detect changes
+	lookBack    = 30 * 24 * time.Hour // maximum age of the comparisons that are reviewed
+	reviewEvery = 50                  // number of comparisons between two reviews of a workspace's shares
 )
 
-// shares holds the tasks of a workspace whose differences are known precisely.
+// shares is the sampling state of a workspace.
 type shares struct {
-	compared int             // comparisons since the last review
-	precise  map[string]bool // by task
+	compared int             // number of comparisons since the last review
+	precise  map[string]bool // tasks whose difference is known precisely
 }
 
 // Share implements gateway.Comparer.

@@ -24,17 +24,17 @@ import (
 // signalPause is the interval between batches.
 const signalPause = time.Second
 
-// Collector collects implicit feedback signals of responses.
+// Collector collects implicit feedback signals about responses.
 type Collector struct {
 	waiting chan feedback.Rating
 	write   func(context.Context, []feedback.Rating) error
 	report  func(error)
 
 	mu   sync.Mutex
-	last map[session]feedback.Rating // latest response of each session, without a signal
+	last map[session]feedback.Rating // latest response of each session; Signal is not set
 }
 
-// session identifies a session of a workspace.
+// session identifies a session in a workspace.
 type session struct{ workspace, id string }
 
 // maxSessions limits the sessions whose latest response is stored. Above this number, a random session is removed.
@@ -45,8 +45,8 @@ func New(write func(context.Context, []feedback.Rating) error, report func(error
 	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report, last: map[session]feedback.Rating{}}
 }
 
-// Add collects the signals of an entry and of the previous response in its session. It also records a share of the entries without
-// a signal. Signals that arrive faster than they can be written are dropped.
+// Add collects the signals from an entry and about the previous response in its session. It also records a share of the entries
+// without a signal. Signals that arrive faster than they can be written are dropped.
 func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Decision == nil || e.Model == "" || requestlog.IsSampleKey(e.KeyID) {
 		return
@@ -70,16 +70,16 @@ func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Session == "" {
 		return
 	}
-	of := session{e.WorkspaceID, e.Session}
+	key := session{e.WorkspaceID, e.Session}
 	s.mu.Lock()
-	before, known := s.last[of]
+	before, known := s.last[key]
 	if !known && len(s.last) >= maxSessions {
 		for old := range s.last {
 			delete(s.last, old)
 			break
 		}
 	}
-	s.last[of] = r
+	s.last[key] = r
 	s.mu.Unlock()
 	if before.RequestID == "" || in.Predictor == "" {
 		return
@@ -100,7 +100,7 @@ func (s *Collector) add(r feedback.Rating, signal feedback.Signal) {
 	}
 }
 
-// ownSignals returns the signals of a response.
+// ownSignals returns the signals that a response itself gives.
 func ownSignals(e *requestlog.Entry) []feedback.Signal {
 	var found []feedback.Signal
 	for _, name := range e.Signals {

@@ -51,7 +51,7 @@ func grouped(n int64) string {
 	return sign + text
 }
 
-// share formats a part of a whole as a percentage.
+// share formats part/whole as a percentage.
 func share(part, whole money.Amount) string {
 	if whole <= 0 {
 		return "—"

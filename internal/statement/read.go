@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxReaders = 4 // days that are read at the same time
-	pagesAhead = 2 // pages that a reader may read in advance
+	maxReaders = 4 // maximum number of days read at the same time
+	pagesAhead = 2 // maximum number of pages that a reader reads in advance
 )
 
 // read is a page of entries, or the error of a reader.
@@ -29,7 +29,7 @@ func (s *Statement) eachEntry(ctx context.Context, log Log, add func(*requestlog
 	defer all.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var days []requestlog.Filter // newest first
+	var days []requestlog.Filter // filters of the days, newest first
 	for to := s.To; to.After(s.From); {
 		from := to.Add(-time.Nanosecond).Truncate(24 * time.Hour)
 		day := requestlog.Filter{WorkspaceID: s.WorkspaceID, From: from, To: to}

@@ -47,10 +47,10 @@ type Statement struct {
 	Method   []string  `json:"method" doc:"How the figures are computed."`
 	Checksum string    `json:"checksum" doc:"SHA-256 of the statement as JSON without this field."`
 
-	page []byte // the page that Parse has read; nil for JSON
+	page []byte // HTML page that Parse has read; nil for JSON
 }
 
-// Line sums requests.
+// Line is one line of a statement: the sums over a group of requests.
 type Line struct {
 	Name         string       `json:"name" doc:"Model, ID of the key, or day."`
 	Label        string       `json:"label,omitempty" doc:"Name of the key."`
@@ -76,7 +76,7 @@ type Quality struct {
 	Checksum  string               `json:"checksum" doc:"SHA-256 of the comparisons, newest first."`
 }
 
-// Version is a version of data that decisions were computed with.
+// Version identifies data that routing decisions were computed with.
 type Version struct {
 	Kind     string `json:"kind" doc:"router, catalog, predictor, policies or feedback."`
 	Version  string `json:"version"`
@@ -94,7 +94,7 @@ type Costs interface {
 	ComparisonCost(ctx context.Context, workspace string, from, to time.Time) (money.Amount, error)
 }
 
-// Sources are the data that statements are computed from.
+// Sources provide the data from which statements are computed.
 type Sources struct {
 	Log     Log
 	Samples proof.Source // nil if comparison is off
@@ -104,11 +104,11 @@ type Sources struct {
 // Options selects a statement.
 type Options struct {
 	WorkspaceID string
-	Workspace   string // name
+	Workspace   string // workspace name
 	Month       time.Time
 	Now         time.Time
-	Program     string // version
-	Simulated   bool   // include simulated requests
+	Program     string // program version
+	Simulated   bool   // whether to include simulated requests
 }
 
 // ErrFuture is returned for a month that has not begun.
@@ -205,7 +205,7 @@ func (s *Statement) sum() string {
 	plain.Checksum = ""
 	text, err := json.Marshal(&plain)
 	if err != nil {
-		panic(fmt.Sprintf("encode a statement: %v", err)) // all fields can be encoded
+		panic(fmt.Sprintf("encode a statement: %v", err)) // unreachable: all fields can be encoded
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -21,12 +21,12 @@ const (
 	playground = "playground"
 )
 
-// sums adds entries. Its size depends on the number of models, keys and days.
+// sums accumulates the sums of a statement. Its size depends on the number of models, keys and days.
 type sums struct {
 	total              *summed
 	models, keys, days map[string]*summed
-	versions           map[Version]int64 // number of requests by version; Version.Requests of the key is 0
-	row                []byte            // buffer
+	versions           map[Version]int64 // number of requests by version; Requests is 0 in the map keys
+	row                []byte            // buffer for the row of an entry
 }
 
 // summed is a line with its running checksum.
@@ -70,7 +70,7 @@ func line(lines map[string]*summed, name string) *summed {
 }
 
 func (l *summed) add(e *requestlog.Entry, row []byte) {
-	_, _ = l.hash.Write(row) // never fails
+	_, _ = l.hash.Write(row) // Write never fails
 	l.Requests++
 	if e.Outcome.IsError() {
 		l.Errors++

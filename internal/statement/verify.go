@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// Difference is a figure that is not the same in the statement and in the log.
+// Difference is a figure that differs between the statement and the log.
 type Difference struct {
-	Line      string `json:"line"`  // such as "days 2026-11-14"
-	Field     string `json:"field"` // such as "cost_usd"
+	Line      string `json:"line"`  // name of the line, such as "days 2026-11-14"
+	Field     string `json:"field"` // name of the field, such as "cost_usd"
 	Statement string `json:"statement"`
 	Log       string `json:"log"`
 }

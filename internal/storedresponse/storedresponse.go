@@ -103,7 +103,8 @@ func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
 	return e
 }
 
-// Methods returns the methods of a stored response, or of its part input_items or cancel; nil for another part.
+// Methods returns the HTTP methods that a stored response supports, or that its part input_items or cancel supports. It returns nil for
+// other parts.
 func Methods(part string) []string {
 	switch part {
 	case "":
@@ -116,13 +117,13 @@ func Methods(part string) []string {
 	return nil
 }
 
-// Operation is an operation of a client on a stored response. It calls no model and costs nothing.
+// Operation is a client operation on a stored response. It calls no model and costs nothing.
 type Operation struct {
 	IDs        IDs
 	Dispatcher *attempt.Dispatcher
 	In         *modelapi.Request
 	Workspace  string
-	ID         string // id of the response that the client sent
+	ID         string // response id that the client sent
 	Part       string // part of the response, such as input_items; empty for the response itself
 	Out        *response.Writer
 }

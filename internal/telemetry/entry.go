@@ -13,7 +13,7 @@ func LogEntry(logger *slog.Logger, e *requestlog.Entry) {
 	if !logger.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	var space [28]slog.Attr // on the stack, because the logger copies attributes
+	var space [28]slog.Attr // the array stays on the stack, because the logger copies attributes
 	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", appendAttrs(space[:0], e)...)
 }
 

@@ -22,9 +22,9 @@ const (
 // Sources contains functions that return the values of gauges at each scrape. Each of them may be nil. They must be safe for
 // concurrent use.
 type Sources struct {
-	InFlight     func() int64     // model requests being served
-	SpoolEntries func() int64     // entries waiting for the database
-	SpoolBytes   func() int64     // size of these entries on disk
+	InFlight     func() int64     // number of model requests being served
+	SpoolEntries func() int64     // number of entries waiting for the database
+	SpoolBytes   func() int64     // size of these entries on disk in bytes
 	Circuits     func() []Circuit // circuits of all targets
 	ModelLists   func() []ModelList
 	// CatalogFailing returns 1 if the catalog file could not be read or was rejected, and otherwise 0.
@@ -36,9 +36,9 @@ type Sources struct {
 // ModelList is the state of a provider's model list.
 type ModelList struct {
 	Provider string
-	Models   int // models in the list
-	New      int // models that are neither in the catalog nor in the configuration
-	Failing  int // credentials whose list could not be read
+	Models   int // number of models in the list
+	New      int // number of models that are neither in the catalog nor in the configuration
+	Failing  int // number of credentials whose list could not be read
 }
 
 // gauges is a collector that reads the sources at each scrape.

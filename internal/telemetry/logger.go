@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// NewLogger returns a logger that writes one line per record, as JSON or as text. Control characters in values are escaped, and
-// attributes with names of secrets are masked.
+// NewLogger returns a logger that writes one line per record, as JSON or as text. Control characters in values are escaped, and attributes
+// whose names indicate secrets are masked.
 func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch strings.ToLower(a.Key) {

@@ -40,7 +40,7 @@ type Metrics struct {
 	cached   *prometheus.CounterVec
 }
 
-// costCounters holds the counters of the cost of requests.
+// costCounters holds the counters for request costs.
 type costCounters struct {
 	cost     *prometheus.CounterVec
 	compared *prometheus.CounterVec

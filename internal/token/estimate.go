@@ -9,7 +9,7 @@ const (
 	Dims        = llm.Classes + iota // number of features
 )
 
-// Features returns the features of a text. The estimate is their weighted sum.
+// Features returns the features of text with the given counts. The token estimate is their weighted sum.
 func Features(t llm.Text) (f [Dims]float64) {
 	for i, n := range t.Counts {
 		f[i] = float64(n)
@@ -26,5 +26,5 @@ func Features(t llm.Text) (f [Dims]float64) {
 
 const (
 	accentedShare = 8   // typical number of words per accented letter in German and Spanish
-	leastNoise    = 0.1 // share of capital letters inside words; names in code have a lower share, base64 has twice this share
+	leastNoise    = 0.1 // minimum share of capital letters inside words in keys and base64; names in code have a lower share, base64 has twice this share
 )

@@ -7,10 +7,10 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// Limits of exact counting. The time for tokenizing is linear in the length, and longer for text without white space.
+// Limits of exact counting. The time for tokenising is linear in the length, and longer for text without white space.
 const (
-	MaxExact = 8 << 10 // maximum total bytes of the texts
-	maxRun   = 512     // maximum consecutive bytes without white space
+	MaxExact = 8 << 10 // maximum total length of the strings in bytes
+	maxRun   = 512     // maximum number of consecutive bytes without white space
 )
 
 // Counter counts tokens exactly for published vocabularies. It loads a vocabulary on first use and is safe for
@@ -24,8 +24,7 @@ func NewCounter() *Counter {
 	return &Counter{o200k: sync.OnceValue(codec.NewO200kBase), cl100k: sync.OnceValue(codec.NewCl100kBase)}
 }
 
-// Text counts the tokens of texts. It reports false if the model's vocabulary is not published or the texts are too
-// long.
+// Text counts the tokens in texts. It reports false if the model's vocabulary is not published or the strings are too long.
 func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
 	v := m.Vocabulary()
 	if v.rule.Margin != 1 || v.family != O200K && v.family != CL100K {
@@ -64,7 +63,7 @@ func longestRun(s string) (longest int) {
 	return longest
 }
 
-// Prompt is like Model.Prompt, but counts the tokens of the texts exactly.
+// Prompt is like Model.Prompt, but counts the tokens in texts exactly.
 func (c *Counter) Prompt(m Model, p Prompt, texts ...string) (tokens int64, ok bool) {
 	v := m.Vocabulary()
 	n, ok := c.Text(m, texts...)

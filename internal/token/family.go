@@ -8,7 +8,7 @@ const (
 	O200K    Family = "o200k"
 	CL100K   Family = "cl100k"
 	Claude   Family = "claude"
-	Gemini   Family = "gemini" // the Gemma vocabulary
+	Gemini   Family = "gemini" // uses the Gemma vocabulary
 	Llama3   Family = "llama3"
 	Llama4   Family = "llama4"
 	Tekken   Family = "tekken" // Mistral since Nemo

@@ -10,13 +10,13 @@ import (
 // format.
 const unknownSide = 1024
 
-// Image estimates the tokens of an image by the rules that vendors publish.
+// Image estimates the tokens of an image using the rules that vendors publish.
 func (m Model) Image(i llm.Image) int64 {
 	v := m.Vocabulary()
 	return v.image(i)
 }
 
-// image shrinks the image to the maximum sides of the rule, divides it into tiles and returns their tokens.
+// image returns the tokens of an image. It shrinks the image to the maximum sides of the rule and divides it into tiles.
 func (v *Vocabulary) image(i llm.Image) int64 {
 	r := &v.rule.Image
 	if r.PerTile == 0 || i.Detail == "low" && r.Base > 0 {

@@ -128,7 +128,7 @@ func (p encodedImage) jpeg() (width, height int) {
 			return 0, 0
 		}
 		switch kind := marker & 0xff; {
-		case kind == 0xff: // fill byte
+		case kind == 0xff: // a fill byte between segments
 			at++
 		case kind >= 0xc0 && kind <= 0xcf && kind != 0xc4 && kind != 0xc8 && kind != 0xcc:
 			return p.big(at+7, 2), p.big(at+5, 2)

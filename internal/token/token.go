@@ -1,6 +1,6 @@
-// Package token counts the tokens of prompts and responses for a model: exactly for the vocabularies that OpenAI
-// publishes, and by a calibrated estimate for other models and long texts. Callers treat every count as an estimate:
-// a provider adds its own framing tokens, and the bill is based on the usage that the provider reports.
+// Package token counts the tokens of prompts and responses for a model: exactly for the vocabularies that OpenAI publishes, and by a
+// calibrated estimate for other models and long text. Callers treat every count as an estimate: a provider adds its own framing tokens, and
+// the bill is based on the usage that the provider reports.
 //
 // scripts/calibrate-tokens fits the weights to real vocabularies and prints their error; see
 // docs/decisions/0015-estimate-tokens-from-character-classes.md.
@@ -18,15 +18,15 @@ type Model struct{ Vendor, Name string }
 // Prompt holds everything that determines the length of a prompt.
 type Prompt struct {
 	Text     llm.Text
-	Bytes    int // bytes of text
+	Bytes    int // length of the text in bytes
 	Messages int
 	Tools    bool
 	Images   int
 	Sizes    []llm.Image // images of known size
 	TokenIDs int64       // token IDs given instead of text
-	Attached int         // bytes of inline audio, video and documents
-	Unsized  int         // attachments that only the provider can count
-	Body     int         // bytes of the request without inline images and attachments, with restored reasoning
+	Attached int         // length of inline audio, video and documents in bytes
+	Unsized  int         // number of attachments that only the provider can count
+	Body     int         // length of the request in bytes, without inline images and attachments, with restored reasoning
 }
 
 // PromptOf returns the prompt of a request.
@@ -83,9 +83,9 @@ const (
 	boundTools   = 512
 )
 
-// Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. A token
-// has at least one byte in every vocabulary, so every byte of the request counts as one token. The result of Prompt is not a
-// bound, because it samples long texts and is calibrated on ordinary texts.
+// Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. A token has at least one
+// byte in every vocabulary, so every byte of the request counts as one token. The result of Prompt is not a bound, because it samples long
+// text and is calibrated on ordinary text.
 func (m Model) Bound(p Prompt) int64 {
 	n := int64(p.Body) + boundFraming
 	if p.Tools {
@@ -104,7 +104,7 @@ func (m Model) Bound(p Prompt) int64 {
 	return n
 }
 
-// Text estimates the tokens of a text.
+// Text estimates the number of tokens in text with the given counts.
 func (m Model) Text(t llm.Text) int64 {
 	v := m.Vocabulary()
 	return v.text(t)
@@ -129,7 +129,7 @@ func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
 	return max(1, int64(math.Ceil(sum*v.rule.Margin)))
 }
 
-// foreignDensity returns the tokens per non-ASCII byte in the scripts of a text.
+// foreignDensity returns the tokens per non-ASCII byte in the scripts of the text.
 func (v *Vocabulary) foreignDensity(t llm.Text) float64 {
 	w := weights[v.family]
 	bytes, sum := 0.0, 0.0

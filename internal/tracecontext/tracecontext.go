@@ -1,5 +1,5 @@
-// Package tracecontext reads and writes the W3C trace context headers, and derives the ids of spans from request ids. Because the ids
-// are derived, the spans of a request can be created after it has ended.
+// Package tracecontext reads and writes the W3C trace context headers, and derives span IDs from request IDs. Because the IDs are derived,
+// the spans of a request can be created after it has ended.
 package tracecontext
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Lengths of ids in hexadecimal digits.
+// Lengths of IDs in hexadecimal digits.
 const (
 	traceDigits = 32
 	spanDigits  = 16
@@ -20,10 +20,10 @@ const maxState = 512
 
 // Context is the position of a request in a trace. The zero value is a request that starts a trace.
 type Context struct {
-	TraceID string // 32 hexadecimal digits
-	SpanID  string // the caller's span, 16 hexadecimal digits; empty if the request starts the trace
+	TraceID string // trace ID, 32 hexadecimal digits
+	SpanID  string // ID of the caller's span, 16 hexadecimal digits; empty if the request starts the trace
 	Sampled bool   // whether the caller records the trace
-	State   string // data of tracing systems, sent on unchanged
+	State   string // data of tracing systems, forwarded unchanged
 }
 
 // Read returns the trace context of a request. It returns the zero value if the headers have none or an invalid one.
@@ -60,19 +60,19 @@ func (c Context) Write(h http.Header, spanID string) {
 	}
 }
 
-// TraceID returns the trace id of a request that starts a trace.
+// TraceID returns the trace ID of a request that starts a trace.
 func TraceID(requestID string) string {
 	sum := sha256.Sum256([]byte("trace " + requestID))
 	return hex.EncodeToString(sum[:traceDigits/2])
 }
 
-// SpanID returns the id of a span of a request: 0 for the request and i+1 for its attempt i.
+// SpanID returns a span ID of a request. Index 0 is the span of the request, and index n+1 is the span of attempt n.
 func SpanID(requestID string, i int) string {
 	sum := sha256.Sum256(append([]byte("span "+requestID+" "), byte(i>>8), byte(i)))
 	return hex.EncodeToString(sum[:spanDigits/2])
 }
 
-// isID reports whether an id has only lower-case hexadecimal digits, and not only zeros.
+// isID reports whether an ID has only lower-case hexadecimal digits and is not all zeros.
 func isID(s string) bool { return isHex(s) && strings.Trim(s, "0") != "" }
 
 func isHex(s string) bool {

@@ -15,7 +15,7 @@ const DefaultBytes = 24 << 20
 
 const (
 	block    = 4 << 10 // states are found by the hash of the body up to a multiple of this many bytes
-	maxBody  = 8 << 20 // longer bodies are not cached
+	maxBody  = 8 << 20 // maximum length of a cached body in bytes
 	branches = 4       // maximum number of states with the same key
 	overhead = 256     // estimated bytes of an entry in addition to its state
 )
@@ -26,7 +26,7 @@ const MinPrefix = block
 // Kind identifies the reader that stores a state.
 type Kind uint8
 
-// The readers.
+// Readers that store states.
 const (
 	Decoding  Kind = iota // used by the wire formats
 	Reading               // used by package conversation
@@ -42,8 +42,8 @@ type Cache struct {
 	limit int
 
 	mu     sync.Mutex
-	groups map[key]*list.Element // elements hold *group
-	recent list.List             // most recently used first
+	groups map[key]*list.Element // groups of states; elements hold *group
+	recent list.List             // groups, most recently used first
 	bytes  int
 }
 
@@ -58,7 +58,7 @@ type key struct {
 
 type group struct {
 	key
-	states []stored // latest last
+	states []stored // states, oldest first
 	bytes  int
 }
 
@@ -91,8 +91,8 @@ type Turn struct {
 	sums      [][2]uint64 // hashes of the body up to each multiple of block, except 0
 }
 
-// Turn returns the body of a request of a workspace. scope distinguishes readers of the same kind, such as wire formats. It returns nil
-// for a body that is too short or too long to cache, and for a nil Cache.
+// Turn returns the Turn for a request body in a workspace. scope distinguishes readers of the same kind, such as wire formats. It returns
+// nil for a body that is too short or too long to cache, and for a nil Cache.
 func (c *Cache) Turn(workspace, scope string, body []byte) *Turn {
 	if c == nil || len(body) < 2*block || len(body) > maxBody {
 		return nil
@@ -144,7 +144,7 @@ func (t *Turn) Find(kind Kind) (end int, state any) {
 	return 0, nil
 }
 
-// Hash returns a hash of a text that clients cannot predict. It returns 0 for a nil Turn.
+// Hash returns a hash of text that clients cannot predict. It returns 0 for a nil Turn.
 func (t *Turn) Hash(text string) uint64 {
 	if t == nil {
 		return 0

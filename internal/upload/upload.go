@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Large is the body size from which decoding takes long enough to delay other requests.
+	// Large is the minimum body size at which decoding takes long enough to delay other requests.
 	Large = 1 << 20
 	// firstBuffer is the maximum initial size of a buffer. A larger Content-Length is not trusted until data arrives.
 	firstBuffer = 64 << 10
@@ -34,9 +34,9 @@ const (
 
 // Limits limits the reading of a body.
 type Limits struct {
-	Body  int64         // maximum size of a body
-	Total int64         // maximum total size of all bodies
-	Pause time.Duration // maximum pause while the client sends
+	Body  int64         // maximum size of one body in bytes
+	Total int64         // maximum total size of all bodies in bytes
+	Pause time.Duration // maximum time between two reads from the client
 }
 
 // Body is a request body and its share of a Budget.
@@ -45,10 +45,10 @@ type Body struct {
 
 	budget    *Budget
 	workspace string
-	total     int64 // maximum total size of all bodies
+	total     int64 // maximum total size of all bodies in bytes
 	announced int64 // Content-Length; negative when absent
 	held      int64
-	decoding  int64 // part of held: the estimate for decoding the body
+	decoding  int64 // part of held that is the estimate for decoding the body
 }
 
 // Read reads the whole body of r, because net/http may discard the unread part of a body when the response starts. The memory
@@ -74,7 +74,7 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspa
 		body.Release()
 		return nil, readError(r, err, limits.Body)
 	}
-	_ = in.conn.SetReadDeadline(time.Time{}) // not every connection supports deadlines
+	_ = in.conn.SetReadDeadline(time.Time{}) // the error is ignored: not every connection supports deadlines
 	if body.Large() {
 		if err := body.reserveDecoding(op); err != nil {
 			body.Release()
@@ -102,7 +102,7 @@ func (b *Body) ReleaseDecoding() {
 // reserveDecoding reserves the memory needed to decode the body. It rejects a body that exceeds the structural limits before
 // decoding starts.
 func (b *Body) reserveDecoding(op llm.Op) error {
-	if op == llm.Transcribe || op == llm.FileObjects { // a form is copied to replace the names of models
+	if op == llm.Transcribe || op == llm.FileObjects { // a form is copied to replace model names
 		n := int64(len(b.Bytes))
 		if op == llm.FileObjects {
 			n *= decodedCopies
@@ -138,7 +138,7 @@ var firstReads = sync.Pool{New: func() any { return new([firstRead]byte) }}
 
 // readAll reads r to its end. The buffer starts small and then grows to the Content-Length, or doubles if there is none.
 func (b *Body) readAll(r io.Reader) error {
-	var first *[firstRead]byte // returned to the pool after its data is copied
+	var first *[firstRead]byte // the buffer is returned to the pool after its data is copied
 	for {
 		if len(b.Bytes) == cap(b.Bytes) {
 			have := int64(len(b.Bytes))
@@ -198,7 +198,7 @@ func (d *deadlineReader) Read(p []byte) (int, error) {
 	if until.After(d.last) {
 		until = d.last
 	}
-	_ = d.conn.SetReadDeadline(until) // not every connection supports deadlines
+	_ = d.conn.SetReadDeadline(until) // the error is ignored: not every connection supports deadlines
 	n, err := d.Reader.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, llm.Errorf(llm.InvalidRequest, "The request body did not arrive: the client paused for %s or took longer than %s in total. Send the body without pauses.", d.pause, maxTime)

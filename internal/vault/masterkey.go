@@ -93,7 +93,7 @@ func createMasterKey(path string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, masterKeyFile+".*") // mode 0600
+	file, err := os.CreateTemp(dir, masterKeyFile+".*") // CreateTemp sets mode 0600
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ type Credential struct {
 	ID        string
 	Provider  string // name of the provider
 	Sealed    []byte
-	Hint      string // last four characters
-	CreatedBy string // account ID
+	Hint      string // last four characters of the secret
+	CreatedBy string // account ID of the creator
 	CreatedAt time.Time
 }
 
@@ -88,7 +88,7 @@ func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 }
 
 // Seal encrypts a secret. The result can be decrypted only with the same provider and credential ID. For other secrets, packages pass a
-// kind that contains a colon instead of a provider. Names of providers contain no colon.
+// kind that contains a colon instead of a provider. Provider names contain no colon.
 func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	nonce := make([]byte, v.seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails: crypto/rand crashes the process instead
@@ -165,7 +165,7 @@ func (v *Vault) sealed(provider, credentialID, text, accountID string) (Credenti
 	c := Credential{ID: credentialID, Provider: provider, CreatedBy: accountID, CreatedAt: now}
 	if len(text) >= 4*hintLength {
 		end := text[len(text)-hintLength:]
-		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // otherwise it is probably the text of a file
+		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // any other text is probably the text of a file
 			c.Hint = end
 		}
 	}

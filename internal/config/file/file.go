@@ -47,7 +47,7 @@ func Describe(path string, err error) string {
 
 // Replace replaces a file atomically. The file is complete even after a power failure.
 func Replace(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // CreateTemp sets mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -25,8 +25,8 @@ func Watch(ctx context.Context, path string, limit int64, onChange func()) error
 	return w.run(ctx, settle, onChange)
 }
 
-// WatchSince is like Watch, but first compares the file with the content that was read earlier, so that it detects a change since
-// then. sum is the SHA-256 hash of that content.
+// WatchSince is like Watch, but first compares the file with the content that was read earlier, so that it detects changes made
+// after that read. sum is the SHA-256 hash of that content.
 func WatchSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
 	w, err := newWatcher(path, limit)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *watcher) follow() error {
 	}
 	real, err := filepath.EvalSymlinks(w.path)
 	if err != nil {
-		return nil //nolint:nilerr // the directory watch reports when the file exists again
+		return nil //nolint:nilerr // the watch on the directory reports when the file exists again
 	}
 	return w.events.Add(filepath.Dir(real))
 }
@@ -85,7 +85,7 @@ func (w *watcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
 }
 
 func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()) error {
-	defer w.events.Close() //nolint:errcheck // read-only
+	defer w.events.Close() //nolint:errcheck // the error is ignored: the watcher only reads
 	quiet := time.NewTimer(settle)
 	quiet.Stop()
 	defer quiet.Stop()
@@ -116,10 +116,10 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 
 func (w *watcher) compare(onChange func()) {
 	_ = w.follow() // a directory may have been replaced; if it is missing, a later event calls follow again
-	now, ok := w.fingerprint()
-	if !ok || now == w.last {
+	current, ok := w.fingerprint()
+	if !ok || current == w.last {
 		return
 	}
-	w.last = now
+	w.last = current
 	onChange()
 }
