@@ -54,7 +54,7 @@ func (b *bench) runAgents(ctx context.Context, servers []*server) (agentResults,
 					got[format] = map[string][]load.AgentResult{}
 				}
 				got[format][s.name] = append(got[format][s.name], one)
-				fmt.Fprintf(b.out, "agent       %-9s %-9s %8.1f µs CPU a turn  failures %v\n", format, s.name, micros(one.CPU(0, agent.Turns)), one.Failures)
+				fmt.Fprintf(b.out, "agent       %-9s %-9s %8.1f µs CPU per turn  failures %v\n", format, s.name, micros(one.CPU(0, agent.Turns)), one.Failures)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (b *bench) compareAgents(ctx context.Context, builds []string) error {
 
 // reportAgents prints each server's CPU time per turn and returns the figures.
 func (b *bench) reportAgents(got agentResults) (figures []figure) {
-	const group = 8 // turns per column of the table
+	const group = 8 // number of turns per column of the table
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
 	var columns []string
 	for first := 0; first < agent.Turns; first += group {

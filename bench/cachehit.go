@@ -18,7 +18,7 @@ const bare = "bare"
 // handler does nothing else, so its cost is the share of the standard library's HTTP server in the cost of a cache hit.
 func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
-		return errors.New("bare needs the address of the upstream")
+		return errors.New("bare requires one argument: the address of the upstream")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+args[0]+"/v1/chat/completions", http.NoBody)
 	if err != nil {
@@ -42,8 +42,8 @@ func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	})
 }
 
-// measureHits compares the cost of a response cache hit in Fairlead with the cost of a bare handler, of the minimal proxy, and of a request
-// that is not cached. Each round measures all of them.
+// measureHits compares the cost of a response cache hit in Fairlead with the costs of a bare handler, the minimal proxy and an uncached
+// request. Each round measures all of them.
 func (b *bench) measureHits(ctx context.Context) error {
 	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) measureHits(ctx context.Context) error {
 		for i := range servers {
 			s := servers[(i+round)%len(servers)]
 			spec := load.Spec{Callers: 16, Prompt: 1 << 10, Same: s != &missing, Warmup: b.warmup, Duration: b.slice}
-			if err := b.slice1(ctx, s, workload{"cache-hit", spec}, got); err != nil {
+			if err := b.runWorkload(ctx, s, workload{"cache-hit", spec}, got); err != nil {
 				return err
 			}
 		}

@@ -53,7 +53,7 @@ func (b *bench) compare(ctx context.Context) error {
 		for round := range b.rounds {
 			for i := range servers {
 				s := servers[(i+round)%len(servers)] // a different server goes first in each round
-				if err := b.slice1(ctx, s, w, got); err != nil {
+				if err := b.runWorkload(ctx, s, w, got); err != nil {
 					return err
 				}
 			}
@@ -81,7 +81,7 @@ func (b *bench) compare(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) slice1(ctx context.Context, s *server, w workload, got results) error {
+func (b *bench) runWorkload(ctx context.Context, s *server, w workload, got results) error {
 	one, err := load.Run(ctx, s.at, w.spec)
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", w.name, s.name, err)
@@ -104,7 +104,7 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 		if !w.spec.Hold {
 			continue
 		}
-		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open}) // one key may use only a share of the limit
+		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open}) // a single key may use only a share of the limit
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 			if s.name == direct {
 				continue
 			}
-			if err := b.slice1(ctx, s, w, got); err != nil {
+			if err := b.runWorkload(ctx, s, w, got); err != nil {
 				return err
 			}
 		}

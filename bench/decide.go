@@ -18,7 +18,7 @@ const decisions = 4000
 // measureDecision requests dry-run decisions from a running gateway, one after the other, and reads the times that it
 // reports. A Go benchmark of the route package measures the decision without a gateway.
 func (b *bench) measureDecision(ctx context.Context) (figure, error) {
-	g, err := b.startGateway(ctx, "127.0.0.1:9", deployment{models: 60, policies: 20}) // no provider is called
+	g, err := b.startGateway(ctx, "127.0.0.1:9", deployment{models: 60, policies: 20}) // the address is never called
 	if err != nil {
 		return figure{}, err
 	}
@@ -58,13 +58,13 @@ func decide(ctx context.Context, client *http.Client, s *server, prompt string) 
 	if err != nil {
 		return 0, err
 	}
-	var told struct {
+	var response struct {
 		Decision struct{ Micros int64 } `json:"decision"`
 	}
-	if err := json.Unmarshal(text, &told); err != nil || resp.StatusCode != http.StatusOK || told.Decision.Micros == 0 {
+	if err := json.Unmarshal(text, &response); err != nil || resp.StatusCode != http.StatusOK || response.Decision.Micros == 0 {
 		return 0, fmt.Errorf("request a decision: status %d, %.200s", resp.StatusCode, text)
 	}
-	return time.Duration(told.Decision.Micros) * time.Microsecond, nil
+	return time.Duration(response.Decision.Micros) * time.Microsecond, nil
 }
 
 // prose returns a prompt of 2 KB, a different one for every number.

@@ -21,8 +21,8 @@ type deployment struct {
 	keys, entries    int // keys stored in addition to the key in use, and log entries stored before the measurement
 	concurrent       int // maximum number of concurrent requests; 0 for the default limits
 	tls              bool
-	cached           bool     // a policy caches the response to every request
-	formats          []string // a provider of each format, called mock-FORMAT; nil for one provider of the chat format
+	cached           bool     // whether a policy caches the response to every request
+	formats          []string // formats of the providers, which are called mock-FORMAT; nil for one provider of the chat format
 }
 
 // startGateway starts Fairlead with its default features: authentication, limits and a budget, `auto` with the learned
@@ -142,7 +142,7 @@ func readReady(logs *bufio.Reader) (string, error) {
 	for {
 		line, err := logs.ReadBytes('\n')
 		if err != nil {
-			return "", fmt.Errorf("the gateway ended before it was ready: %w", err)
+			return "", fmt.Errorf("the gateway exited before it was ready: %w", err)
 		}
 		var ready struct {
 			Msg string `json:"msg"`

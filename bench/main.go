@@ -39,7 +39,7 @@ func main() {
 // plan determines how much is measured.
 type plan struct {
 	binary string
-	full   bool     // also measure steps, with Go benchmarks
+	full   bool     // whether to measure steps as well, with Go benchmarks
 	only   []string // workloads and steps; empty for all
 	rounds int
 	slice  time.Duration
@@ -75,11 +75,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute, sessions: 3}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&p.binary, "fairlead", "bin/fairlead", "path of the binary to measure")
-	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, chat-100k-new, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
-	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, nothing but what callers see")
-	growth := flags.String("growth", "", "measure Fairlead alone as something grows: prompt, models, policies, keys or log")
-	against := flags.String("against", "", "path of a second build: measure both in turn, without and with TLS")
-	hits := flags.Bool("cache-hit", false, "measure hits of the response cache in the whole program")
+	only := flags.String("only", "", "measurements to run, separated by commas: one-caller, chat-1k, chat-10k, chat-100k, chat-100k-new, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
+	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, no Go benchmarks")
+	growth := flags.String("growth", "", "measure only Fairlead while one quantity grows: prompt, models, policies, keys or log")
+	against := flags.String("against", "", "path of a second build; measure both builds in turn, without and with TLS")
+	hits := flags.Bool("cache-hit", false, "measure hits of the response cache")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

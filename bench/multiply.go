@@ -61,7 +61,7 @@ func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[stri
 		return err
 	}
 	if found != len(own) {
-		return fmt.Errorf("%s has the columns %v; some of the columns to change are missing", table, columns)
+		return fmt.Errorf("the table %s lacks some of the columns to change; its columns are %v", table, columns)
 	}
 	q := fmt.Sprintf(`with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < $1)
 		insert into %[1]s (%[2]s) select %[3]s from numbers, (select * from %[1]s order by rowid desc limit 1) c`,

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/bench/load"
 )
 
-func TestEveryBoundHasItsMark(t *testing.T) {
+func TestReportShowsWhetherLimitsAreMet(t *testing.T) {
 	t.Parallel()
 	of := func(cpu time.Duration, requests int) []load.Result {
 		slice := load.Result{Took: time.Second, Requests: requests, Answers: float64(requests), CPU: cpu * time.Duration(requests)}
@@ -27,19 +27,19 @@ func TestEveryBoundHasItsMark(t *testing.T) {
 		"memory at rest 50.00 MiB ≤ 40 missed ≤ 25 missed",
 	} {
 		if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, &out)
+			t.Errorf("the report lacks %q:\n%s", want, &out)
 		}
 	}
 }
 
 func TestMedian(t *testing.T) {
 	t.Parallel()
-	same := func(r load.Result) float64 { return float64(r.Requests) }
+	requests := func(r load.Result) float64 { return float64(r.Requests) }
 	for want, list := range map[float64][]load.Result{
 		0: {}, 3: {{Requests: 3}}, 5: {{Requests: 9}, {Requests: 1}}, 2: {{Requests: 2}, {Requests: 7}, {Requests: 1}},
 	} {
-		if got := median(list, same); got != want {
-			t.Errorf("median %v, want %v", got, want)
+		if got := median(list, requests); got != want {
+			t.Errorf("median(%+v) = %v, want %v", list, got, want)
 		}
 	}
 }

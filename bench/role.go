@@ -29,7 +29,7 @@ func serveUpstream(ctx context.Context, out io.Writer) error {
 // forwards the request with httputil.ReverseProxy.
 func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
-		return errors.New("floor needs the address of the upstream")
+		return errors.New("floor requires one argument: the address of the upstream")
 	}
 	target := &url.URL{Scheme: "http", Host: args[0]}
 	proxy := &httputil.ReverseProxy{ // flushes event streams by default; a FlushInterval would write complete responses in two pieces
@@ -54,7 +54,7 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	})
 }
 
-// serveHTTP serves a handler until ctx ends.
+// serveHTTP serves a handler until ctx is done.
 func serveHTTP(ctx context.Context, out io.Writer, handler http.HandlerFunc) error {
 	ln, err := listen(ctx, out)
 	if err != nil {

@@ -173,7 +173,7 @@ func (b *bench) startNginx(ctx context.Context, up string) (*server, error) {
 	}
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		path = "/usr/sbin/nginx" // often not in PATH
+		path = "/usr/sbin/nginx" // the program is often not in PATH
 	}
 	cmd := exec.CommandContext(ctx, path, "-c", file)
 	if err := b.start(cmd, func(*bufio.Reader) error { return waitFor(ctx, address) }); err != nil {

@@ -54,7 +54,7 @@ type Session struct {
 // body, each with a trailing comma.
 func New(format, model, preface, fields string, seed uint64) *Session {
 	s := &Session{format: format, words: rand.New(rand.NewPCG(seed, 7))}
-	shared := rand.New(rand.NewPCG(1, 2)) // the same for every session
+	shared := rand.New(rand.NewPCG(1, 2)) // the instructions and tools are the same for every session
 	instructions, tools := quote(preface+prose(shared, systemBytes)), toolList(format, shared)
 	switch format {
 	case Messages:
@@ -167,7 +167,7 @@ func prose(words *rand.Rand, size int) string {
 	return b.String()
 }
 
-// listing returns part of a source file with line numbers, in the form in which tools of coding agents return files.
+// listing returns part of a source file with line numbers, formatted like the output of the file tools of coding agents.
 func listing(words *rand.Rand, size int) string {
 	var b strings.Builder
 	for line := 1 + words.IntN(400); b.Len() < size; line++ {

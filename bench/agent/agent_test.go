@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/bench/agent"
 )
 
-func TestSessionsGrowAsAgentsDo(t *testing.T) {
+func TestSessionsGrowTurnByTurn(t *testing.T) {
 	t.Parallel()
 	for _, format := range agent.Formats() {
 		s, other := agent.New(format, "auto", "", `"session_id":"s",`, 1), agent.New(format, "auto", "", "", 2)
@@ -19,17 +19,17 @@ func TestSessionsGrowAsAgentsDo(t *testing.T) {
 				t.Fatalf("%s: turn %d is not JSON", format, turn)
 			}
 			if turn == 0 && (len(body) < 28<<10 || len(body) > 36<<10) {
-				t.Errorf("%s begins with %d bytes", format, len(body))
+				t.Errorf("%s: the first turn has %d bytes, want 28 KiB to 36 KiB", format, len(body))
 			}
 			if turn > 0 && !bytes.HasPrefix(body, bytes.TrimSuffix(before, []byte("]}"))) {
-				t.Errorf("%s: turn %d does not continue the turn before", format, turn)
+				t.Errorf("%s: turn %d does not begin with the previous turn", format, turn)
 			}
 		}
 		if len(body) < 130<<10 || len(body) > 170<<10 {
-			t.Errorf("%s ends with %d bytes", format, len(body))
+			t.Errorf("%s: the last turn has %d bytes, want 130 KiB to 170 KiB", format, len(body))
 		}
 		if bytes.Equal(other.Next(), agent.New(format, "auto", "", "", 3).Next()) {
-			t.Errorf("%s: two sessions are equal", format)
+			t.Errorf("%s: sessions with different seeds are equal", format)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type Reader struct {
 	in      *bufio.Reader
 	left    int64 // bytes left in the body or the current chunk
 	chunked bool
-	began   bool // a chunk was read, but not the line break after it
+	began   bool // whether a chunk was read, but not the line break after it
 }
 
 // NewReader returns a reader for a connection. buffer limits the length of a header line and of a part.
@@ -105,7 +105,7 @@ func (r *Reader) chunk() error {
 		return err
 	}
 	r.began = true
-	for r.left == 0 { // trailers, and an empty line
+	for r.left == 0 { // trailers and an empty line follow the last chunk
 		if line, err = r.line(); err != nil {
 			return err
 		}

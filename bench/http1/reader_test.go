@@ -37,7 +37,7 @@ func readAll(from io.Reader) (all []message, err error) {
 	}
 }
 
-func TestMessagesFollowEachOther(t *testing.T) {
+func TestReaderReadsConsecutiveMessages(t *testing.T) {
 	t.Parallel()
 	const long = "longer than the buffer that it is read with"
 	in := "POST /v1 HTTP/1.1\r\nHost: h\r\nContent-LENGTH: 43\r\n\r\n" + long +
@@ -47,12 +47,12 @@ func TestMessagesFollowEachOther(t *testing.T) {
 	want := []message{{Body: long}, {Status: 200, Body: "abc0123456789"}, {Status: 204}, {Status: 503, Last: true}}
 	for name, from := range map[string]io.Reader{
 		"in one piece": strings.NewReader(in),
-		"in two":       iotest.HalfReader(strings.NewReader(in)),
-		"in bytes":     iotest.OneByteReader(strings.NewReader(in)),
+		"in halves":    iotest.HalfReader(strings.NewReader(in)),
+		"byte by byte": iotest.OneByteReader(strings.NewReader(in)),
 	} {
 		got, err := readAll(from)
 		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, io.EOF) {
-			t.Errorf("%s: %v\n%s", name, err, diff)
+			t.Errorf("%s: got error %v, want EOF; messages (-want +got):\n%s", name, err, diff)
 		}
 	}
 }
@@ -60,18 +60,18 @@ func TestMessagesFollowEachOther(t *testing.T) {
 func TestIncompleteMessageIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
-		"a body that ends early":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
-		"a chunk that ends early":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
-		"chunks without a last one": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
-		"chunks without an end":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
-		"a chunk of no size":        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-		"a chunk that goes on":      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
-		"a length below nothing":    "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-		"a head that ends early":    "HTTP/1.1 200 OK\r\nContent-",
-		"a line beyond the buffer":  "HTTP/1.1 200 OK\r\nServer: something that calls itself by a long name\r\n\r\n",
+		"a body that ends early":        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+		"a chunk that ends early":       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+		"chunks without a last one":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+		"chunks without an end":         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+		"an invalid chunk size":         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"a chunk longer than declared":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+		"a negative length":             "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+		"a head that ends early":        "HTTP/1.1 200 OK\r\nContent-",
+		"a line longer than the buffer": "HTTP/1.1 200 OK\r\nServer: something that calls itself by a long name\r\n\r\n",
 	} {
 		if got, err := readAll(strings.NewReader(in)); len(got) > 0 || err == nil || errors.Is(err, io.EOF) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: got the messages %+v and the error %v, want no messages and an error other than EOF", name, got, err)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func FuzzReader(f *testing.F) {
 			size += len(m.Body)
 		}
 		if err == nil || size > len(in) {
-			t.Errorf("%d bytes of %d, %v", size, len(in), err)
+			t.Errorf("read %d bytes of an input of %d bytes, error %v; want at most the input and an error at its end", size, len(in), err)
 		}
 	})
 }

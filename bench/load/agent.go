@@ -72,7 +72,7 @@ func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
 		return result, err
 	}
 	if want := result.Sessions * agent.Turns; len(result.Took) < want {
-		return result, fmt.Errorf("%d of %d turns were answered: %v", len(result.Took), want, result.Failures)
+		return result, fmt.Errorf("got responses to %d of %d turns: %v", len(result.Took), want, result.Failures)
 	}
 	return result, nil
 }

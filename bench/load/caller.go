@@ -21,7 +21,7 @@ type caller struct {
 	*run
 	in       *http1.Reader
 	conn     net.Conn    // nil when the next request needs a new connection
-	forget   func() bool // stops the function that closes the connection when the run ends
+	forget   func() bool // stops the function that closes the connection when the run ends; reports whether it was still pending
 	request  []byte
 	serialAt [][]byte // parts of request that contain the serial number
 	answer   []byte
@@ -29,7 +29,7 @@ type caller struct {
 	first    []time.Duration // durations until the first byte of the body
 	bytes    int             // response bytes during the measurement
 	size     int             // size of a complete response
-	failures map[string]int  // during the measurement
+	failures map[string]int  // connection failures during the measurement, by cause
 	wrong    map[string]int  // incomplete responses and statuses other than 200, also during the warm-up
 	end      []byte          // text that occurs only in the last event of a stream
 }

@@ -26,7 +26,7 @@ func body(model string, s Spec) string {
 	const usual = 5000 // bytes of a user message together with the response, in a long conversation
 	count := 2 * max(1, s.Prompt/usual)
 	roles := [2]string{"assistant", "user"}
-	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // deterministic
+	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // the seed makes the words reproducible
 	start := func(i int) string {
 		if s.Unrelated || i == count-1 {
 			return serial + ". "

@@ -14,26 +14,26 @@ import (
 
 // Target is a server to send requests to.
 type Target struct {
-	Address string // host and port
+	Address string // address as host:port
 	Path    string // path of chat completions
 	Model   string
 	Key     string
 	PID     int
-	TLS     bool // accept any certificate
+	TLS     bool // whether to use TLS, without verifying the certificate
 }
 
 // Spec is a kind of traffic.
 type Spec struct {
 	Callers   int  // concurrent connections; each sends its next request after a response
-	Prompt    int  // bytes of text
-	Unrelated bool // all messages of a prompt are new, not only the last one
-	Same      bool // all requests are equal
+	Prompt    int  // prompt length in bytes
+	Unrelated bool // whether all messages of a prompt are new, not only the last one
+	Same      bool // whether all requests are equal
 	Stream    bool
 	Preface   string        // beginning of the prompt
 	Spread    time.Duration // time during which the callers start, one after the other
-	Warmup    time.Duration // not measured; includes the spread
+	Warmup    time.Duration // time before the measurement; includes the spread
 	Duration  time.Duration
-	Hold      bool // responses do not end; connections are closed at the end of the run
+	Hold      bool // whether responses never end; connections are closed at the end of the run
 }
 
 // Result is the measurement between the warm-up and the end.
@@ -115,7 +115,7 @@ func wrongResponses(callers []*caller) error {
 	if count == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d responses are not complete with status 200: %v", count, all)
+	return fmt.Errorf("%d responses were incomplete or had a status other than 200: %v", count, all)
 }
 
 // watch measures the target and this process after the warm-up.
@@ -143,7 +143,7 @@ func (r *run) usage() (target, own Usage, err error) {
 	if target, err = UsageOf(r.PID); err != nil {
 		return target, own, err
 	}
-	own, err = process(os.Getpid()) // without child processes, because the target may be one of them
+	own, err = process(os.Getpid()) // child processes are not counted, because the target may be one of them
 	return target, own, err
 }
 

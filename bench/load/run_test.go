@@ -39,7 +39,8 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 	r := measured(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || !json.Valid(body) || r.URL.Path != "/chat" || r.Header.Get("Authorization") != "Bearer k" {
-			t.Errorf("%v %s %s", err, r.URL, body)
+			t.Errorf("got the request %s %s with Authorization %q (%v), want JSON to /chat with the key k",
+				r.URL, body, r.Header.Get("Authorization"), err)
 		}
 		seen[string(body)] = true
 		fmt.Fprint(w, `{"usage":{}}`)
@@ -60,7 +61,7 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 	}
 	got.sum(callers)
 	if len(seen) != 6 || got.Requests != 6 || got.Answers != 6 || len(got.Failures) > 0 || got.P50 <= 0 || got.P99 < got.P50 {
-		t.Errorf("%d different requests: %+v", len(seen), got)
+		t.Errorf("got %d different requests and the result %+v, want 6 requests, 6 responses and no failures", len(seen), got)
 	}
 }
 
@@ -80,15 +81,18 @@ func TestFailuresAreNotCounted(t *testing.T) {
 				c.fail(cause(err))
 			}
 			c.drop()
-			if diff := cmp.Diff(map[string]int{name: 1}, c.failures); diff != "" || len(c.took) > 0 {
-				t.Errorf("took %v, %s", c.took, diff)
+			if diff := cmp.Diff(map[string]int{name: 1}, c.failures); diff != "" {
+				t.Errorf("failures (-want +got):\n%s", diff)
+			}
+			if len(c.took) > 0 {
+				t.Errorf("durations are %v, want none", c.took)
 			}
 		})
 	}
 }
 
 // The figures of a server that sends errors are meaningless, so the run returns an error even if most responses are complete.
-func TestRunFailsIfAResponseIsNotCompleteWithStatus200(t *testing.T) {
+func TestRunFailsOnErrorResponse(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"measurement": {Callers: 2, Prompt: 100, Duration: 300 * time.Millisecond},
 		"warm-up":     {Callers: 2, Prompt: 100, Warmup: 300 * time.Millisecond, Duration: 200 * time.Millisecond},
@@ -108,7 +112,7 @@ func TestRunFailsIfAResponseIsNotCompleteWithStatus200(t *testing.T) {
 				}
 			})
 			if _, err := Run(t.Context(), target, spec); err == nil || !strings.Contains(err.Error(), "status 401") {
-				t.Errorf("error %v", err)
+				t.Errorf("Run returned the error %v, want one with status 401", err)
 			}
 		})
 	}
@@ -122,7 +126,7 @@ func TestHeldStreamsAreOpenUntilTheEnd(t *testing.T) {
 	})
 	got, err := Run(t.Context(), target, Spec{Callers: 8, Prompt: 100, Stream: true, Hold: true, Spread: 100 * time.Millisecond, Warmup: time.Second, Duration: time.Millisecond})
 	if err != nil || got.Open != 8 || len(got.Failures) > 0 || got.Before <= 0 || got.After <= 0 || got.CPU <= 0 || got.Own <= 0 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Run() = %+v, %v, want 8 open streams, no failures, and the CPU time and memory", got, err)
 	}
 }
 
@@ -131,10 +135,10 @@ func TestPromptsHaveTheRequestedSize(t *testing.T) {
 	for _, size := range []int{1 << 10, 10 << 10, 100 << 10} {
 		b := body("m", Spec{Prompt: size, Stream: true, Preface: "first of all, "})
 		if !json.Valid([]byte(b)) || len(b) < size || len(b) > size+size/5+300 {
-			t.Errorf("%d: %d bytes", size, len(b))
+			t.Errorf("a prompt of %d bytes has a body of %d bytes, want JSON of at most 20 %% + 300 bytes more", size, len(b))
 		}
 		if strings.Count(b, serial) != 1 || !strings.Contains(b, `"content":"first of all, `) {
-			t.Errorf("%d: %.200s", size, b)
+			t.Errorf("a prompt of %d bytes must have one serial number and begin with the preface: %.200s", size, b)
 		}
 	}
 }
@@ -143,17 +147,17 @@ func TestQuantile(t *testing.T) {
 	t.Parallel()
 	var list []time.Duration
 	if got := quantile(list, 50); got != 0 {
-		t.Errorf("%d of nothing", got)
+		t.Errorf("quantile of an empty list = %d, want 0", got)
 	}
 	for i := range 200 {
 		list = append(list, time.Duration(i+1))
 	}
 	for percent, want := range map[int]time.Duration{1: 2, 50: 100, 99: 198, 100: 200} {
 		if got := quantile(list, percent); got != want {
-			t.Errorf("%d of 100: %d, want %d", percent, got, want)
+			t.Errorf("quantile(%d) = %d, want %d", percent, got, want)
 		}
 	}
 	if got := quantile(list[:1], 50); got != 1 {
-		t.Errorf("%d of one", got)
+		t.Errorf("quantile of one value = %d, want 1", got)
 	}
 }

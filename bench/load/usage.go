@@ -49,7 +49,7 @@ func process(pid int) (Usage, error) {
 }
 
 func children(pid int) (all []int) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // one file per thread
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // each thread has its own file
 	for _, list := range lists {
 		text, _ := os.ReadFile(list) // a thread that has ended has no file
 		for child := range strings.FieldsSeq(string(text)) {

@@ -28,9 +28,9 @@ func TestUsageCountsChildren(t *testing.T) {
 	_ = in.Close()
 	_ = cmd.Wait()
 	if err != nil || used.CPU < 5*time.Millisecond || used.CPU > time.Minute || used.Memory < 1<<20 || used.File <= 0 || used.File > used.Memory {
-		t.Errorf("%+v, %v", used, err)
+		t.Errorf("UsageOf = %+v, %v, want the CPU time of the child, and memory with a part from the file", used, err)
 	}
 	if _, err := UsageOf(cmd.Process.Pid); err == nil {
-		t.Error("no error for a process that is gone")
+		t.Error("UsageOf of a process that has ended returned no error")
 	}
 }

@@ -21,7 +21,7 @@ const patience = 15 * time.Second
 // ask measures every question and prints one line for each. It returns the number of questions that exceeded their
 // limit.
 func (o options) ask(ctx context.Context, db *store.DB, asked []question, out io.Writer) (over int, err error) {
-	fmt.Fprintf(out, "%-52s %8s %9s %9s %9s %9s\n", "question", "rows", "p50 ms", "p95 ms", "CPU ms", "bound ms")
+	fmt.Fprintf(out, "%-52s %8s %9s %9s %9s %9s\n", "question", "rows", "p50 ms", "p95 ms", "CPU ms", "limit ms")
 	for _, q := range asked {
 		if !strings.Contains(q.name, o.only) {
 			continue
@@ -33,15 +33,15 @@ func (o options) ask(ctx context.Context, db *store.DB, asked []question, out io
 		verdict := "ok"
 		switch {
 		case m.slow:
-			verdict = "over: given up"
+			verdict = "over the limit, cancelled"
 		case m.p95 > q.bound:
-			verdict = "over"
+			verdict = "over the limit"
 		}
 		if verdict != "ok" {
 			over++
 		}
 		if m.partial {
-			verdict += ", a part"
+			verdict += ", partial"
 		}
 		fmt.Fprintf(out, "%-52s %8d %9.1f %9.1f %9.1f %9d %s\n", q.name, m.rows, millis(m.p50), millis(m.p95), millis(m.cpu), q.bound.Milliseconds(), verdict)
 	}
@@ -53,8 +53,8 @@ type measurement struct {
 	rows     int
 	p50, p95 time.Duration
 	cpu      time.Duration // average CPU time of this process
-	slow     bool          // the store cancelled the query
-	partial  bool          // the time limit was reached and the results are incomplete
+	slow     bool          // whether the store cancelled the query
+	partial  bool          // whether the time limit was reached, so that the results are incomplete
 }
 
 // time runs a query once to warm up, and then as often as requested.

@@ -127,7 +127,7 @@ func repeat(ctx context.Context, db *store.DB, table string) (err error) {
 			switch name {
 			case "start":
 				values[i] = fmt.Sprintf("start - %d", shift.Milliseconds())
-			case "id": // begins with the start
+			case "id": // the ID begins with the start
 				values[i] = fmt.Sprintf(pad, shift.Milliseconds()) + " || substr(id, 15)"
 			}
 		}

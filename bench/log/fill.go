@@ -28,7 +28,7 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 		return nil
 	}
 	if usage.Entries > 0 {
-		return fmt.Errorf("the database has %d requests: use another -keep folder", usage.Entries)
+		return fmt.Errorf("the database has %d requests instead of %d; use another -keep folder or database", usage.Entries, o.rows)
 	}
 	var wall, busy time.Duration
 	g := newGenerator(o.rows)
@@ -55,13 +55,13 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "report roll-ups: %.0f requests a second by the clock, %.0f per CPU second of this process\n",
+	fmt.Fprintf(out, "report roll-ups: %.0f requests per second, %.0f per CPU second of this process\n",
 		float64(o.rows)/time.Since(folding).Seconds(), float64(o.rows)/(cpuTime()-cpu).Seconds())
 	usage, err = db.Log.Usage(ctx)
 	if err != nil && !errors.Is(err, requestlog.ErrTooSlow) {
 		return err
 	}
-	fmt.Fprintf(out, "written in batches of %d: %.0f a second by the clock, %.0f per CPU second of this process; %d MiB on disk\n\n",
+	fmt.Fprintf(out, "written in batches of %d: %.0f per second, %.0f per CPU second of this process; %d MiB on disk\n\n",
 		batch, float64(o.rows)/wall.Seconds(), float64(o.rows)/busy.Seconds(), usage.Bytes>>20)
 	return nil
 }

@@ -86,7 +86,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(out, "load average at the end %s\n", loadAverage())
-	fmt.Fprintf(out, "%d questions over their bound\n", over)
+	fmt.Fprintf(out, "%d questions exceeded their limit\n", over)
 	return nil
 }
 

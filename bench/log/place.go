@@ -39,7 +39,7 @@ func (o options) place(ctx context.Context) (place, error) {
 		}
 		return place{dsn: dsn, remove: drop}, nil
 	}
-	return place{}, fmt.Errorf("store %q: use sqlite or postgres", o.store)
+	return place{}, fmt.Errorf("unknown store %q; use sqlite or postgres", o.store)
 }
 
 func keep() error { return nil }

@@ -83,8 +83,7 @@ type named struct {
 	filter requestlog.Filter
 }
 
-// filters lists every condition with a common value, and with rare, old and absent values for which an index may not
-// help.
+// filters lists every condition with a common value, and with rare, old and absent values for which an index might not help.
 func filters() []named {
 	dollars := func(s string) *money.Amount {
 		a, err := money.Parse(s)
@@ -148,7 +147,7 @@ func filters() []named {
 	}
 }
 
-// overview makes the queries of the Overview page.
+// overview returns a function that makes the queries of the Overview page.
 func overview(f requestlog.RollupFilter, step time.Duration) func(context.Context, *store.DB) (int, error) {
 	before := f
 	before.From, before.To = f.From.Add(-f.To.Sub(f.From)), f.From

@@ -20,7 +20,7 @@ import (
 const (
 	workspaceID = "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB"
 	span        = 30 * 24 * time.Hour
-	needle      = "Zanzibar" // in few previews, all of them old
+	needle      = "Zanzibar" // occurs in few previews, all of them old
 	retired     = "legacy-instruct"
 )
 

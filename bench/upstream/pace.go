@@ -31,7 +31,7 @@ func (p Pace) String() string {
 // paceReader extracts the pace from a request body that arrives in parts.
 type paceReader struct {
 	text []byte // text between the marks so far
-	open bool   // the first mark was read, the second mark was not
+	open bool   // whether the first mark was read and the second was not
 }
 
 func (w *paceReader) read(part []byte) {

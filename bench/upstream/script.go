@@ -10,7 +10,7 @@ import (
 // script holds all responses of the upstream, ready to send.
 type script struct {
 	whole   []byte             // a non-streamed response
-	streams map[string]*stream // by client format
+	streams map[string]*stream // streams by client format
 }
 
 // stream is a streamed response.

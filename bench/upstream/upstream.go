@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/bench/http1"
 )
 
-// Serve accepts connections until ctx ends. Open connections are served until their clients close them.
+// Serve accepts connections until ctx is done. Open connections are served until their clients close them.
 func Serve(ctx context.Context, ln net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
 	defer stop()

@@ -50,22 +50,22 @@ func serve(t *testing.T) (ask func(body string) (*http.Response, string)) {
 	}
 }
 
-func TestAnswersAreWellFormed(t *testing.T) {
+func TestResponsesAreWellFormed(t *testing.T) {
 	ask := serve(t)
 	for range 2 { // the second request uses the same connection
 		resp, whole := ask(`{"messages":[{"content":"hello"}]}`)
 		if resp.StatusCode != http.StatusOK || !json.Valid([]byte(whole)) || len(whole) < 1400 || len(whole) > 1800 {
-			t.Errorf("%s, %d bytes: %s", resp.Status, len(whole), whole)
+			t.Errorf("got status %s and %d bytes, want 200 OK and 1400 to 1800 bytes of JSON: %s", resp.Status, len(whole), whole)
 		}
 	}
 	resp, stream := ask(`{"messages":[{"content":"` + Pace{First: time.Microsecond, Gap: time.Microsecond, Chunks: 7}.String() + `hello"}]}`)
 	events := strings.Split(strings.TrimSuffix(stream, "\n\n"), "\n\n")
 	if resp.Header.Get("Content-Type") != "text/event-stream" || len(events) != 1+7+3 || events[10] != "data: [DONE]" {
-		t.Errorf("%v %q", resp.Header, events)
+		t.Errorf("got the headers %v and the events %q, want an event stream of 11 events with [DONE] at the end", resp.Header, events)
 	}
 	for _, e := range events[:10] {
 		if data, ok := strings.CutPrefix(e, "data: "); !ok || !json.Valid([]byte(data)) {
-			t.Errorf("event %q", e)
+			t.Errorf("event %q is not JSON data", e)
 		}
 	}
 }
@@ -81,13 +81,13 @@ func TestPaceIsFoundInASplitBody(t *testing.T) {
 				w.read([]byte(part))
 			}
 			if got, streams := w.pace(); got != want || !streams {
-				t.Fatalf("cut at %d and %d: %+v", i, j, got)
+				t.Fatalf("body cut at %d and %d: pace() = %+v, %v, want %+v, true", i, j, got, streams, want)
 			}
 		}
 	}
 	var none paceReader
 	none.read([]byte(`{"content":"1 2 3"}`))
 	if got, streams := none.pace(); streams {
-		t.Errorf("%+v of a prompt without one", got)
+		t.Errorf("pace() = %+v, true for a prompt without a pace, want false", got)
 	}
 }
