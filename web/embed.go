@@ -175,7 +175,7 @@ func accepts(header, encoding string) bool {
 func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, content []byte, status int) {
 	kind := mime.TypeByExtension(path.Ext(name))
 	switch {
-	case path.Ext(name) == ".woff2": // not in Go's table, and not on every system
+	case path.Ext(name) == ".woff2": // the extension is missing from Go's table and from some systems
 		kind = "font/woff2"
 	case kind == "":
 		kind = "application/octet-stream"
@@ -201,7 +201,7 @@ func setSecurityHeaders(header http.Header, nonce string, trusted bool) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
-	if trusted { // on other origins browsers ignore it and log a warning
+	if trusted { // on other origins, browsers ignore the header and log a warning
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -95,11 +95,11 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 		policy := header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 			if !strings.Contains(policy, part) {
-				t.Errorf("%s: the policy lacks %q: %s", path, part, policy)
+				t.Errorf("%s: the Content-Security-Policy lacks %q: %s", path, part, policy)
 			}
 		}
 		if strings.Contains(policy, "unsafe") {
-			t.Errorf("%s: the policy allows unsafe sources: %s", path, policy)
+			t.Errorf("%s: the Content-Security-Policy allows unsafe sources: %s", path, policy)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestIndexHasFreshNonceAndVersion(t *testing.T) {
 		testHandler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
 		m := nonce.FindStringSubmatch(recorder.Header().Get("Content-Security-Policy"))
 		if m == nil || seen[m[1]] {
-			t.Fatalf("no fresh nonce in %q", recorder.Header().Get("Content-Security-Policy"))
+			t.Fatalf("the Content-Security-Policy has no new nonce: %q", recorder.Header().Get("Content-Security-Policy"))
 		}
 		seen[m[1]] = true
 		if want := `<title>1.2.3&lt;</title><style nonce="` + m[1] + `"></style>`; recorder.Body.String() != want {
@@ -127,7 +127,7 @@ func TestEmbeddedPageIsServed(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	Handler("dev", http.NotFoundHandler()).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
 	if recorder.Code != http.StatusOK || strings.Contains(recorder.Body.String(), "__NONCE__") {
-		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
+		t.Fatalf("got status %d, want 200 and a page without __NONCE__: %s", recorder.Code, recorder.Body)
 	}
 	if !Built() && !strings.Contains(recorder.Body.String(), "make build") {
 		t.Error("the stub page does not explain how to build the dashboard")
@@ -154,10 +154,14 @@ func TestHandlerServesSmallestAcceptedVariant(t *testing.T) {
 		}
 		packed := c.path == "/assets/app-1a2b.js"
 		if got := w.Header().Get("Vary"); (got == "Accept-Encoding") != packed {
-			t.Errorf("%s: Vary %q", c.path, got)
+			t.Errorf("%s: Vary is %q, want Accept-Encoding only for a file with variants", c.path, got)
 		}
-		if got := w.Header().Get("Content-Type"); got == "application/octet-stream" {
-			t.Errorf("%s: the variant lost the content type of the file", c.path)
+		kind := "text/css"
+		if packed {
+			kind = "text/javascript"
+		}
+		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, kind) {
+			t.Errorf("%s with %q: the content type is %q, want %s", c.path, c.accept, got, kind)
 		}
 	}
 }
@@ -180,14 +184,14 @@ func TestOpenerPolicyIsSetOnSecureOriginsOnly(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		testHandler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, address, nil))
 		if got := recorder.Header().Get("Cross-Origin-Opener-Policy"); got != want {
-			t.Errorf("%s has the policy %q, want %q", address, got, want)
+			t.Errorf("%s: Cross-Origin-Opener-Policy is %q, want %q", address, got, want)
 		}
 	}
 	recorder, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://gateway.example/", nil)
 	r.Header.Set("X-Forwarded-Proto", "https")
 	testHandler().ServeHTTP(recorder, r)
 	if recorder.Header().Get("Cross-Origin-Opener-Policy") == "" {
-		t.Error("the opener policy is not set behind an https proxy")
+		t.Error("Cross-Origin-Opener-Policy is not set behind an https proxy")
 	}
 }
 
@@ -217,7 +221,8 @@ func TestUnknownPagesShowTheDashboard(t *testing.T) {
 		w := httptest.NewRecorder()
 		testHandler().ServeHTTP(w, r)
 		if w.Code != http.StatusNotFound || strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") != c.page {
-			t.Errorf("%s for %q: %d %q", c.path, c.accept, w.Code, w.Header().Get("Content-Type"))
+			t.Errorf("%s with Accept %q: got status %d and %q, want 404 and HTML: %v",
+				c.path, c.accept, w.Code, w.Header().Get("Content-Type"), c.page)
 		}
 	}
 }

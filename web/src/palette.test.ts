@@ -58,7 +58,7 @@ function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-it("knows distances", () => {
+it("computes color distance and contrast", () => {
   const all = vision["full colour vision"] ?? [];
   expect(distance("#ffffff", "#000000", all)).toBeCloseTo(100, 1);
   // A known pair of red and green that is hard to tell apart with deuteranopia.

@@ -4,7 +4,7 @@ import { takeEarly } from "./early";
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("takes a response once, soon after the page was opened", () => {
+it("returns a response once, soon after the page was opened", () => {
   const response = Promise.resolve(new Response());
   const call = (url: string, method = "GET") => takeEarly(new Request(`http://gateway${url}`, { method }));
   vi.stubGlobal("window", {

@@ -126,7 +126,7 @@ test("a pause survives hiding and showing the tab", () => {
   expect(opened()).toHaveLength(1);
 });
 
-test("a lost connection is left to the browser, a rejected one is retried with backoff", () => {
+test("the browser reconnects a lost connection, and a rejected one is retried with backoff", () => {
   const { live } = start();
   latest().onerror?.();
   expect(live.current).toBe("reconnecting");

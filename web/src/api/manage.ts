@@ -32,7 +32,7 @@ export const sessionsQuery = queryOptions({
   queryFn: () => must(api.GET("/account/sessions")),
 });
 
-/** The state of two-factor authentication of the account. */
+/** The two-factor authentication state of the account. */
 export const secondFactorQuery = queryOptions({
   queryKey: ["second-factor"],
   queryFn: () => must(api.GET("/account/second-factor")),

@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { zoneName, type Zone } from "../lib/time";
 import { api, must } from "./client";
 
-/** All models of the catalog with price, predicted quality and traffic. */
+/** All catalog models with price, predicted quality and traffic. */
 export const catalogQuery = queryOptions({
   queryKey: ["catalog"],
   queryFn: () => must(api.GET("/catalog")),
@@ -19,7 +19,7 @@ export function modelQuery(name: string) {
   });
 }
 
-/** One provider with its backoffs and its status on the last 30 days. */
+/** One provider with its backoffs and its status over the last 30 days. */
 export function providerQuery(name: string, zone: Zone) {
   return queryOptions({
     queryKey: ["providers", name, zone],

@@ -914,7 +914,7 @@ export interface paths {
         };
         /**
          * Get the savings of a period and the measured quality difference to the baseline models
-         * @description Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices of the time of each request. Only one such report is computed at a time. The quality is measured on compared requests, with intervals that are valid at any time. Examples are included only with the permission read_requests.
+         * @description Savings are computed from roll-ups, without playground requests. With baseline, they are computed from the log: the recorded tokens of at most the newest 100,000 requests, priced at the prices that applied at the time of the request. Only one such report is computed at a time. The quality is measured on compared requests, with intervals that are valid at any time. Examples are included only with the permission read_requests.
          */
         get: operations["get-proof"];
         put?: never;
@@ -1273,7 +1273,7 @@ export interface paths {
         };
         /**
          * Search the text of stored requests and responses
-         * @description Returns the newest matches with excerpts. Finds each text only in the first request of a day (UTC) that contains it, not in the later turns that repeat it. Use list-requests with text to combine the search with other filters and to get further pages.
+         * @description Returns the newest matches with excerpts. Finds repeated text only in the first request of a day (UTC) that contains it, not in later turns. Use list-requests with text to combine the search with other filters and to get further pages.
          */
         get: operations["search-requests"];
         put?: never;
@@ -5648,7 +5648,7 @@ export interface components {
             chat_response: string | null;
             /**
              * Format: int64
-             * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
+             * @description Parts of the request that were deleted with other requests that shared them. Placeholder text in the request marks the place of each.
              */
             missing_parts: number;
             /** @description Why the bodies are not available or not complete. null if they are. */
@@ -6857,7 +6857,7 @@ export interface components {
             known: number;
             /**
              * Format: int64
-             * @description Parts of the request that were deleted with other requests that shared them. A text in the request marks the place of each.
+             * @description Parts of the request that were deleted with other requests that shared them. Placeholder text in the request marks the place of each.
              */
             missing_parts: number;
             /**

@@ -12,7 +12,7 @@ export interface TestResult {
 }
 
 /**
- * Sends one request with a key, as a client would. A header marks it as a request of the dashboard, because the
+ * Sends one request with a key, as a client would. A header marks it as a request from the dashboard, because the
  * gateway rejects keys from other web pages.
  */
 export async function sendTestRequest(key: string): Promise<TestResult> {

@@ -20,7 +20,7 @@ interface Props {
   reason?: string | null;
   /** Time of the next probe. */
   nextProbe?: string | null;
-  /** How many of the model's circuits are in this state. */
+  /** Number of the model's circuits in this state, and in total. */
   part?: { of: number; count: number };
 }
 

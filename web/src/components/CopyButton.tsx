@@ -8,7 +8,7 @@ interface Props {
   text: string | (() => string);
   /** Label of the button: "Copy link". */
   label?: string;
-  /** Shows an icon without a label. */
+  /** Whether to show an icon without a label. */
   compact?: boolean;
   variant?: string;
   size?: string;

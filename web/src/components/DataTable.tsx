@@ -21,7 +21,7 @@ export interface Column<R> {
   id: string;
   label: string;
   render: (row: R) => ReactNode;
-  /** Right-aligned and monospaced. */
+  /** Whether the column is right-aligned and monospaced. */
   numeric?: boolean;
   /** Explanation of the column, shown on hover. */
   hint?: string;
@@ -44,7 +44,7 @@ interface Props<R> {
   /** The key of the row that is open. */
   selected?: string;
   dense?: boolean;
-  /** Dims the rows while new data loads. */
+  /** Whether to dim the rows, while new data loads. */
   dimmed?: boolean;
   /** Maximum number of rows, taken after sorting. */
   limit?: number;

@@ -6,22 +6,22 @@ import classes from "./Diff.module.css";
 import { Redacted } from "./Redacted";
 
 interface Props {
-  /** The first text. Words that only it has are struck through. */
+  /** The first version. Words that only this version contains are struck through. */
   before: string;
-  /** The second text. Words that only it has are underlined. */
+  /** The second version. Words that only this version contains are underlined. */
   after: string;
-  /** Headings of the two texts. */
+  /** Headings of the two versions. */
   labels: [ReactNode, ReactNode];
 }
 
-/** Two texts side by side with their different words marked, or below each other on narrow screens. */
+/** Two versions of a text with the differing words marked: side by side, or below each other on narrow screens. */
 export function Diff({ before, after, labels }: Props) {
   const parts = useMemo(() => wordDiff(before, after), [before, after]);
   const same = Math.floor(100 * similarity(parts));
   return (
     <>
       <Text size="xs" c="dimmed" mb={6} role="status">
-        {same === 100 ? "Both texts are the same." : `${same} % of the text is the same.`}
+        {same === 100 ? "No differences." : `${same} % of the text is the same.`}
       </Text>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
         <Side label={labels[0]} parts={parts.filter(({ kind }) => kind !== "added")} />

@@ -37,7 +37,7 @@ export function Markdown({ text, search = "" }: Props) {
 const maxMarks = 4000;
 const deep = /^(?:[ \t]{0,3}>){30}|^[ \t]{80,}(?:[-*+]|\d+[.)]) /m;
 
-/** Parses Markdown; undefined for a text that would take too long, or if the parser fails. */
+/** Parses Markdown; undefined for text that would take too long, or if the parser fails. */
 export function parseMarkdown(text: string): Token[] | undefined {
   let marks = 0;
   for (let i = 0; i < text.length; i++) {

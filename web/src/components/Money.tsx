@@ -7,7 +7,7 @@ interface Props {
   amount: string | null | undefined;
   /** Shown on hover when the amount is unknown. */
   why?: string;
-  /** A price or cost, where zero reads "free". */
+  /** Whether the amount is a price or cost, where zero reads "free". */
   paid?: boolean;
 }
 

@@ -5,7 +5,7 @@ interface Props {
   title: string;
   description?: ReactNode;
   actions?: ReactNode;
-  /** Shows the description beside the title, to save height. */
+  /** Whether to show the description beside the title, to save height. */
   compact?: boolean;
 }
 

@@ -9,7 +9,7 @@ import classes from "./Redacted.module.css";
 interface Props {
   text: string;
   search?: string;
-  /** Marks invisible characters, such as zero-width spaces. */
+  /** Whether to mark invisible characters, such as zero-width spaces. */
   invisible?: boolean;
 }
 

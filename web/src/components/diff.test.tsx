@@ -12,9 +12,9 @@ it("marks the words that only one side has", () => {
   expect(screen.getByRole("status").textContent).toMatch(/% of the text is the same/);
 });
 
-it("says when the texts are the same, and when one is empty", () => {
+it("reports when the texts are the same, and when one is empty", () => {
   renderWithTheme(<Diff before="same" after="same" labels={["a", "b"]} />);
-  expect(screen.getByText("Both texts are the same.")).toBeTruthy();
+  expect(screen.getByText("No differences.")).toBeTruthy();
   renderWithTheme(<Diff before="" after="text" labels={["a", "b"]} />);
   expect(screen.getByText("No text")).toBeTruthy();
 });

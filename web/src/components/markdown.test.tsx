@@ -69,6 +69,6 @@ describe("Markdown", () => {
   ])("is fast for many %s", (_, text) => {
     const start = performance.now();
     parseMarkdown(text);
-    expect(performance.now() - start).toBeLessThan(2000); // without limits, some take more than ten seconds
+    expect(performance.now() - start).toBeLessThan(2000); // without the limits, some texts take more than ten seconds
   });
 });

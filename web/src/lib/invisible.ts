@@ -32,10 +32,10 @@ const invisible =
 
 const maxMarks = 500;
 
-/** A part of a text: visible text, or one run of the same invisible character. */
+/** A part of text: visible text, or one run of the same invisible character. */
 export type VisiblePart = { text: string } | { text: string; code: string; name: string };
 
-/** Splits a text at invisible characters. Joiners that a script or an emoji needs are not split off. */
+/** Splits text at invisible characters. Joiners that a script or an emoji needs are not split off. */
 export function splitInvisible(text: string): VisiblePart[] {
   const parts: VisiblePart[] = [];
   let at = 0;
@@ -71,7 +71,7 @@ export function splitInvisible(text: string): VisiblePart[] {
   return parts;
 }
 
-/** Counts the invisible characters of a text, at most 500 runs of them. */
+/** Counts the invisible characters in text, at most 500 runs of them. */
 export function countInvisible(text: string): number {
   return splitInvisible(text).reduce((sum, part) => sum + ("code" in part ? 1 : 0), 0);
 }

@@ -1,10 +1,10 @@
-/** A part of a JSON text: a key, a string, another value, or white space and punctuation. */
+/** A part of JSON text: a key, a string, another value, or white space and punctuation. */
 export interface JsonPart {
   kind: "key" | "string" | "literal" | "space";
   text: string;
 }
 
-// Longer texts are not coloured, because every part is an element.
+// Longer text is not coloured, because every part is an element.
 const maxColoured = 20_000;
 
 /** Formats JSON with line breaks; undefined if the text is not an object or a list. */
@@ -20,7 +20,7 @@ export function prettyJson(text: string): string | undefined {
   }
 }
 
-/** Splits a JSON text, or text that resembles JSON, into parts. */
+/** Splits JSON, or text that resembles JSON, into parts. */
 export function splitJson(text: string): JsonPart[] {
   if (text.length > maxColoured) {
     return [{ kind: "literal", text }];

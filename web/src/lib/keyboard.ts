@@ -5,7 +5,7 @@ export interface Shortcut {
   keys: string;
   label: string;
   run: (event: KeyboardEvent) => void;
-  /** Also active while typing; for "mod+k" only. */
+  /** Whether the shortcut is also active while typing; only for "mod+k". */
   always?: boolean;
 }
 

@@ -15,7 +15,7 @@ describe("splitRuns", () => {
     const split = splitRuns(text);
     expect(split.join("")).toBe(text);
     expect(split).toHaveLength(parts);
-    expect(split.some((part) => /[\ud800-\udbff]$/.test(part))).toBe(false); // no split surrogate pairs
+    expect(split.some((part) => /[\ud800-\udbff]$/.test(part))).toBe(false); // no surrogate pair is split
     expect(
       Math.max(...split.flatMap((part) => part.split(/\s/)).map((run) => run.length)),
     ).toBeLessThanOrEqual(514);

@@ -55,7 +55,7 @@ describe("sumMoney", () => {
 });
 
 describe("parseNano", () => {
-  it("parses what nanoText formats", () => {
+  it("parses the output of nanoText", () => {
     for (const text of ["0", "1", "0.000000001", "-12.5", "41.2"]) {
       expect(nanoText(parseNano(text))).toBe(text);
     }

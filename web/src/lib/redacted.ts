@@ -1,4 +1,4 @@
-/** Part of a stored text: plain, or the mark of a redaction rule. */
+/** Part of stored text: plain, or the mark of a redaction rule. */
 export interface RedactedPart {
   text: string;
   /** Name of the rule, for a mark. */
@@ -7,7 +7,7 @@ export interface RedactedPart {
 
 const mark = /\[redacted: ([A-Za-z][A-Za-z0-9 _-]{0,39})\]/g;
 
-/** Splits a stored text at the marks of redaction rules. */
+/** Splits stored text at the marks of redaction rules. */
 export function splitRedacted(text: string): RedactedPart[] {
   const parts: RedactedPart[] = [];
   let at = 0;

@@ -46,7 +46,7 @@ it("merges changes into the URL and removes undefined parameters", async () => {
   expect(history.length).toBe(1);
 });
 
-it("adds a history entry only when asked to", async () => {
+it("adds a history entry only on request", async () => {
   const history = await open("/?model=a");
   await userEvent.click(screen.getByText("push"));
   await expect.poll(() => history.location.href).toBe("/?model=a&id=req_1");

@@ -54,7 +54,7 @@ export function useStoredText(name: string): string | null {
   return useSyncExternalStore(subscribe, () => storedText(name));
 }
 
-/** useStored is a persistent useState for JSON values. An invalid stored value is replaced by the initial one. */
+/** useStored is a persistent useState for JSON values. An invalid stored value is replaced with the initial one. */
 export function useStored<T>(name: string, initial: T): [T, (value: T) => void] {
   const key = `fairlead-${name}`;
   const text = useSyncExternalStore(subscribe, () => read(key));

@@ -1,4 +1,4 @@
-/** A part of the comparison of two texts. */
+/** A part of a text comparison. */
 export interface DiffPart {
   kind: "same" | "removed" | "added";
   text: string;
@@ -7,10 +7,10 @@ export interface DiffPart {
 // The search for the shortest difference takes time proportional to the length times the number of differences, so it
 // stops at this number. The rest is shown as one replacement.
 const maxEdits = 800;
-// Longer texts are compared line by line.
+// Longer text is compared line by line.
 const maxWords = 20_000;
 
-/** Compares two texts word by word. The parts of kind "same" and "removed" are the first text, "same" and "added" the second. */
+/** Compares two strings word by word. The parts of kind "same" and "removed" form the first string, "same" and "added" the second. */
 export function wordDiff(a: string, b: string): DiffPart[] {
   let [before, after] = [wordsOf(a), wordsOf(b)];
   if (before.length > maxWords || after.length > maxWords) {
@@ -108,7 +108,7 @@ function joined(parts: DiffPart[]): DiffPart[] {
   return out;
 }
 
-/** The share of the words of both texts that are the same, from 0 to 1. */
+/** The share of words that are the same in both strings, from 0 to 1. */
 export function similarity(parts: DiffPart[]): number {
   const size = (kind: DiffPart["kind"]) =>
     parts.reduce((sum, part) => sum + (part.kind === kind ? part.text.trim().length : 0), 0);

@@ -16,7 +16,7 @@ interface Props {
   stepMs: number;
   /** Start of the bucket that is still running, if any. */
   running?: string;
-  /** Shows the share of each decision in its bucket. */
+  /** Whether to show the share of each decision in its bucket. */
   percent?: boolean;
   onZoom: (from: string, to: string) => void;
   /** Called when a segment is clicked: a decision in one bucket. */
@@ -26,7 +26,7 @@ interface Props {
 /** Requests over time, stacked by decision. */
 export default function DecisionChart({ series, stepMs, running, percent, onZoom, onPick }: Props) {
   const id = useId();
-  // The segment under the last mouse-down.
+  // Segment on which the mouse button was last pressed.
   const pressed = useRef<string>(undefined);
   const points = decisionPoints(series);
   const bars = points.map((point) => stack(point, percent));

@@ -14,7 +14,7 @@ interface Props {
   stepMs: number;
   /** Start of the bucket that is still running, if any. */
   running?: string;
-  /** Shows amounts as a share of the baseline. */
+  /** Whether to show amounts as a share of the baseline. */
   percent?: boolean;
   onZoom: (from: string, to: string) => void;
   onPick: (at: string) => void;

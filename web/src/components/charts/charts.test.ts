@@ -81,7 +81,7 @@ describe("spendPoints", () => {
     expect(isRunning({ start: "2026-11-16T11:00:00Z" }, 3_600_000, end)).toBe(expected);
   });
 
-  it("shows percent of the baseline, and no point without one", () => {
+  it("shows percent of the baseline, and no point without a baseline", () => {
     const series = [
       bin(noon, { cost_usd: "1", baseline_cost_usd: "4", saved_usd: "3" }),
       bin(one, { cost_usd: "0", baseline_cost_usd: "0", saved_usd: "0" }),

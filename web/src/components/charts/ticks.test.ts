@@ -57,7 +57,7 @@ describe("timeTicks", () => {
     expect(labels("2026-11-14T18:00:00Z", day, 3, "Asia/Kolkata")).toEqual(["15 Nov", "16 Nov", "17 Nov"]);
   });
 
-  it("never returns more ticks than asked for", () => {
+  it("never returns more ticks than requested", () => {
     for (const [step, count] of [
       [60_000, 60],
       [300_000, 288],

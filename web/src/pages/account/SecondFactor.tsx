@@ -171,7 +171,7 @@ function Confirm({
         <Text size="sm">Scan this code with an authenticator app, or enter the secret.</Text>
         <img
           src={`data:image/svg+xml,${encodeURIComponent(setup.qr_svg)}`}
-          alt="QR code of the secret"
+          alt="QR code for the secret"
           width={200}
           height={200}
         />

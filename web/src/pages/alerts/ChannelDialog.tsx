@@ -218,7 +218,7 @@ export function SigningKeyDialog({
       closeOnEscape={false}
       closeOnClickOutside={false}
       withCloseButton={false}
-      title={created && `Signing key of “${created.name}”`}
+      title={created && `Signing key for “${created.name}”`}
     >
       {created?.signing_key && (
         <Stack gap="sm">

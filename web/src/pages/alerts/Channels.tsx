@@ -139,7 +139,7 @@ function ChannelMenu({
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions of channel ${channel.name}`}>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for channel ${channel.name}`}>
           <Icon name="dots" />
         </ActionIcon>
       </Menu.Target>

@@ -155,7 +155,7 @@ function RuleMenu({ rule, onEdit, onRemove }: MenuProps) {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions of ${rule.name}`}>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${rule.name}`}>
           <Icon name="dots" />
         </ActionIcon>
       </Menu.Target>

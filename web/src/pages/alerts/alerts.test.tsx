@@ -154,7 +154,7 @@ describe("Rules", () => {
     expect(row.textContent).toContain("firing");
     expect(row.textContent).toContain("12.5 %");
     expect(row.textContent).toContain("≥ 5 %");
-    expect(screen.queryByRole("button", { name: "Actions of Errors" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Actions for Errors" })).toBeNull();
   });
 });
 
@@ -182,7 +182,7 @@ describe("rule drafts", () => {
     });
   });
 
-  it("need a threshold", () => {
+  it("require a threshold", () => {
     expect(ruleBody({ ...ruleDraft(errorRate), threshold: "" })).toBeUndefined();
   });
 

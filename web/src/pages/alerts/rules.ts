@@ -84,7 +84,7 @@ export function windowText(window: string | null | undefined): string {
 /** Explains when a rule of a kind fires. */
 export const kindHelp: Record<string, string> = {
   spend: "Fires when the cost in the period reaches the threshold.",
-  budget: "Fires when this share of the budget of the workspace or of a key is used.",
+  budget: "Fires when this share of the workspace budget or of a key’s budget is used.",
   forecast:
     "Fires when spending at the current rate would use this share of a budget by the end of its period.",
   error_rate: "Fires when this share of requests fails. Needs at least 20 requests.",
@@ -110,7 +110,7 @@ export const muteSpans = [
   { hours: 168, label: "1 week" },
 ];
 
-/** The time a number of hours after now. */
+/** The time that is the given number of hours from now. */
 export function muteUntil(hours: number, now = new Date()): string {
   return new Date(now.getTime() + hours * 3_600_000).toISOString();
 }

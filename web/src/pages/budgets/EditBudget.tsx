@@ -9,7 +9,7 @@ import { formatMoney } from "../../lib/money";
 import { notifyDone } from "../../lib/notify";
 import { useSession } from "../../lib/session";
 import type { Budget } from "./query";
-import { ownerText } from "./text";
+import { kindLabels } from "./text";
 
 interface Props {
   budget: Budget;
@@ -20,7 +20,7 @@ interface Props {
 /** Changes the amount of a budget. */
 export function EditBudget({ budget, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={`Budget of “${budget.name}”`}>
+    <Modal opened={opened} onClose={onClose} title={`Edit budget “${budget.name}”`}>
       {opened && <AmountForm budget={budget} onClose={onClose} />}
     </Modal>
   );
@@ -66,8 +66,8 @@ function AmountForm({ budget, onClose }: Omit<Props, "opened">) {
         <Text size="sm" c="dimmed">
           {formatMoney(budget.spent_usd)} spent so far. The change applies immediately.
           {(budget.kind === "session" || budget.kind === "user") &&
-            ` It applies to every ${ownerText(budget).toLowerCase().split(" of ")[0]} of the key ${budget.key_name ?? ""}.`}
-          {lowerOnly && " Only the gateway operator can raise the budget of the workspace."}
+            ` It applies to every ${kindLabels[budget.kind].toLowerCase()} of the key ${budget.key_name ?? ""}.`}
+          {lowerOnly && " Only the gateway operator can raise the workspace budget."}
         </Text>
         {save.error && <ErrorPanel what="Could not save the budget" error={save.error} />}
         <Group justify="flex-end" gap="xs">

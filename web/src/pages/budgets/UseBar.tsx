@@ -9,7 +9,7 @@ export function UseBar({ budget, size = "md" }: { budget: Budget; size?: "sm" | 
   const amount = Number(budget.amount_usd);
   const spent = Math.min(budget.percent ?? 0, 100);
   const held = amount > 0 ? Math.min((100 * Number(budget.held_usd)) / amount, 100 - spent) : 0;
-  const label = `${formatPercent(budget.percent)} of the budget of ${budget.name} spent`;
+  const label = `${budget.name}: ${formatPercent(budget.percent)} of the budget spent`;
   return (
     <Progress.Root size={size} miw={90} aria-label={label}>
       <Progress.Section value={spent} color={barColor(budget)} aria-label={label} />

@@ -1,7 +1,8 @@
 import { formatMoney } from "../../lib/money";
 import type { Budget } from "./query";
 
-const kinds: Record<Budget["kind"], string> = {
+/** The labels of the kinds of budgets. */
+export const kindLabels: Record<Budget["kind"], string> = {
   workspace: "Workspace",
   key: "API key",
   session: "Session",
@@ -12,7 +13,7 @@ const kinds: Record<Budget["kind"], string> = {
 export function ownerText(budget: Pick<Budget, "kind" | "key_name" | "by_policy">): string {
   const shared = budget.kind === "session" || budget.kind === "user";
   const owner =
-    shared && budget.key_name ? `${kinds[budget.kind]} of ${budget.key_name}` : kinds[budget.kind];
+    shared && budget.key_name ? `${kindLabels[budget.kind]} of ${budget.key_name}` : kindLabels[budget.kind];
   return budget.by_policy ? `${owner}, set by a policy` : owner;
 }
 
@@ -88,7 +89,7 @@ export function rangeText(budget: Forecasted): string {
   return parts.join(" ");
 }
 
-/** The color of the bar of a budget. */
+/** The colour of the bar that shows a budget. */
 export function barColor(budget: Pick<Budget, "percent" | "warn_percent" | "forecast">): string {
   const percent = budget.percent ?? 0;
   if (percent >= 100 || budget.forecast.outlook === "used_up") {

@@ -150,7 +150,7 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
   );
 }
 
-/** The expected cost of a month with the settings of the draft. */
+/** The expected monthly cost with the draft's settings. */
 function Forecast({ body }: { body: ComparisonSettings | undefined }) {
   const forecast = useQuery({
     queryKey: ["comparison", "forecast", body],

@@ -43,7 +43,7 @@ export function comparisonBody(draft: ComparisonDraft): ComparisonSettings | und
   };
 }
 
-/** The positive amount in a text; undefined for other texts. */
+/** Parses a positive amount; undefined for any other text. */
 export function amount(text: string): string | undefined {
   try {
     const nano = parseNano(text.trim().replace(/^\$/, ""));

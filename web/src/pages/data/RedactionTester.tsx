@@ -11,7 +11,7 @@ import { countsText } from "./redaction";
 const debounceMs = 400;
 const maxLength = 20_000;
 
-/** Shows how a text would be stored with rules that need not be saved yet. */
+/** Shows how text would be stored with the rules of the form, which may be unsaved. */
 export function RedactionTester({ rules }: { rules: Schema["RedactionView"] }) {
   const [text, setText] = useState("");
   const [input] = useDebouncedValue(JSON.stringify({ text, rules }), debounceMs);

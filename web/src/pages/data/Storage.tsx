@@ -20,8 +20,8 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
       </Fact>
       <Fact label="Free disk space" value={formatBytes(storage.free_bytes)}>
         {store === "sqlite"
-          ? "Disk of the database and the write queue."
-          : "Disk of the write queue, not the database."}
+          ? "Disk that holds the database and the write queue."
+          : "Disk that holds the write queue, not the database."}
       </Fact>
       <Fact label="Write queue" value={formatBytes(spool)}>
         Limit {formatBytes(limit)}. When full, new requests are rejected.

@@ -331,7 +331,7 @@ function CacheFields({ draft, onChange, problems }: Props) {
             error={problems["cache.ttl_seconds"]}
           />
           <Switch
-            label="Share with other keys of the workspace"
+            label="Share with other keys in this workspace"
             description="Keys that share the cache also receive responses that were created for the other keys"
             checked={draft.cacheShared}
             onChange={(event) => onChange({ cacheShared: event.currentTarget.checked })}

@@ -27,7 +27,7 @@ const key = {
 } as unknown as Schema["KeyView"];
 
 describe("the key form", () => {
-  it("needs only a name", () => {
+  it("requires only a name", () => {
     expect(JSON.parse(JSON.stringify(createBody({ ...emptyDraft, name: " ci " }, now)))).toEqual({
       name: "ci",
       scopes: ["inference"],
@@ -78,7 +78,7 @@ describe("key details", () => {
     expect(graceSecrets(key, now).map((secret) => secret.end)).toEqual(["0002"]);
   });
 
-  it("tell whether the key was used recently", () => {
+  it("show whether the key was used recently", () => {
     expect(usedRecently(key, now)).toBe(true);
     expect(usedRecently({ ...key, last_used_at: null }, now)).toBe(false);
   });

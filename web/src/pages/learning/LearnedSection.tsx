@@ -89,7 +89,7 @@ function Switch({ state }: { state: State }) {
 
 function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
   return (
-    <div className={classes.scroll} role="region" aria-label="Learned abilities, table" tabIndex={0}>
+    <div className={classes.scroll} role="region" aria-label="Learned abilities table" tabIndex={0}>
       <Table fz="sm" verticalSpacing={4} aria-label="Learned abilities">
         <Table.Thead>
           <Table.Tr>
@@ -129,8 +129,8 @@ function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
 
 function Trust({ rows }: { rows: Schema["SignalTrust"][] }) {
   return (
-    <div className={classes.scroll} role="region" aria-label="Trust in signals, table" tabIndex={0}>
-      <Table fz="sm" verticalSpacing={4} aria-label="Trust in signals" mt="sm">
+    <div className={classes.scroll} role="region" aria-label="Signal trust table" tabIndex={0}>
+      <Table fz="sm" verticalSpacing={4} aria-label="Signal trust" mt="sm">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Signal</Table.Th>

@@ -24,7 +24,7 @@ const state: Schema["LearningState"] = {
 };
 
 describe("statusText", () => {
-  it("says why the static predictions are used", () => {
+  it("explains why the static predictions are used", () => {
     expect(statusText(state)).toContain("12 of at least 50");
     expect(statusText({ ...state, verdicts: 80 })).toContain("not clearly better");
     expect(statusText({ ...state, settings: { ...state.settings, enabled: false } })).toContain("off");

@@ -3,7 +3,7 @@ import { formatCount } from "../../lib/numbers";
 
 type State = Schema["LearningState"];
 
-/** Says whether routing uses the learned predictions, and why not. */
+/** Describes whether routing uses the learned predictions and, if not, why. */
 export function statusText({ settings, active, verdicts, min_verdicts: needed, check }: State): string {
   if (!settings.enabled) {
     return "Learning is off. Routing uses the static predictions.";

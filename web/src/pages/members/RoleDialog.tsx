@@ -20,7 +20,7 @@ interface Props {
 /** Changes the role of a member. */
 export function RoleDialog({ member, onClose }: Props) {
   return (
-    <Modal opened={member !== undefined} onClose={onClose} title={member && `Role of ${member.email}`}>
+    <Modal opened={member !== undefined} onClose={onClose} title={member && `Change role of ${member.email}`}>
       {member && <RoleForm member={member} onClose={onClose} />}
     </Modal>
   );

@@ -122,7 +122,7 @@ export function ObservedTable({ model }: { model: ModelDetail }) {
     );
   }
   return (
-    <div className={classes.scroll} role="region" aria-label="Table of observed figures" tabIndex={0}>
+    <div className={classes.scroll} role="region" aria-label="Observed figures table" tabIndex={0}>
       <Table fz="sm" aria-label="Speed and errors by provider">
         <Table.Thead>
           <Table.Tr>

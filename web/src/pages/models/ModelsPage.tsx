@@ -35,7 +35,7 @@ import { Scatter } from "./Scatter";
 
 const refreshMs = 5000;
 
-// Rows shown at first; the catalog has hundreds of models.
+// Number of rows shown at first. The catalog has hundreds of models.
 const shownRows = 60;
 
 /** The models with their providers, prices, share of traffic and health. */
@@ -57,7 +57,7 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Models"
-        description="All models of the catalog. Prices are in dollars per million tokens. Share, TTFT and errors cover the last 24 hours."
+        description="All models in the catalog. Prices are in dollars per million tokens. Share, TTFT and errors cover the last 24 hours."
         actions={
           data &&
           found &&

@@ -78,7 +78,7 @@ function columns(onPrice?: (pricing: Pricing) => void): Column<NewModel>[] {
               size="xs"
               radius="sm"
               color="gray"
-              title="Served to requests that name it, if the key allows unpriced models."
+              title="Requests can call this model by name if their key allows unpriced models."
             >
               by name
             </Badge>
@@ -104,7 +104,7 @@ function Actions({ model, onPrice }: { model: NewModel; onPrice?: (pricing: Pric
         <Button
           size="compact-xs"
           variant="default"
-          aria-label={`Set price of ${model.model} at ${model.provider}`}
+          aria-label={`Set price for ${model.model} at ${model.provider}`}
           onClick={() =>
             onPrice({
               model: { name: model.model, kind: model.kind, targets: [] },

@@ -23,7 +23,7 @@ export function PriceDialog({ pricing, onClose }: { pricing: Pricing | undefined
     <Modal
       opened={pricing !== undefined}
       onClose={onClose}
-      title={pricing && `Price of ${pricing.model.name}`}
+      title={pricing && `Price for ${pricing.model.name}`}
       size="md"
     >
       {pricing && <PriceForm key={pricing.model.name} pricing={pricing} onClose={onClose} />}

@@ -43,7 +43,7 @@ export function TargetList({ model, onPrice }: { model: Model; onPrice?: (pricin
 
 function Targets({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing) => void }) {
   return (
-    <Table verticalSpacing={4} fz="xs" aria-label={`Targets of ${model.name}`}>
+    <Table verticalSpacing={4} fz="xs" aria-label={`Targets for ${model.name}`}>
       <Table.Thead>
         <Table.Tr>
           {[

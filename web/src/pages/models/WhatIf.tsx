@@ -56,7 +56,7 @@ export function WhatIf({ model, vendors }: Props) {
         )}
         <Switch
           size="xs"
-          label={`All models of ${vendor}`}
+          label={`All ${vendor} models`}
           checked={all}
           onChange={(event) => setAll(event.currentTarget.checked)}
         />

@@ -21,7 +21,7 @@ import { PriceCell, PriceMissing } from "./PriceCells";
 import type { Pricing } from "./PriceDialog";
 import { TargetList } from "./TargetList";
 
-// Number of capabilities shown in a cell; the rest is listed on hover and on the page of the model.
+// Number of capabilities shown in a cell; the rest is listed on hover and on the model page.
 const maxShown = 1;
 
 /** The columns of the model table. */
@@ -43,7 +43,7 @@ export function modelColumns(
       id: "ttft",
       label: "TTFT",
       numeric: true,
-      hint: "Median time to first token in the last 24 hours, or of the latest calls",
+      hint: "Median time to first token in the last 24 hours, or in the latest calls",
       sort: typicalTtft,
       render: (m) => formatDuration(typicalTtft(m)),
     },

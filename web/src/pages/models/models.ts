@@ -192,7 +192,7 @@ export function offerText(need: string): string {
 /** A model of the list. Models without a connected provider have no targets, and the list price. */
 export type Row = Model & { market?: CatalogModel };
 
-/** Adds the models of the catalog that no connected provider has, and adds the predicted quality to all models. */
+/** Adds the catalog models that no connected provider has, and adds the predicted quality to all models. */
 export function withCatalog(models: Model[], catalog: CatalogModel[]): Row[] {
   const known = new Map(catalog.map((m) => [m.name, m]));
   const connected = new Set(models.map((m) => m.name));

@@ -52,7 +52,7 @@ describe("NewModels", () => {
     expect(screen.queryByRole("button", { name: /Set price/ })).toBeNull();
     unmount();
     renderWithTheme(<NewModels models={[newModel("gpt-99")]} onPrice={onPrice} />);
-    await userEvent.click(screen.getByRole("button", { name: "Set price of gpt-99 at openai" }));
+    await userEvent.click(screen.getByRole("button", { name: "Set price for gpt-99 at openai" }));
     expect(onPrice).toHaveBeenCalledWith({
       model: { name: "gpt-99", kind: "chat", targets: [] },
       provider: "openai",

@@ -49,7 +49,7 @@ describe("pointsOf", () => {
   });
 });
 
-it("the frontier holds models that no cheaper model equals", () => {
+it("the frontier contains the models that no cheaper model equals", () => {
   expect(names(frontier(pointsOf(models, "price", "")))).toEqual(["free", "small", "old-used", "large"]);
 });
 
@@ -61,10 +61,10 @@ describe("scales", () => {
     expect(at(1)).toBeCloseTo(174);
     expect(at(10)).toBeCloseTo(324);
     expect(ticks).toEqual([0.1, 0.2, 0.5, 1, 2, 5, 10]);
-    expect(logScale([0.1, 10], 200).ticks).toEqual([0.1, 1, 10]); // only powers of ten on narrow screens
+    expect(logScale([0.1, 10], 200).ticks).toEqual([0.1, 1, 10]); // narrow screens show only powers of ten
   });
 
-  it("accept no values", () => {
+  it("have ticks without values", () => {
     expect(logScale([], 100).ticks.length).toBeGreaterThan(0);
     expect(qualityScale([], 100).ticks.length).toBeGreaterThan(1);
   });

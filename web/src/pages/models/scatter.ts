@@ -1,6 +1,6 @@
 import type { Schema } from "../../api/client";
 
-/** A model of the catalog. */
+/** A catalog model. */
 export type CatalogModel = Schema["CatalogModelView"];
 
 /** What the horizontal axis shows. */
@@ -63,7 +63,7 @@ export function logScale(values: number[], length: number): Scale {
       }
     }
   }
-  const step = length / ticks.length < 42 ? 3 : 1; // only powers of ten on narrow screens
+  const step = length / ticks.length < 42 ? 3 : 1; // narrow screens show only powers of ten
   return { at, ticks: ticks.filter((t) => step === 1 || String(t).replace(/[.0]/g, "") === "1") };
 }
 

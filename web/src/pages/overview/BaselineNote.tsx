@@ -6,7 +6,7 @@ import { PageLink } from "../../components/PageLink";
 import { baselineOf } from "../../lib/baseline";
 import { useSession } from "../../lib/session";
 
-/** Says that no baseline is set, and what savings are measured against. */
+/** Shown if no baseline is set: explains how savings are measured, with a link to set a baseline. */
 export function BaselineNote() {
   const { may } = useSession();
   const workspace = useQuery({ ...workspaceQuery, staleTime: 60_000 });

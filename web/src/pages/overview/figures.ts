@@ -51,7 +51,7 @@ export function requestsSearch(filters: Filters, range: Range, more: Filters = {
   return { ...filters, ...more, from: range.from, to: range.to };
 }
 
-/** Says that the log does not cover the whole previous period. */
+/** Shown if the log does not cover the whole previous period. */
 export const incompleteText = "Previous period incomplete";
 
 /**

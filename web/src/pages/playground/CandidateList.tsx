@@ -37,7 +37,7 @@ export function CandidateList({ trace, served }: { trace: Schema["Decision"]; se
                 <Text span inherit ff="monospace">
                   {c.score.toFixed(3)}
                 </Text>
-                <Progress value={100 * c.score} size={3} aria-label={`Score of ${c.target}`} />
+                <Progress value={100 * c.score} size={3} aria-label={`Score for ${c.target}`} />
               </Table.Td>
               <Table.Td ta="right">
                 <Money amount={c.expected_cost_usd} paid />

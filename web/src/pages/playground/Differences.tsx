@@ -62,7 +62,7 @@ export function Differences(props: Props) {
           {opened && (
             <Stack gap="md">
               {choice.others.map(({ label, text }, i) => (
-                <div key={i} role="group" aria-label={`Differences of ${label}`}>
+                <div key={i} role="group" aria-label={`Differences in ${label}`}>
                   <Diff before={choice.base.text} after={text} labels={[choice.base.label, label]} />
                 </div>
               ))}
@@ -96,7 +96,7 @@ export function choicesOf({ columns, baseline, runOf, repeatsOf }: Props): Choic
       return text === undefined ? [] : [{ label: `response ${n + 1}`, text }];
     });
     if (first && rest.length > 0) {
-      const name = columns.length > 1 ? `Responses of ${i + 1}. ${label}` : `Responses of ${label}`;
+      const name = columns.length > 1 ? `Responses from ${i + 1}. ${label}` : `Responses from ${label}`;
       choices.push({ value: id, label: name, base: first, others: rest });
     }
   });

@@ -97,7 +97,7 @@ function startModels(search: Record<string, string | undefined>, { start, logged
 
 interface Props {
   start?: Replay;
-  /** The response of the log that the other columns are compared with. */
+  /** The logged response that the other columns are compared with. */
   logged?: Logged;
   /** Why a stored request could not be opened, or which parts are missing. */
   problem?: string;

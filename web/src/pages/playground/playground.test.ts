@@ -152,16 +152,16 @@ describe("differences", () => {
       },
       {
         value: "a",
-        label: "Responses of 1. small",
+        label: "Responses from 1. small",
         base: { label: "response 1", text: "one" },
         others: [{ label: "response 3", text: "two" }],
       },
     ]);
   });
 
-  test("needs two responses", () => {
+  test("requires two responses", () => {
     expect(choices("b", columns.slice(1))).toEqual([]);
-    expect(choices("a", columns.slice(0, 1)).map(({ label }) => label)).toEqual(["Responses of small"]);
+    expect(choices("a", columns.slice(0, 1)).map(({ label }) => label)).toEqual(["Responses from small"]);
     expect(choices("logged").map(({ value }) => value)).toEqual(["a"]);
   });
 });

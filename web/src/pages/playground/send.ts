@@ -32,7 +32,7 @@ export async function sendChat(
     }
     for await (const event of readEvents(response.body)) {
       if (event.data === "[DONE]") {
-        continue; // read to the end: stopping here would count as a disconnect
+        continue; // the stream is read to its end, because stopping here would count as a disconnect
       }
       const chunk = JSON.parse(event.data) as Chunk & StreamError;
       run = addChunk(run, chunk, elapsed());

@@ -7,7 +7,7 @@ import { lastTurn } from "../requests/compare";
 import { type Replay, replayOf } from "./draft";
 import { newRun, type Run } from "./run";
 
-/** The response of the log that other models are compared with. */
+/** The logged response that other models are compared with. */
 export interface Logged {
   id: string;
   model: string;

@@ -220,7 +220,7 @@ function SessionBudget({ label, error, budget, onChange }: SessionBudgetProps) {
       <TextInput
         size="xs"
         label={label}
-        description="Budget of each session in USD. Requests above it are rejected."
+        description="Budget per session in USD. Requests above it are rejected."
         leftSection="$"
         inputMode="decimal"
         value={budget.amount_usd}

@@ -45,7 +45,7 @@ export function Ratings() {
       >
         {data.models.length === 0 ? (
           <EmptyState icon="thumbUp" title="No ratings yet">
-            Rate responses on the page of a request, or with POST /proxy/v1/feedback. After 50 ratings and
+            Rate responses on the request page, or with POST /proxy/v1/feedback. After 50 ratings and
             comparisons, they adjust the predicted quality of models in this workspace.
           </EmptyState>
         ) : (
@@ -84,7 +84,7 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
             size="compact-xs"
             variant="default"
             onClick={onReset}
-            aria-label={`Reset ratings of ${m.model}`}
+            aria-label={`Reset ratings for ${m.model}`}
           >
             Reset
           </Button>
@@ -94,10 +94,10 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
         <div
           className={classes.scroll}
           role="region"
-          aria-label={`Ratings of ${m.model} by task`}
+          aria-label={`Ratings for ${m.model} by task`}
           tabIndex={0}
         >
-          <Table fz="sm" verticalSpacing={4} aria-label={`Ratings of ${m.model}`}>
+          <Table fz="sm" verticalSpacing={4} aria-label={`Ratings for ${m.model}`}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Task</Table.Th>
@@ -202,7 +202,7 @@ function Reset({ model, models, onClose }: { model?: string; models: Model[]; on
     mutationFn: () => resetFeedback(model),
     onSuccess: (saved) => {
       queryClient.setQueryData(feedbackQuery.queryKey, saved);
-      notifyDone(model ? `Ratings of ${model} reset.` : "All ratings reset.");
+      notifyDone(model ? `Ratings for ${model} reset.` : "All ratings reset.");
       onClose();
     },
   });
@@ -212,7 +212,7 @@ function Reset({ model, models, onClose }: { model?: string; models: Model[]; on
   return (
     <ConfirmDialog
       opened
-      title={model ? `Reset ratings of ${model}` : "Reset all ratings"}
+      title={model ? `Reset ratings for ${model}` : "Reset all ratings"}
       action="Reset"
       pending={reset.isPending}
       error={reset.error && <ErrorPanel what="Could not reset the ratings" error={reset.error} />}

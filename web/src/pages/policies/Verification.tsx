@@ -13,7 +13,7 @@ interface Props {
 
 /** The checks of responses, in the order of the YAML field. */
 const checks = [
-  { name: "schema", label: "JSON matches the schema of the request" },
+  { name: "schema", label: "JSON matches the request’s schema" },
   { name: "tools", label: "Tool calls are valid" },
   { name: "code", label: "Code blocks parse (JSON, Go)" },
   { name: "hook", label: "A hook returns at least the minimum score" },
@@ -56,7 +56,7 @@ export function Verification({ label, error, verify, onChange }: Props) {
         <>
           <TextInput
             size="xs"
-            label="URL of the hook"
+            label="Hook URL"
             placeholder="https://checks.example.com/score"
             value={verify.hook ?? ""}
             onChange={(event) => onChange({ ...verify, hook: event.currentTarget.value })}

@@ -6,12 +6,12 @@ import { editDocument } from "./document";
 type SavedVersion = Pick<Schema["WorkspacePolicies"], "source" | "policies" | "version">;
 
 /**
- * A draft is one document that the YAML editor and the form both edit. An edit of the form changes the YAML immediately;
+ * A draft is one document that the YAML editor and the form both edit. An edit in the form changes the YAML immediately;
  * an edit of the YAML changes the form after the gateway has checked it.
  */
 export interface Draft {
   source: string;
-  /** The policies in the form: those of the last valid YAML, with later changes of the form. */
+  /** The policies in the form: those of the last valid YAML, with later changes in the form. */
   policies: Policy[];
   /** The editor that was used last: the YAML editor or the form. */
   by: "yaml" | "form";
@@ -60,7 +60,7 @@ export function reduce(draft: Draft, action: Action): Draft {
   }
 }
 
-/** Applies an edit of the form to the YAML. The edit is dropped while the policies of the YAML and the form differ. */
+/** Applies an edit in the form to the YAML. The edit is dropped while the policies of the YAML and the form differ. */
 function formEdited(draft: Draft, policies: Policy[]): Draft {
   const source = editDocument(draft.source, draft.policies, policies);
   if (source === undefined) {
@@ -90,7 +90,7 @@ export function isCheckable(draft: Draft): boolean {
   );
 }
 
-/** Reports whether a text is a positive amount of dollars. */
+/** Reports whether text is a positive amount of dollars. */
 export function isAmount(text: string | undefined): boolean {
   return text !== undefined && /^\d{0,9}(\.\d{1,9})?$/.test(text) && Number(text) > 0;
 }

@@ -2,7 +2,7 @@ import type { Schema } from "../../api/client";
 
 type Route = Schema["BacktestRoute"];
 
-/** The name of the sum of rare routes. */
+/** The name that stands for all rare routes. */
 export const others = "*";
 
 /** Requests by original and new model. */

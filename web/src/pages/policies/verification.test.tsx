@@ -14,7 +14,7 @@ it("adds and removes checks in the order of the YAML field", () => {
       onChange={change}
     />,
   );
-  fireEvent.click(screen.getByLabelText("JSON matches the schema of the request"));
+  fireEvent.click(screen.getByLabelText("JSON matches the request’s schema"));
   expect(change).toHaveBeenLastCalledWith({
     checks: ["schema", "tools", "hook"],
     hook: "https://a.example",

@@ -109,7 +109,7 @@ function Responses({ example }: { example: Example }) {
   );
 }
 
-/** Two texts side by side. A text that is not stored has a note in its place. */
+/** Two responses side by side. A note replaces a response that is not stored. */
 export function Sides({ names, texts }: { names: [string, string]; texts: [string | null, string | null] }) {
   const [left, right] = texts;
   const marked = left !== null && right !== null ? wordDiff(left, right) : undefined;

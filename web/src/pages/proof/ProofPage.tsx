@@ -124,7 +124,7 @@ function BaselineSelect(props: { value: string | undefined; onChange: (model: st
   );
 }
 
-/** Downloads the statement of a month. */
+/** Downloads a monthly statement. */
 function StatementMenu({ simulated }: { simulated: boolean }) {
   const months = newestMonths(new Date(), 6);
   return (

@@ -37,7 +37,7 @@ describe("exampleTexts", () => {
   });
 });
 
-it("says that a text is not stored", () => {
+it("reports that a text is not stored", () => {
   renderWithTheme(<Sides names={["small (routed)", "large (baseline)"]} texts={["Bern", null]} />);
   expect(screen.getByText("Bern")).toBeTruthy();
   expect(screen.getByText("The text of this response is not stored.")).toBeTruthy();

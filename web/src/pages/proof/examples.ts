@@ -4,7 +4,7 @@ import { api, must } from "../../api/client";
 import type { Schema } from "../../api/client";
 import { answerMessages } from "../requests/detail/conversation";
 
-/** The texts of the two responses of a comparison; null where a text is not stored. */
+/** The text of both responses in a comparison; null if the text is not stored. */
 export interface ExampleTexts {
   routed: string | null;
   baseline: string | null;

@@ -114,7 +114,7 @@ export function netSaved(saved: string, cost: string | null): string | null {
   return `${nano < 0n ? "-" : ""}${digits.slice(0, -9)}.${digits.slice(-9)}`;
 }
 
-/** A month of the statement menu. */
+/** A month in the statement menu. */
 export interface Month {
   /** Such as 2026-11. */
   value: string;

@@ -59,7 +59,7 @@ describe("a chosen baseline", () => {
     expect(againstNotes({} as Schema["Proof"])).toEqual([]);
   });
 
-  it("says how exact the savings are", () => {
+  it("describes the accuracy of the savings", () => {
     expect(notes({})).toEqual([
       "Computed from the recorded tokens of 100 logged requests at the prices that large had at the time of each request.",
     ]);

@@ -16,7 +16,7 @@ export function proofQuery(range: Range, simulated: "false" | undefined, baselin
   });
 }
 
-/** The URL of the statement of a month. */
+/** The URL of a monthly statement. */
 export function statementUrl(month: string, format: "html" | "json", simulated: boolean): string {
   return `/api/v1/statement${stringifySearch({ month, format, simulated: simulated ? "true" : undefined, workspace: storedText("workspace") })}`;
 }

@@ -145,7 +145,7 @@ function ProviderMenu({ provider, actions }: { provider: Provider; actions: Prov
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <ActionIcon variant="default" size="md" aria-label={`Actions of ${provider.title}`}>
+          <ActionIcon variant="default" size="md" aria-label={`Actions for ${provider.title}`}>
             <Icon name="dots" />
           </ActionIcon>
         </Menu.Target>

@@ -87,7 +87,7 @@ export function Circuits({ provider }: { provider: Provider }) {
 export function CircuitLine({ target }: { target: Provider["targets"][number] }) {
   const { circuit, summary, since, reason_text: reason, next_probe: next } = target.health;
   return (
-    <Group gap="xs" role="group" aria-label={`Circuit breaker of ${target.model}`}>
+    <Group gap="xs" role="group" aria-label={`Circuit breaker for ${target.model}`}>
       <Text size="sm" fw={600}>
         {target.model}
       </Text>

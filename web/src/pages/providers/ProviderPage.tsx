@@ -134,8 +134,8 @@ function Models({ provider }: { provider: ProviderDetail }) {
     (a, b) => b.health.calls - a.health.calls || a.model.localeCompare(b.model),
   );
   return (
-    <div style={{ overflow: "auto", maxHeight: 360 }} role="region" aria-label="Table of models" tabIndex={0}>
-      <Table fz="sm" aria-label={`Models of ${provider.title}`}>
+    <div style={{ overflow: "auto", maxHeight: 360 }} role="region" aria-label="Model table" tabIndex={0}>
+      <Table fz="sm" aria-label={`${provider.title} models`}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Model</Table.Th>

@@ -1,7 +1,7 @@
 import type { Schema } from "../../api/client";
 import { plural } from "../../lib/numbers";
 
-/** A vendor of the gallery. */
+/** A vendor in the gallery. */
 export type Vendor = Schema["VendorView"];
 /** The result of a connection. */
 export type Connection = Schema["ConnectionView"];

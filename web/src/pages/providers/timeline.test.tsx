@@ -27,7 +27,7 @@ describe("dayText", () => {
   ])("%o", (value, text) => expect(dayText(value)).toBe(text));
 });
 
-it("the timeline is also a table, newest day first", async () => {
+it("the timeline is also available as a table, newest day first", async () => {
   renderWithTheme(
     <StatusTimeline
       days={[day("2026-11-14T00:00:00Z", "ok", 20), day("2026-11-15T00:00:00Z", "failing", 4, 4)]}
@@ -56,7 +56,7 @@ it("a circuit is described in plain words", () => {
     },
   } as unknown as Provider["targets"][number];
   renderWithTheme(<CircuitLine target={target} />);
-  expect(screen.getByRole("group", { name: "Circuit breaker of gpt" }).textContent).toMatch(
+  expect(screen.getByRole("group", { name: "Circuit breaker for gpt" }).textContent).toMatch(
     /Paused after 5 failures in a row; next try in 1[12] s · timed out/,
   );
 });

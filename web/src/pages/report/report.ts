@@ -93,7 +93,7 @@ export function parametersOf(s: Selection, onlySimulator: boolean) {
   };
 }
 
-/** The URL of the export of a report, with up to 500 groups on each level. */
+/** The URL that exports a report, with up to 500 groups on each level. */
 export function exportUrl(query: ReturnType<typeof parametersOf>): string {
   return `/api/v1/report/export${stringifySearch({ ...query, limit: 500, workspace: storedText("workspace") })}`;
 }
@@ -115,7 +115,7 @@ const unnamed: Record<string, string> = {
   client: "unknown client",
 };
 
-/** The display name of a value of a dimension. */
+/** The display name of a dimension value. */
 export function valueLabel(dimension: string, value: Pick<Value, "value" | "label">): string {
   return value.value === "" ? (unnamed[dimension] ?? "no tag") : value.label;
 }

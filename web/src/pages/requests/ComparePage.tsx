@@ -89,7 +89,7 @@ function OtherRequest({ onChoose }: { onChoose: (id: string) => void }) {
   );
 }
 
-/** Loads a request with its texts. The texts are missing if they are not stored. */
+/** Loads a request with its last prompt and its response, which are undefined if they are not stored. */
 function useSide(id: string) {
   const { may } = useSession();
   const request = useQuery(requestQuery(id));
@@ -140,7 +140,7 @@ function SamePrompt({ text }: { text: string }) {
   return (
     <>
       <Text size="xs" c="dimmed" mb={4}>
-        Both requests end with the same prompt.
+        The last prompt is the same in both requests.
       </Text>
       <Text size="sm" component="div" style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
         <Redacted text={text} invisible />

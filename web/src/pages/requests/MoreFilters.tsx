@@ -99,7 +99,7 @@ function Fields({ initial, facets, onApply }: FieldsProps) {
         {may("read_bodies") && (
           <TextInput
             size="xs"
-            label="Text of requests and responses"
+            label="Request and response text"
             placeholder={'word  "a phrase"  -excluded  begin*'}
             maxLength={256}
             defaultValue={draft.text ?? ""}

@@ -30,7 +30,7 @@ interface Props {
   picked: string[];
   onPick: (id: string) => void;
   dense?: boolean;
-  /** Dims the rows while new data loads. */
+  /** Whether to dim the rows, while new data loads. */
   dimmed?: boolean;
 }
 

@@ -168,7 +168,7 @@ function RequestFilters({ filters, range, onChange, onRange, views }: FiltersPro
                 ref={field}
                 size="xs"
                 w={190}
-                aria-label="Search previews, ids and errors"
+                aria-label="Search previews, IDs and errors"
                 placeholder="Search"
                 leftSection={<Icon name="search" size={14} />}
                 defaultValue={filters.q ?? ""}

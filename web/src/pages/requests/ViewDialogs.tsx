@@ -85,7 +85,7 @@ function ViewItem({ view, onChanged }: { view: SavedView; onChanged: () => Promi
         <TextInput
           flex={1}
           size="xs"
-          aria-label={`Name of ${view.name}`}
+          aria-label={`New name for ${view.name}`}
           maxLength={80}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}

@@ -13,7 +13,7 @@ const reasons: Record<string, string> = {
   choices: "the request asks for several choices",
   zero_retention: "the request requires zero data retention",
   fallback_model: "a fallback model served the request",
-  not_verified: "the response did not pass the checks of a policy",
+  not_verified: "the response failed the checks in a policy",
   rescued: "another target continued the response",
   incomplete: "the response did not end normally",
   too_large: "the response is too large",

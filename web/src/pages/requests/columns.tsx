@@ -24,11 +24,11 @@ export interface RequestColumn {
   hint?: string;
   /** Width in pixels; the prompt gets the free width. */
   width: number;
-  /** Right-aligned and monospaced. */
+  /** Whether the column is right-aligned and monospaced. */
   numeric?: boolean;
   /** The order in which the API can list requests by this column. */
   sort?: Sort;
-  /** Shown by default. */
+  /** Whether the column is shown by default. */
   byDefault?: boolean;
   /** Column names in exports. */
   exported: string[];

@@ -44,7 +44,7 @@ interface LiveOptions {
   filters: Filters;
   range: Range;
   enabled: boolean;
-  /** Holds new rows back. */
+  /** Whether to hold back new rows. */
   paused: boolean;
   onLost: () => void;
 }

@@ -62,7 +62,7 @@ it("reports whether a view was changed", () => {
   ).toBe(false);
 });
 
-it("always includes the prompt, which holds the link of a row", () => {
+it("always includes the prompt, which contains the link of a row", () => {
   expect(chosenColumns(["cost"]).map(({ id }) => id)).toEqual(["request", "cost"]);
   expect(chosenColumns(["cost", "request"]).map(({ id }) => id)).toEqual(["cost", "request"]);
   expect(chosenColumns(["from an older version"]).map(({ id }) => id)).toEqual(defaultColumns);
@@ -79,7 +79,7 @@ it("derives the order from the URL or the preset", () => {
   expect(sortParameter("cost", {})).toBe("cost");
 });
 
-it("says which requests a sorted list shows", () => {
+it("describes which requests a sorted list shows", () => {
   expect(sortNote("time", 50)).toBeUndefined();
   expect(sortNote("cost", 3)).toBe("Sorted by cost: most expensive first.");
   expect(sortNote("latency", sortedLimit)).toBe("The 200 slowest requests in this time range.");

@@ -25,7 +25,7 @@ interface Props {
   turn: Turn;
   /** Cost of the session up to and including this turn. */
   total: string;
-  /** The turn that a link points to. */
+  /** Whether a link points to this turn. */
   marked: boolean;
 }
 

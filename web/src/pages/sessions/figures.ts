@@ -5,9 +5,9 @@ type Turn = Schema["Turn"];
 
 /** The duration of each part of a session, in milliseconds. */
 export interface TimeSplit {
-  /** Waiting for providers. */
+  /** Time spent waiting for providers. */
   model: number;
-  /** Between turns: the client ran tools or waited for its user. */
+  /** Time between turns, in which the client ran tools or waited for its user. */
   tools: number;
   /** Latency added by the gateway. */
   gateway: number;

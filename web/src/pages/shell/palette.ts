@@ -34,7 +34,7 @@ const maxShown = 5;
 /** The shortest text that is searched in stored requests. */
 const minText = 3;
 
-/** Reports whether a text contains every word of the input, ignoring case. */
+/** Reports whether text contains every word of the input, ignoring case. */
 export function contains(text: string, input: string): boolean {
   const lower = text.toLowerCase();
   return input

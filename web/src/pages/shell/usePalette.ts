@@ -119,7 +119,7 @@ export function usePalette(pages: Page[], input: string): Results {
     { name: "Policies", commands: chosen(policyList.map(policyCommand), input) },
     { name: "Saved views", commands: chosen((views.data?.views ?? []).map(viewCommand), input) },
     { name: "Sessions", commands: chosen((sessions.data?.sessions ?? []).map(sessionCommand), input) },
-    { name: "Text of requests", commands: found.length > 0 ? [...found, all] : [] },
+    { name: "Request text", commands: found.length > 0 ? [...found, all] : [] },
     { name: "Documentation", commands: documents },
   ];
   return {

@@ -36,7 +36,7 @@ it("shows the changes once after an upgrade", async () => {
   expect(screen.queryByRole("region")).toBeNull();
 });
 
-it("is silent for builds without a release and after a downgrade", () => {
+it("shows nothing for builds without a release and after a downgrade", () => {
   localStorage.setItem(key, '"0.3.0"');
   renderWithTheme(<WhatsNew />);
   expect(localStorage.getItem(key)).toBe('"0.2.0"');

@@ -220,7 +220,7 @@ function Rate({ row }: { row: Schema["BillRow"] | undefined }) {
 }
 
 interface CellProps {
-  /** A price per million tokens, hidden on narrow screens. */
+  /** Whether the value is a price per million tokens, which is hidden on narrow screens. */
   rate?: boolean;
   children: React.ReactNode;
 }

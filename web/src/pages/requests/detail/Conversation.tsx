@@ -86,7 +86,7 @@ function Absent({ body }: { body: Schema["RequestBody"] }) {
 
 interface View {
   search: string;
-  /** Shows texts as they were sent, without Markdown. */
+  /** Whether to show text as it was sent, without Markdown. */
   plain: boolean;
 }
 
@@ -110,7 +110,7 @@ function Thread({ body, failed }: { body: Schema["RequestBody"]; failed: boolean
   if (!thread) {
     return (
       <Text size="sm" c="dimmed">
-        This request has no messages to show. The Raw tab has its bodies.
+        This request has no messages to show. The Raw tab shows the request and response bodies.
       </Text>
     );
   }
@@ -185,7 +185,7 @@ function Thread({ body, failed }: { body: Schema["RequestBody"]; failed: boolean
 interface FoldProps {
   title: string;
   hint: string;
-  /** Open regardless of the user's choice, such as during a search. */
+  /** Whether it is open regardless of the user's choice, such as during a search. */
   force?: boolean;
   children: ReactNode;
 }
@@ -307,7 +307,7 @@ function PartView({ part, view }: { part: Item["parts"][number]; view: View }) {
   }
 }
 
-// Longer texts are shown as plain text, which the browser lays out quickly.
+// Longer text is shown without formatting, which the browser lays out quickly.
 const maxRendered = 60_000;
 
 function RichText({ text, view }: { text: string; view: View }) {

@@ -55,7 +55,7 @@ interface ThumbsProps {
   score: number | undefined;
   pending: boolean;
   onRate: (score: number) => void;
-  /** Shows only the thumbs and the rating. */
+  /** Whether to show only the thumbs and the rating. */
   short?: boolean;
 }
 

@@ -33,7 +33,7 @@ describe("summaryOf", () => {
     );
   });
 
-  it("says that the cache served the request, and what that saved", () => {
+  it("shows that the cache served the request, and the saving", () => {
     const cache_use = { status: "hit", saved_usd: "0.00031" } as Detail["cache_use"];
     expect(text({ cache: "hit", cache_use, cost_usd: "0", saved_percent: null })).toBe(
       "Served by small-b on provider-x from the response cache (expected route) in 412 ms for free, instead of $0.0003100.",
@@ -78,7 +78,7 @@ describe("summaryOf", () => {
     expect(text({ decision: "policy", policy: "cheap-first" })).toContain("(policy cheap-first)");
   });
 
-  it("names what failed and what to do", () => {
+  it("names the error and the remedy", () => {
     const error = {
       code: "BUDGET_EXCEEDED",
       message: "Key “ci” has used its budget.",

@@ -8,7 +8,7 @@ type Candidate = Schema["Candidate"];
 export const adjustmentLabels: Record<string, string> = {
   downgraded: "Downgraded to auto:cost",
   escalated: "Escalated to a stronger model",
-  housekeeping: "Housekeeping call of an agent, routed to the cheapest model",
+  housekeeping: "Housekeeping call by an agent, routed to the cheapest model",
   recovered: "No longer escalated",
   task_inherited: "Routed like the previous task",
 };
