@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
 // labels is a CEL map of tags or metadata. Unlike a standard CEL map it returns "" for a missing key, so that key.tags["team"] ==

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/cel-go/common"
-	"github.com/google/cel-go/common/operators"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/operators"
 
 	"fairlead.dev/internal/document"
 )
