@@ -32,8 +32,8 @@ var abilityNames = []string{
 	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill", "responses_api", "web_search",
 }
 
-// Reasons reports whether a reasoning effort or thinking type asks for reasoning. Every model can serve the lowest
-// efforts.
+// Reasons reports whether the given reasoning effort or thinking type asks for reasoning. It returns false for "none", "minimal" and
+// "disabled", which every model can serve.
 func Reasons(effort string) bool {
 	switch effort {
 	case "", "none", "minimal", "disabled":
@@ -45,8 +45,8 @@ func Reasons(effort string) bool {
 // Has reports whether every ability of want is in the set.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
 
-// Transport is the set of abilities that depend on a provider's API rather than on the model. Each target lists the
-// abilities of this set that it lacks.
+// Transport is the set of abilities that depend on a provider's API rather than on the model. Each target lists which of them its API
+// lacks.
 const Transport = ResponsesAPI | WebSearch
 
 // Missing returns the abilities of want that are not in the set.

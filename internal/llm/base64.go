@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// urlAlphabet converts the URL alphabet of base64 to the standard one and removes spaces.
+// urlAlphabet replaces the URL-safe base64 characters with the standard ones and removes white space.
 var urlAlphabet = strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "")
 
-// StandardBase64 returns the same bytes in the standard alphabet with padding. Input in standard form is returned unchanged. It returns
-// false for input that is not base64.
+// StandardBase64 converts base64 of any alphabet to the standard alphabet with padding. Input that is already in this form is returned
+// unchanged. It returns false for input that is not base64.
 func StandardBase64(s string) (string, bool) {
 	if isStandardBase64(s) {
 		return s, true

@@ -35,7 +35,7 @@ func (e *Error) OpenAIBody(requestID string) []byte {
 func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	details := map[string]any{}
 	for name, value := range e.Details {
-		if raw := encode(value); raw != nil { // a detail that cannot be encoded is omitted, so that the other details are sent
+		if raw := encode(value); raw != nil { // a detail that cannot be encoded is omitted; the other details are still sent
 			details[name] = json.RawMessage(raw)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Conversation is a chat request independent of the wire format. It is decoded only to translate between different
-// formats; if the formats are the same, the bytes pass through. It is immutable after decoding.
+// Conversation is a chat request in a form that is independent of the wire format. Requests are decoded into it only to translate between
+// different formats; if the formats are the same, the bytes pass through. It is immutable after decoding.
 type Conversation struct {
 	Messages []Message
 
@@ -41,7 +41,7 @@ func (c *Conversation) DropField(name string) {
 	}
 }
 
-// Includes returns a function that reports whether a tool is in Names.
+// Includes returns a function that reports whether the tool with the given name is in Names.
 func (c ToolChoice) Includes() func(name string) bool {
 	names := make(map[string]bool, len(c.Names))
 	for _, name := range c.Names {
@@ -97,7 +97,7 @@ const (
 	ResultPart   PartKind = "tool_result"
 )
 
-// Part is a part of a message.
+// Part is one piece of a message's content, such as text, an image or a tool call.
 type Part struct {
 	Kind     PartKind
 	Text     string      // content of a text or refusal part
@@ -150,8 +150,8 @@ type CacheMark struct {
 	TTL string // lifetime: 5m or 1h; empty for the provider's default
 }
 
-// WithEndMark returns the conversation with a cache mark after its last part. It returns false if the conversation does not end with a
-// user message, or if that part cannot have a mark.
+// WithEndMark returns the conversation with a cache breakpoint after its last part. It returns false if the conversation does not end with
+// a user message, or if the last part is blank text.
 func (c *Conversation) WithEndMark(ttl string) (*Conversation, bool) {
 	last := len(c.Messages) - 1
 	if last < 0 || c.Messages[last].Role != User || len(c.Messages[last].Parts) == 0 {
@@ -218,7 +218,7 @@ type Search struct {
 	Place            Place    // location of the user
 }
 
-// Place is an approximate location. Unknown members are empty.
+// Place is an approximate location. Fields that are not known are empty.
 type Place struct {
 	City, Region string
 	Country      string // ISO country code

@@ -7,20 +7,20 @@ type DeltaKind string
 
 // Kinds of deltas, in the order in which they occur in a response, with the fields that they set. Text, thinking and calls may alternate.
 const (
-	BeginDelta     DeltaKind = "begin"     // ID, Model
-	TextDelta      DeltaKind = "text"      // Text
-	ThinkingDelta  DeltaKind = "thinking"  // Text
-	SignatureDelta DeltaKind = "seal"      // Thinking: ends the current block without repeating its text
-	RefusalDelta   DeltaKind = "refusal"   // Text
-	CitationDelta  DeltaKind = "citation"  // Citation: a source for text that was sent before
-	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call, which may already have Arguments
-	ArgumentsDelta DeltaKind = "arguments" // Index, Text: adds to the arguments of call Index
-	FinishDelta    DeltaKind = "finish"    // Finish, StopSequence
-	UsageDelta     DeltaKind = "usage"     // Usage: totals; the last one applies
+	BeginDelta     DeltaKind = "begin"     // sets ID and Model
+	TextDelta      DeltaKind = "text"      // sets Text
+	ThinkingDelta  DeltaKind = "thinking"  // sets Text
+	SignatureDelta DeltaKind = "seal"      // sets Thinking; ends the current thinking block without repeating its text
+	RefusalDelta   DeltaKind = "refusal"   // sets Text
+	CitationDelta  DeltaKind = "citation"  // sets Citation to a source of text that was sent before
+	CallDelta      DeltaKind = "call"      // sets Index and Call; begins a tool call, which may already have Arguments
+	ArgumentsDelta DeltaKind = "arguments" // sets Index and Text; appends Text to the arguments of call Index
+	FinishDelta    DeltaKind = "finish"    // sets Finish and StopSequence
+	UsageDelta     DeltaKind = "usage"     // sets Usage to the totals so far; the last one applies
 )
 
-// Delta is a part of a response independent of the wire format, for translating between formats. A response that is not
-// streamed is a short stream of deltas. A response without a FinishDelta for every choice is incomplete.
+// Delta is one increment of a response, independent of the wire format. It is used to translate between formats. A response that is not
+// streamed is represented as a short stream of deltas. A response without a FinishDelta for every choice is incomplete.
 type Delta struct {
 	Kind   DeltaKind
 	Choice int // index of the response, if several were requested

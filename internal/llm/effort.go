@@ -40,8 +40,8 @@ const CustomEffort = "custom"
 // DefaultEffort is the level assumed for a request that lets the model decide how much to think.
 const DefaultEffort = "medium"
 
-// ThinkingBudget returns the thinking budget in tokens, which counts towards the output limit maxOutput (0 when unknown). It returns 0 when
-// the limit is too small for thinking.
+// ThinkingBudget returns the thinking budget in tokens, which counts towards the output limit maxOutput (0 when unknown). It returns 0
+// when the limit is too small for thinking.
 func (e Effort) ThinkingBudget(maxOutput int64) int64 {
 	if maxOutput > 0 && maxOutput <= MinThinkingBudget {
 		return 0

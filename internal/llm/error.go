@@ -58,13 +58,13 @@ const (
 	UpstreamDenied        Kind = "access_denied"         // 403: the credential may not use this model
 	UpstreamNotFound      Kind = "unknown_model"         // 404: the provider does not have the model
 	UpstreamMalformed     Kind = "malformed"             // a 2xx response that is not a model response
-	StreamInterrupted     Kind = "stream_interrupted"    // the stream ended before its finish
+	StreamInterrupted     Kind = "stream_interrupted"    // the stream ended before the response was complete
 	UpstreamRejected      Kind = "rejected"              // 4xx caused by the client; passed on
 	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support
 	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
 	UpstreamContentPolicy Kind = "content_policy"        // the provider's content rules reject the request; the error is passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response has different text
-	HedgeLost             Kind = "hedge_lost"            // cancelled because a hedged attempt responded first
+	HedgeLost             Kind = "hedge_lost"            // this attempt was cancelled because a parallel (hedged) attempt responded first
 	CheckFailed           Kind = "check_failed"          // a complete response that failed the checks of a policy
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request
 )
@@ -143,8 +143,8 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a retry may produce different text
-	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never reported: another attempt responded
-	CheckFailed:           {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never reported: a response is served
+	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never sent to clients, because another attempt responded
+	CheckFailed:           {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never sent to clients, because a response is served instead
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:       {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
@@ -178,7 +178,7 @@ func (k Kind) Retryable() bool { return k.facts().retryable }
 // NextMayHelp reports whether another target may serve the request now.
 func (k Kind) NextMayHelp() bool { return k.facts().next }
 
-// FromUpstream reports whether the provider's response, or a missing response, caused the error.
+// FromUpstream reports whether the error was caused by the provider's response or by the lack of one.
 func (k Kind) FromUpstream() bool {
 	facts := k.facts()
 	return facts.next || facts.origin == FromProvider || k.passedOn()
@@ -206,8 +206,8 @@ type Error struct {
 	Err            error  // cause, for the log; never sent to clients
 }
 
-// Cancelled returns an error of kind ClientCancelled if ctx is done, otherwise nil. Code that processes large requests calls it between
-// parts, so that it stops soon after the client disconnects.
+// Cancelled returns an error of kind ClientCancelled if ctx is done, otherwise nil. Code that processes large requests calls it
+// repeatedly, so that it stops soon after the client disconnects.
 func Cancelled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contract lists the promised statuses of every code.
+// contract lists the documented HTTP statuses of every error code.
 var contract = map[string][]int{
 	"MISSING_API_KEY": {401}, "INVALID_API_KEY": {401}, "EXPIRED_API_KEY": {401}, "REVOKED_API_KEY": {401},
 	"SCOPE_DENIED": {403}, "MODEL_NOT_ALLOWED": {403}, "BROWSER_NOT_ALLOWED": {403},
@@ -76,9 +76,8 @@ func TestEveryKindIsComplete(t *testing.T) {
 	}
 }
 
-// Clients retry some statuses automatically, so the status of a kind must agree with whether a retry can succeed. When
-// a provider rejects the gateway's credential or model, the status is 502 by contract, and only x-should-retry prevents
-// retries.
+// Clients retry some statuses automatically, so a kind must have such a status only if a retry can succeed. The exception is an error of
+// the gateway's credential or model at the provider: its documented status is 502, and only the header x-should-retry prevents retries.
 func TestStatusesThatClientsActOn(t *testing.T) {
 	t.Parallel()
 	refused := map[Kind]bool{UpstreamAuth: true, UpstreamDenied: true, UpstreamNotFound: true}

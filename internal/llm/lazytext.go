@@ -65,7 +65,7 @@ const decodeBufferSize = 16 << 10
 
 var decodeBuffers = sync.Pool{New: func() any { return new([decodeBufferSize]byte) }}
 
-// cut returns the range to remove from text that is too long: the kept beginning ends at head, and the kept end starts at tail.
+// cut returns the range to remove from text that is longer than limit: the kept beginning ends at head, and the kept end starts at tail.
 func cut(size, limit int) (head, tail int) {
 	head = limit / 4 * 3
 	return head, size - (limit - head)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Op is the operation that a request calls.
+// Op is the API operation that a request calls.
 type Op string
 
 // Operations of the model API.
@@ -21,7 +21,7 @@ const (
 	Speech         Op = "speech"         // audio from text
 	Transcribe     Op = "transcriptions" // text from audio
 	GenerateImages Op = "images"         // images from text
-	Rerank         Op = "rerank"         // order of documents by their relevance to a query
+	Rerank         Op = "rerank"         // documents ordered by their relevance to a query
 	Realtime       Op = "realtime"       // conversation in text and audio over a WebSocket
 
 	FileObjects  Op = "files"   // files in a provider account; calls no model
@@ -95,19 +95,19 @@ type Prompt struct {
 	Preview       string   // beginning of the last user message, for lists; at most PreviewBytes
 	Asked         LazyText // first text in the last user message
 	Instructed    LazyText // first text in a system message
-	HasSignatures bool     // whether the messages contain signatures of other providers, added by earlier responses of the gateway
+	HasSignatures bool     // whether the messages contain signatures of other providers, which the gateway added to earlier responses
 	Plain         bool     // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns
 }
 
-// PromptSize is the amount of text in the prompt.
+// PromptSize holds the amount of text in the prompt.
 type PromptSize struct {
 	ASCIIBytes    int // number of ASCII bytes in the prompt text
 	NonASCIIBytes int // number of non-ASCII bytes in the prompt text
-	ExtraBytes    int // number of bytes in both counts that are in unknown members, which a provider may ignore
+	ExtraBytes    int // number of these bytes that are in unknown members, which a provider may ignore
 	RestoredBytes int // number of bytes of reasoning that the gateway adds because the client did not send it back
 	Predicted     int // number of bytes of predicted output; rejected predictions are billed as output
 	Text          Text
-	PromptSample  PromptSample // sample of the prompt until Measure has filled Text
+	PromptSample  PromptSample // sample of the prompt; Measure fills Text from it and then clears it
 }
 
 // Attachments are the parts of the prompt that are not text.
@@ -123,7 +123,7 @@ type Attachments struct {
 // EmbeddingOptions describes the inputs and the vectors of an embeddings request. Completions and moderation requests also use Inputs.
 type EmbeddingOptions struct {
 	Inputs     int     // number of inputs
-	Longest    float64 // length of the longest input as a share of the total length
+	Longest    float64 // length of the longest input as a fraction (0 to 1) of the total length
 	TokenIDs   int64   // number of token IDs given instead of text
 	Dimensions int64   // requested vector size; 0 when not given
 	Base64     bool    // whether the caller wants base64 vectors
@@ -137,13 +137,14 @@ type Labels struct {
 
 // Headers holds the values of request headers that a provider needs.
 type Headers struct {
-	// Beta is the header that enables features of the caller's format. It is sent only to providers of the same format.
+	// Beta is the value of the header that enables optional features of the caller's format. It is sent only to providers of the same
+	// format.
 	Beta string
 	// Subprotocol is the WebSocket subprotocol that the client offers; empty for none.
 	Subprotocol string
 }
 
-// StoredResponse is a response that a provider stores.
+// StoredResponse identifies a response that a provider stores.
 type StoredResponse struct {
 	Workspace  string // ID of the workspace that created the response
 	Provider   string
@@ -165,7 +166,7 @@ type Image struct {
 	Detail string `json:"detail,omitempty"` // detail level: low, high or original; empty when not given
 }
 
-// Clone returns a copy without the body. Decoding the copy further does not change the request.
+// Clone returns a copy without the body. Continuing to decode into the copy does not change the original request.
 func (r *Request) Clone() Request {
 	c := *r
 	c.Body = nil
@@ -192,7 +193,7 @@ type Field struct {
 	KeyStart, Value, End int // Body[Value:End] is the value
 }
 
-// Controls are the routing options of a request. They are never sent to a provider.
+// Controls holds the routing options of a request. They are never sent to a provider.
 type Controls struct {
 	Models    []string            `json:"models,omitempty"` // fallback models, in order
 	Provider  ProviderPreferences `json:"provider,omitzero"`
@@ -206,7 +207,7 @@ type ProviderPreferences struct {
 	Ignore            []string  `json:"ignore,omitempty"`
 	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // whether the request has allow_fallbacks: false
 	RequireParameters bool      `json:"require_parameters,omitempty"` // whether to exclude targets that would ignore a field
-	BestEffort        bool      `json:"best_effort,omitempty"`        // whether to allow targets that lack the request's tools or schema
+	BestEffort        bool      `json:"best_effort,omitempty"`        // whether to allow targets without support for the request's tools or schema
 	Sort              string    `json:"sort,omitempty"`               // sort order: price, latency or throughput
 	MaxPrice          *MaxPrice `json:"max_price,omitempty"`
 	DenyCollection    bool      `json:"deny_collection,omitempty"` // whether the request has data_collection: deny
@@ -223,10 +224,10 @@ type MaxPrice struct {
 type Event struct {
 	Name    string // event name, in formats that have one
 	Data    []byte // encoded in the client's wire format; valid until the next event is read
-	Own     bool   // whether the event owns Data, so that it stays valid
+	Own     bool   // whether the event owns Data; if so, Data stays valid
 	Type    string // content type of a response that is not JSON; empty for JSON
-	Content bool   // whether the event has text, reasoning, a refusal, audio or part of a tool call; fallback to another target ends with the first such event
-	Bare    bool   // whether the event contains only usage; dropped unless the caller asked for it
+	Content bool   // whether the event has text, reasoning, a refusal, audio or part of a tool call; afterwards, no other target is tried
+	Bare    bool   // whether the event contains only usage; such an event is dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end
 	Usage   *Usage // usage totals so far, if reported
 	Model   string // model name reported by the provider
@@ -244,7 +245,7 @@ func (ev Event) Clone() Event {
 	return ev
 }
 
-// Usage counts tokens in disjoint classes: Input, CacheRead, CacheWrite and Output. The other counts are parts of these
+// Usage counts tokens in disjoint classes: Input, CacheRead, CacheWrite and Output. The other token counts are included in these
 // classes.
 type Usage struct {
 	Input      int64 `json:"input"` // prompt tokens neither read from nor written to a cache
@@ -252,14 +253,14 @@ type Usage struct {
 	CacheWrite int64 `json:"cache_write"` // prompt tokens written to a cache; includes CacheWriteLong
 	Output     int64 `json:"output"`      // output tokens; includes Reasoning and AudioOutput
 	Reasoning  int64 `json:"reasoning"`
-	// Parts that may have their own price.
+	// The following counts may have their own price.
 	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // part of CacheWrite that is cached for an hour
 	AudioInput     int64 `json:"audio_input,omitempty"`      // audio tokens, included in Input
 	AudioOutput    int64 `json:"audio_output,omitempty"`     // audio tokens, included in Output
 	Searches       int64 `json:"searches,omitempty"`         // web searches that the provider ran; not tokens
-	// Estimated is whether the usage is an estimate, because the provider reports no usage or an implausible one.
+	// Estimated is set if the usage is an estimate, because the provider reported no usage or implausible usage.
 	Estimated bool `json:"estimated,omitempty"`
-	// ServiceTier is the tier that the provider reported.
+	// ServiceTier is the service tier that the provider reported.
 	ServiceTier string `json:"service_tier,omitempty"`
 }
 

@@ -1,7 +1,7 @@
 package llm
 
-// Replace returns a copy of the body in which values of top-level members are replaced. update returns the new value of a member, or nil to
-// keep the value. All other bytes stay the same.
+// Replace returns a copy of the body in which values of top-level members are replaced. update returns the new value of a member, or nil
+// to keep the value. All other bytes stay the same.
 func (p *Payload) Replace(update func(name string, value []byte) []byte) []byte {
 	body, from := make([]byte, 0, len(p.Body)), 0
 	for _, f := range p.Fields {

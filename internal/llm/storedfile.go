@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// StoredFile names a file that a provider account stores.
+// StoredFile is a request's reference to a file that is stored in a provider account.
 type StoredFile struct {
 	ID    string
 	Param string // request field that names the file
@@ -14,8 +14,8 @@ type StoredFile struct {
 // MaxStoredFiles is the maximum number of different files that a request may name.
 const MaxStoredFiles = 500
 
-// AddStoredFile records that the request names a file. It ignores an address such as https://example.com/a.pdf, which is not a file ID. It
-// records at most MaxStoredFiles+1 files, which is enough to detect a request with too many files.
+// AddStoredFile records that the field param of the request names the file id. It ignores a URL such as https://example.com/a.pdf, because
+// it is not a file ID. It records at most MaxStoredFiles+1 files, which is enough to detect a request with too many files.
 func (s *ProviderState) AddStoredFile(id, param string) {
 	known := func(f StoredFile) bool { return f.ID == id }
 	if id == "" || len(s.StoredFiles) > MaxStoredFiles || strings.Contains(id, "://") || slices.ContainsFunc(s.StoredFiles, known) {

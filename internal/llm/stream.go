@@ -34,7 +34,7 @@ func (p *pulled) Next() (Event, bool, error) {
 
 func (p *pulled) Close() { p.stop() }
 
-// Single returns a stream of one event, or of no event and an error.
+// Single returns a stream that consists of ev, or of no events and err if err is not nil.
 func Single(ev Event, err error) Stream { return &single{ev, err, err == nil} }
 
 type single struct {
@@ -51,7 +51,8 @@ func (s *single) Next() (Event, bool, error) {
 
 func (*single) Close() {}
 
-// All returns the events of a stream as a sequence, followed by the error of an incomplete response. It closes the stream.
+// All returns the events of a stream as a sequence. If the response is incomplete, the error follows as the last element. All closes the
+// stream.
 func All(s Stream) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer s.Close()

@@ -2,40 +2,40 @@ package llm
 
 import "unicode/utf8"
 
-// Class is a class of characters or runs that is counted in text. Package token estimates the number of tokens as a weighted sum of these
-// counts.
+// Class is a class of characters, or of runs of characters, that is counted in text. Package token estimates the number of tokens as a
+// weighted sum of these counts.
 type Class int
 
 // Classes of characters and runs. A run is a sequence of characters of the same kind.
 const (
 	Words     Class = iota // runs of ASCII letters
 	Letters                // ASCII letters
-	LongParts              // ASCII letters beyond the sixth of their run
-	Capitals               // ASCII capitals
-	Humps                  // capitals that follow a lower-case letter
-	Numbers                // runs of digits
+	LongParts              // ASCII letters after the sixth in their run
+	Capitals               // ASCII capital letters
+	Humps                  // capital letters after a lower-case letter, as in camelCase
+	Numbers                // runs of ASCII digits
 	Digits                 // ASCII digits
-	Triples                // groups of up to three digits
-	Joints                 // letters next to digits
-	Newlines               // line ends; a run counts once
-	Blanks                 // spaces, tabs and line ends beyond the first of their run
-	Signs                  // other ASCII characters
+	Triples                // groups of up to three digits, into which each run of digits is divided
+	Joints                 // changes between ASCII letters and digits
+	Newlines               // line ends; a run of line ends counts once
+	Blanks                 // spaces, tabs and line ends after the first in their run
+	Signs                  // all other ASCII characters, such as punctuation
 	SignRuns               // runs of the class Signs
 	SignTurns              // signs that differ from the previous one in their run
-	Latin                  // letters of Latin scripts outside ASCII
+	Latin                  // non-ASCII Latin letters
 	Cyrillic
 	Greek
 	Hebrew // Hebrew and Armenian
 	Arabic
 	Devanagari
-	Indic      // other alphabets of three bytes: Bengali, Tamil, Georgian, Khmer
+	Indic      // other scripts with three bytes per character, such as Bengali, Tamil, Georgian and Khmer
 	OtherWords // runs of letters of the classes from Cyrillic to Indic
 	Thai       // Thai and Lao characters
 	Kana
 	Han
 	Hangul
-	Symbols // punctuation and symbols of three bytes
-	Emoji   // all characters of four bytes
+	Symbols // punctuation and symbols with three bytes
+	Emoji   // all characters with four bytes
 	Classes // number of classes
 )
 
@@ -47,7 +47,7 @@ type Text struct {
 // Empty reports whether nothing was counted.
 func (t Text) Empty() bool { return t == Text{} }
 
-// If a string is longer than fullText bytes, only fullText bytes are counted, in evenly spaced blocks.
+// If a string is longer than fullText bytes, only about fullText bytes of it are counted, in evenly spaced blocks.
 const (
 	fullText  = 8 << 10
 	textBlock = 256
@@ -147,8 +147,8 @@ func byteKindOf(c byte) byteKind {
 	return four
 }
 
-// measure counts every byte of s. If s was cut out of a longer string, its first run is not counted, because it probably began before the
-// cut.
+// measure counts every byte of s. cut is true if s continues a longer string. Then the first run is not counted as a run, because it
+// probably began before s.
 func (t *Text) measure(s string, cut bool) {
 	if cut && s != "" {
 		switch byteKinds[s[0]] {

@@ -49,7 +49,7 @@ func TestLongTextsAreSampledInBlocks(t *testing.T) {
 	near(t, whole, part, 100, 0.06)
 }
 
-// near compares the counts of classes that occur at least minimum times.
+// near checks that the counts differ by at most the given relative error. It ignores classes that occur fewer than minimum times.
 func near(t *testing.T, want, got Text, minimum int32, within float64) {
 	t.Helper()
 	for class, n := range want.Counts {

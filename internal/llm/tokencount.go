@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// MaxTokenCount is a token count that no single request can reach.
+// MaxTokenCount is the largest token count that is accepted as plausible. No single request can reach it.
 const MaxTokenCount = 1_000_000_000_000
 
 // ParseTokenCount parses a token count in any JSON notation of a number: 1000, 1000.0 and 1e3 are the same count. It

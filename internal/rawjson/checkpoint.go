@@ -1,6 +1,7 @@
 package rawjson
 
-// Checkpoint is the state of a scanner after an element of a list in the top-level object. It does not retain the document.
+// Checkpoint holds the state of a scanner inside the top-level object, after an element of a list that is a member of this object. It does
+// not refer to the document.
 type Checkpoint struct {
 	Pos             int
 	size            Size
@@ -11,8 +12,8 @@ type Checkpoint struct {
 // Bytes returns the approximate size of the checkpoint in bytes.
 func (c *Checkpoint) Bytes() int { return 128 + 32*len(c.keys) }
 
-// Checkpoint returns the state of the scanner. Call it only in a loop over Elements, after reading the element of a list that is a member
-// of the top-level object.
+// Checkpoint returns the state of the scanner. Call it only in a loop over the Elements of a list that is a member of the top-level
+// object, after the loop body has read the element.
 func (s *Scanner) Checkpoint() Checkpoint {
 	c := Checkpoint{Pos: s.Pos, size: s.Size, keys: make([]string, len(s.keys)), ascii: s.ASCII, nonASCII: s.NonASCII}
 	for i, key := range s.keys {
@@ -21,7 +22,8 @@ func (s *Scanner) Checkpoint() Checkpoint {
 	return c
 }
 
-// Resume continues at a checkpoint of a document with the same beginning. ElementsAfter and MembersAfter read the rest.
+// Resume sets the scanner to the state of a checkpoint. The document must be the same up to this position. Read the rest with
+// ElementsAfter and then MembersAfter.
 func (s *Scanner) Resume(c Checkpoint) {
 	s.Pos, s.polled, s.Size, s.ASCII, s.NonASCII, s.depth = c.Pos, c.Pos, c.size, c.ascii, c.nonASCII, 2
 	s.keys = s.keys[:0]
@@ -30,14 +32,15 @@ func (s *Scanner) Resume(c Checkpoint) {
 	}
 }
 
-// ElementsAfter yields the indexes of the list at a checkpoint, from n on, under the same rules as Elements.
+// ElementsAfter yields the indexes of the remaining elements of the checkpoint's list. The first one has index n. The rules of Members
+// apply.
 func (s *Scanner) ElementsAfter(n int, yield func(n int) bool) {
 	if s.more(']') {
 		s.elements(n, yield)
 	}
 }
 
-// MembersAfter yields the keys of the top-level object after the list at a checkpoint, under the same rules as Members.
+// MembersAfter yields the keys of the top-level object after the checkpoint's list. The rules of Members apply.
 func (s *Scanner) MembersAfter(yield func(key []byte) bool) {
 	if s.more('}') {
 		s.members(0, yield)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Limits for documents sent by clients. They exceed the content of any model's context window, and they keep the memory that decoding
-// allocates proportional to the largest body. Token IDs in embeddings and completions are not counted, because they are never decoded.
+// Limits for documents sent by clients. No request that fits in a model's context window exceeds them. They keep the memory allocated by
+// decoding proportional to the maximum body size. Token IDs in embeddings and completions are not counted, because they are never decoded.
 const (
 	MaxKeys       = 250_000 // maximum number of keys in all objects
 	MaxObjectKeys = 10_000  // maximum number of keys in one object
@@ -22,7 +22,7 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return fmt.Sprintf("more than %d %s", e.Max, e.What) }
 
-// Size counts the parts of a document.
+// Size counts the keys, elements and containers of a document.
 type Size struct {
 	Keys, Elements int
 	Containers     int // number of objects and lists; counted only by Measure
@@ -55,9 +55,9 @@ func checkDepth(depth int) *LimitError {
 	return nil
 }
 
-// Measure counts the parts of a document in one pass without decoding or allocating. It stops at the first exceeded
-// limit; member is the top-level member that exceeds it. countElements is false for documents whose lists may have any
-// length. The document does not have to be valid.
+// Measure returns the size of a document. It scans the document once, without decoding or allocating, and stops at the first exceeded
+// limit; member is the name of the top-level member that exceeds it. countElements is false for documents whose lists may have any length.
+// The document does not have to be valid.
 func Measure(body []byte, countElements bool) (size Size, member []byte, over *LimitError) {
 	var levels [MaxDepth + 1]struct {
 		list bool

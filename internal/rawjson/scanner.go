@@ -12,14 +12,14 @@ import (
 const (
 	// linearKeys is the number of keys above which duplicates are detected with a map.
 	linearKeys = 24
-	// PollBytes is the number of bytes scanned between two checks of the context. Scanning this number of bytes takes a few milliseconds at
-	// most.
+	// PollBytes is the number of bytes scanned between two checks of the context. Scanning this number of bytes takes a few milliseconds
+	// at most.
 	PollBytes = 64 << 10
 )
 
-// Scanner reads JSON once, in place. A strict scanner also rejects duplicate keys, invalid UTF-8 and documents above the limits; it is used
-// for requests. A lenient scanner is used for responses, whose bytes are forwarded unchanged. After the first error, the scanner does not
-// advance.
+// Scanner reads JSON once, in place. A strict scanner also rejects duplicate keys, invalid UTF-8 and documents above the limits; it is
+// used for requests. A lenient scanner is used for responses, whose bytes are forwarded unchanged. After the first error, the scanner
+// does not advance.
 type Scanner struct {
 	Data   []byte
 	Pos    int
@@ -35,7 +35,7 @@ type Scanner struct {
 	keys     [][]byte // keys of all open objects
 	pooled   *keyBuffer
 
-	Count           bool // whether strings that are read are added to the counts below
+	Count           bool // whether to add the strings that are read to ASCII and NonASCII
 	ASCII, NonASCII int  // number of ASCII and of non-ASCII bytes in the counted strings after decoding
 	Spans           interface {
 		// Add records the position of a counted string.
@@ -43,7 +43,7 @@ type Scanner struct {
 	}
 }
 
-// keyBuffer holds the keys of open objects if there are only a few.
+// keyBuffer holds the keys of all open objects if there are at most linearKeys.
 type keyBuffer [linearKeys][]byte
 
 var keyBuffers = sync.Pool{New: func() any { return new(keyBuffer) }}
@@ -57,7 +57,7 @@ func NewStrict(ctx context.Context, data []byte) Scanner {
 // Release returns the scanner's buffers to the pool.
 func (s *Scanner) Release() {
 	if s.pooled != nil {
-		clear(s.pooled[:]) // the keys refer to the body
+		clear(s.pooled[:]) // the pool must not retain the body, to which the keys refer
 		keyBuffers.Put(s.pooled)
 		s.pooled, s.keys = nil, nil
 	}
@@ -76,7 +76,7 @@ type RepeatedKeyError struct{ Key string }
 
 func (e *RepeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.Key) }
 
-// Limit stops the scan when a limit is exceeded.
+// Limit records over as the error that stops the scan. It does nothing if over is nil or if there is already an error.
 func (s *Scanner) Limit(over *LimitError) {
 	if over != nil && s.Err == nil {
 		s.Err = over
@@ -90,7 +90,7 @@ func (s *Scanner) Fail(what string) {
 	}
 }
 
-// poll fails when the context is done.
+// poll checks every PollBytes bytes whether the context is done, and if so, stops the scan with the context's error.
 func (s *Scanner) poll() {
 	if s.Context != nil && s.Err == nil && s.Pos-s.polled >= PollBytes {
 		s.polled = s.Pos
@@ -98,7 +98,7 @@ func (s *Scanner) poll() {
 	}
 }
 
-// Peek skips white space and returns the next byte, or 0 at the end and after an error.
+// Peek skips white space and returns the next byte without consuming it. It returns 0 at the end and after an error.
 func (s *Scanner) Peek() byte {
 	for s.Pos < len(s.Data) {
 		switch c := s.Data[s.Pos]; c {
@@ -114,8 +114,8 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Kind returns the type of the next value according to its first byte: one of { [ " t f n, '0' for every number, or a
-// byte that cannot begin a value.
+// Kind skips white space and returns the type of the next value, represented by its first byte: one of { [ " t f n, '0' for every number,
+// or a byte that cannot begin a value.
 func (s *Scanner) Kind() byte {
 	c := s.Peek()
 	if c == '-' || c >= '0' && c <= '9' {
@@ -179,7 +179,7 @@ func (s *Scanner) SkipNull() bool {
 	return true
 }
 
-// End checks that only white space follows.
+// End records an error if anything except white space follows.
 func (s *Scanner) End() {
 	if s.Peek(); s.Pos < len(s.Data) {
 		s.Fail("there is data after the JSON document")
@@ -199,7 +199,7 @@ func (s *Scanner) Members(yield func(key []byte) bool) {
 	s.members(len(s.keys), yield)
 }
 
-// members yields the keys of an open object. base is the number of keys of the enclosing objects.
+// members yields the remaining keys of an open object. base is the number of keys of the enclosing objects.
 func (s *Scanner) members(base int, yield func(key []byte) bool) {
 	var many map[string]struct{}
 	for s.Err == nil {
@@ -246,7 +246,7 @@ func (s *Scanner) Elements(yield func(n int) bool) {
 	s.elements(0, yield)
 }
 
-// elements yields the indexes of an open list from n on.
+// elements yields the indexes of the remaining elements of an open list. The next element has index n.
 func (s *Scanner) elements(n int, yield func(n int) bool) {
 	for ; s.Err == nil; n++ {
 		if s.Strict {
@@ -279,7 +279,7 @@ func (s *Scanner) close() {
 	s.depth--
 }
 
-// more reads the comma before the next member or element, or the closing bracket.
+// more reads the comma before the next member or element, or the closing bracket. It returns false after the closing bracket or an error.
 func (s *Scanner) more(closing byte) bool {
 	s.poll()
 	switch c := s.Peek(); {
@@ -300,7 +300,7 @@ func (s *Scanner) more(closing byte) bool {
 	}
 }
 
-// remember records a key of the object whose keys start at base. It fails if the object already has the key.
+// remember records a key of the object whose keys start at index base of s.keys. It records an error if the object already has the key.
 func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
 	count := len(s.keys) - base
 	if over := s.Size.AddKey(count); over != nil {

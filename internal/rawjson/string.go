@@ -73,8 +73,8 @@ func (s *Scanner) ReadString() String {
 	}
 }
 
-// plainBytes returns the number of bytes before the first quote, backslash, control character or non-ASCII byte. It checks eight bytes at a
-// time, because most bytes of a typical body are plain text.
+// plainBytes returns the number of bytes before the first quote, backslash, control character or non-ASCII byte. It checks eight bytes
+// per step, because most bytes of a typical body are plain text.
 func plainBytes(b []byte) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -94,7 +94,8 @@ func plainBytes(b []byte) int {
 	return i
 }
 
-// escape counts the escape sequence at the start of b and returns its length, or 0 if it is invalid.
+// escape adds the decoded length of the escape sequence at the start of b to the counts. It returns the encoded length of the sequence, or
+// 0 if the sequence is invalid.
 func (t *String) escape(b []byte) int {
 	t.Escaped = true
 	if len(b) < 2 {

@@ -20,7 +20,7 @@ const (
 	Object
 )
 
-// KindOf returns the kind of a value according to its first byte; see Scanner.Kind.
+// KindOf converts the result of Scanner.Kind to a Kind.
 func KindOf(first byte) Kind {
 	switch first {
 	case 'f':
@@ -98,7 +98,7 @@ func (v Value) String() string {
 	}
 }
 
-// Float returns a number, or 0 for any other value.
+// Float returns the value of a number, or 0 if the value is not a number.
 func (v Value) Float() float64 {
 	if v.Kind != Number {
 		return 0
@@ -107,7 +107,7 @@ func (v Value) Float() float64 {
 	return f
 }
 
-// Int returns an integer, or 0 for any other value.
+// Int returns the value of an integer, or 0 if the value is not an integer.
 func (v Value) Int() int64 {
 	if v.Kind != Number {
 		return 0
@@ -148,7 +148,7 @@ func (v Value) Get(path string) Value {
 	return v
 }
 
-// List returns the elements of a list, or nil for any other value.
+// List returns the elements of the list, or nil if the value is not a list.
 func (v Value) List() []Value {
 	if v.Kind != List {
 		return nil
@@ -161,8 +161,8 @@ func (v Value) List() []Value {
 	return list
 }
 
-// ForEach calls each for every member of an object or element of a list, in order, until each returns false. For elements, key is a missing
-// value.
+// ForEach calls the function each with every member of an object or every element of a list, in order, until the function returns false.
+// For elements, key is the zero Value.
 func (v Value) ForEach(each func(key, value Value) bool) {
 	if v.Kind != Object && v.Kind != List {
 		return

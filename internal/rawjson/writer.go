@@ -20,8 +20,8 @@ func (w *Writer) OpenList(name string) {
 // CloseList ends a list.
 func (w *Writer) CloseList() { w.Out = append(w.Out, ']') }
 
-// comma writes a comma unless the output ends in '[', '{', ':' or ','. Values never end in one of these bytes, so checking the last byte is
-// sufficient.
+// comma writes a comma unless the output ends in '[', '{', ':' or ','. Values never end in one of these bytes, so checking the last byte
+// is sufficient.
 func (w *Writer) comma() {
 	if n := len(w.Out); n > 0 && w.Out[n-1] != '[' && w.Out[n-1] != '{' && w.Out[n-1] != ':' && w.Out[n-1] != ',' {
 		w.Out = append(w.Out, ',')
@@ -34,7 +34,7 @@ func (w *Writer) Key(name string) {
 	w.Out = append(AppendString(w.Out, name), ':')
 }
 
-// Raw writes a member whose value is JSON.
+// Raw writes a member whose value is already encoded as JSON.
 func (w *Writer) Raw(name string, value []byte) {
 	w.Key(name)
 	w.Out = append(w.Out, value...)

@@ -17,11 +17,11 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// endingContext is a context that is done after a given number of calls of Err. A check is one call of Err.
+// endingContext is a context that is done after a given number of checks. A check is one call of Err.
 type endingContext struct {
 	context.Context
-	checks int // remaining checks before the end
-	after  int // checks since the end
+	checks int // number of checks until the context is done
+	after  int // number of checks since the context is done
 }
 
 func (c *endingContext) Err() error {
@@ -72,8 +72,8 @@ func largeRequests(n int) map[string]struct {
 	}
 }
 
-// TestDecodingStopsWhenTheContextEnds ends the context at many points during decoding. After the end, each active loop
-// may check the context once more; further checks would mean further work.
+// TestDecodingStopsWhenTheContextEnds cancels the context at many points during decoding. Afterwards, each active loop may check the
+// context once more; more checks would mean that decoding continues.
 func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range largeRequests(2000) {
@@ -87,7 +87,7 @@ func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestConversationStopsWhenTheContextEnds ends the context while a request is converted to a conversation.
+// TestConversationStopsWhenTheContextEnds cancels the context while a request is converted to a conversation.
 func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range largeRequests(2000) {
@@ -108,7 +108,7 @@ func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestRenderingStopsWhenTheContextEnds ends the context while a conversation is encoded for a provider.
+// TestRenderingStopsWhenTheContextEnds cancels the context while a conversation is encoded for a provider.
 func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{Choices: 1}
@@ -139,8 +139,8 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// stopsEarly calls step with contexts that are done after 0, 1, 2, 4 ... checks, until step completes. size is the number of bytes that
-// step reads. step must check the context at least once per 2*PollBytes bytes.
+// stopsEarly checks that the function step stops soon after its context is done. It calls step with contexts that are done after 0, 1, 2,
+// 4, ... checks. size is the number of bytes that step reads. step must check the context at least once per 2*PollBytes bytes.
 func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
 	t.Helper()
 	total := &endingContext{Context: t.Context(), checks: 1 << 30}

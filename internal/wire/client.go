@@ -28,16 +28,16 @@ type ModelPath interface {
 	ForModel(model string, query url.Values) Format
 }
 
-// TokenCounter is implemented by formats that define their own response to a request that counts tokens.
+// TokenCounter is implemented by formats that define their own response format for token-count requests.
 type TokenCounter interface {
-	// TokenCount returns the response, to be encoded as JSON.
+	// TokenCount returns the response as a value to be encoded as JSON.
 	TokenCount(tokens int64) any
 }
 
-// VectorEncoder is implemented by formats that define their own embeddings response. DecodeRequest of such a format
-// returns an embeddings request in OpenAI's format.
+// VectorEncoder is implemented by formats that define their own embeddings format. DecodeRequest of such a format returns an embeddings
+// request in OpenAI's format.
 type VectorEncoder interface {
-	// EncodeVectors translates an embeddings response in OpenAI's format.
+	// EncodeVectors translates an embeddings response from OpenAI's format.
 	EncodeVectors(data []byte) []byte
 }
 
@@ -67,9 +67,9 @@ type ErrorClient struct {
 	UserAgent string
 }
 
-// ErrorBody returns the error object in the form that the client can read. The order of precedence is: the requested
-// format, the wire format's own form, the key's format, and the client library. The default is the flat form. f may be
-// nil.
+// ErrorBody returns the error object in the form that the client can read. The order of precedence is: the form requested in the header,
+// the wire format's own form, the form configured for the API key, and the form that the client library needs. The default is the flat
+// form. f may be nil.
 func ErrorBody(f Format, c ErrorClient, e *llm.Error, requestID string) []byte {
 	shaped, hasShape := f.(ErrorFormat)
 	switch {
@@ -94,7 +94,7 @@ func hidesFlatErrors(userAgent string) bool {
 	}
 	product, version, _ := strings.Cut(userAgent, " ")
 	parts := strings.SplitN(version, ".", 3)
-	major, _ := strconv.Atoi(parts[0]) // a part that is not a number counts as 0
+	major, _ := strconv.Atoi(parts[0]) // a component that is not a number counts as 0
 	minor := 0
 	if len(parts) > 1 {
 		minor, _ = strconv.Atoi(parts[1])
@@ -102,7 +102,7 @@ func hidesFlatErrors(userAgent string) bool {
 	switch {
 	case product == "OpenAI/Go":
 		return major > 3 || (major == 3 && minor >= 53)
-	case strings.HasSuffix(product, "OpenAI/Python"): // also AsyncOpenAI and AzureOpenAI
+	case strings.HasSuffix(product, "OpenAI/Python"): // also matches AsyncOpenAI/Python and AzureOpenAI/Python
 		return major >= 3
 	}
 	return false

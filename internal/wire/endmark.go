@@ -18,9 +18,9 @@ func CacheControl(lifetime string) []byte {
 	return nil
 }
 
-// MarkEnd adds cache_control to the last message of a request in the messages or the chat format. It marks a tool
-// message itself, and the last part of a user message. It returns the unchanged body and false if the last message has
-// another role, or if its last part cannot have a mark.
+// MarkEnd adds cache_control to the last message of a request in the messages or the chat format: to a tool message itself, or to the last
+// part of a user message. It returns the unchanged body and false if the last message has another role, or if its last part cannot have
+// cache_control.
 func MarkEnd(body []byte, lifetime string) ([]byte, bool) {
 	mark := CacheControl(lifetime)
 	if mark == nil {
@@ -59,8 +59,8 @@ func MarkEnd(body []byte, lifetime string) ([]byte, bool) {
 	return replace(body, last, replace(message, end, rawjson.AppendMember(part, "cache_control", mark))), true
 }
 
-// markable reports whether a part can have a mark. In the chat format, only text parts can have a mark. The other kinds
-// of parts exist only in the messages format.
+// markable reports whether a part can have cache_control. In the chat format, only text parts can have it. The other kinds that markable
+// accepts exist only in the messages format.
 func markable(part []byte) bool {
 	v := rawjson.Parse(part)
 	kind := v.Get("type").String()
@@ -70,7 +70,7 @@ func markable(part []byte) bool {
 // span is the position of a value in a document. It is empty if the value does not exist.
 type span struct{ from, to int }
 
-// member returns the position of a member of an object.
+// member returns the position of the value of the member with the given name.
 func member(object []byte, name string) (at span) {
 	s := rawjson.Scanner{Data: object}
 	if s.Kind() != '{' {
@@ -86,7 +86,7 @@ func member(object []byte, name string) (at span) {
 	return at
 }
 
-// lastElement returns the position of the last element of a list. The position is relative to data.
+// lastElement returns the position in data of the last element of the given list.
 func lastElement(data []byte, list span) (at span) {
 	s := rawjson.Scanner{Data: data[:list.to], Pos: list.from}
 	if s.Kind() != '[' {

@@ -22,11 +22,11 @@ import (
 	"fairlead.dev/internal/wire/responsesconv"
 )
 
-// encoders lists the functions that encode conversations for providers, and the formats that decode the result if
-// clients use the same format.
+// encoders lists the functions that encode conversations for providers. If clients use the same format, the entry also has the client
+// format, which can decode the result.
 var encoders = []struct {
 	name   string
-	format wire.Format // nil when no client uses the format
+	format wire.Format // client format; nil if clients cannot use the format
 	encode func(t *rapid.T, conv *llm.Conversation) (body []byte, lost []string)
 }{
 	{"chat", chat.Format{}, func(_ *rapid.T, conv *llm.Conversation) ([]byte, []string) {
@@ -58,15 +58,15 @@ var encoders = []struct {
 	}},
 }
 
-// drawn generates a conversation with tool loops. Every text is unique, so that lost, repeated or misplaced texts are
-// detected.
+// drawn generates a random conversation with tool calls and results. Every text is unique, which makes lost, repeated or misplaced texts
+// detectable.
 type drawn struct {
 	t    *rapid.T
 	conv llm.Conversation
 	n    int
 }
 
-// conversations generates up to 1,000 turns, usually a few.
+// conversations generates a conversation with up to 1,000 turns, but usually only a few.
 func conversations(t *rapid.T) *llm.Conversation {
 	d := &drawn{t: t}
 	d.conv.Choices = 1
@@ -101,8 +101,7 @@ func (d *drawn) question() {
 	parts := []llm.Part{d.text()}
 	for range rapid.IntRange(0, 2).Draw(d.t, "images") {
 		d.n++
-		// The length of the base64 data is a multiple of four, so it needs no padding and each number produces
-		// different data.
+		// The length of the base64 data is a multiple of four, so it needs no padding, and each number produces different data.
 		parts = append(parts, llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: fmt.Sprintf("iVBORw0K%08d", d.n)}})
 		if rapid.Bool().Draw(d.t, "more text") {
 			parts = append(parts, d.text())
@@ -133,8 +132,8 @@ func (d *drawn) calls() {
 	d.conv.Messages = append(d.conv.Messages, llm.Message{Role: llm.Assistant, Parts: calls}, llm.Message{Role: llm.User, Parts: results})
 }
 
-// contents lists the content of the conversation in order, without thinking, because signatures are valid at only one
-// provider. If failed is true, failed tool results are marked.
+// contents lists the content of the conversation in order. It omits thinking, because signatures are valid at only one provider. If failed
+// is true, it marks failed tool results.
 func contents(conv *llm.Conversation, failed bool) []string {
 	var list []string
 	for _, m := range conv.Messages {
@@ -159,7 +158,7 @@ func contents(conv *llm.Conversation, failed bool) []string {
 	return list
 }
 
-// decode decodes a body with its client format.
+// decode decodes a body with the given client format.
 func decode(t *rapid.T, f wire.Format, body []byte) *llm.Conversation {
 	req, err := f.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
@@ -172,8 +171,8 @@ func decode(t *rapid.T, f wire.Format, body []byte) *llm.Conversation {
 	return conv
 }
 
-// A conversation of any client format keeps its texts, calls, IDs, results, images and their order in the format of
-// every provider. Losses are reported.
+// A conversation keeps its texts, calls, IDs, results and images, in order, when it is encoded in the format of any provider. Encoders
+// must report everything that they drop.
 func TestConversationsSurviveEveryFormat(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -190,7 +189,7 @@ func TestConversationsSurviveEveryFormat(t *testing.T) {
 					checkOrder(t, from.name+" to "+to.name, asked, sent)
 					continue
 				}
-				// The chat and Responses formats have no mark for failed tools.
+				// The chat and Responses formats cannot mark a tool result as failed.
 				named := slices.ContainsFunc(lost, func(what string) bool { return strings.Contains(what, "failed tool") })
 				got := decode(t, to.format, sent)
 				if diff := cmp.Diff(contents(asked, !named), contents(got, !named)); diff != "" {
@@ -230,7 +229,7 @@ func checkOrder(t *rapid.T, name string, conv *llm.Conversation, body []byte) {
 				}
 				continue
 			}
-			word = word[:strings.LastIndexAny(word, "0123456789")+1] // the rest may be escaped
+			word = word[:strings.LastIndexAny(word, "0123456789")+1] // compare only up to the last digit, because the rest may be escaped
 			_, after, found := strings.Cut(rest, word)
 			if !found {
 				t.Fatalf("%s: %q is missing or out of order in %s", name, word, body)

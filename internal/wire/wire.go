@@ -23,8 +23,8 @@ type Format interface {
 	// Conversation converts a validated chat request for a provider of another format. It returns ClientCancelled when ctx is cancelled
 	// during the conversion.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// EncodeResponse encodes a response in this format: many events for a stream, otherwise one. model is the name that
-	// the client sees. If the deltas contain an error, EncodeResponse yields the error and stops.
+	// EncodeResponse encodes a response in this format, as many events if it is streamed, otherwise as one event. model is the model name
+	// that the client sees. If the deltas contain an error, EncodeResponse yields the error and stops.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
@@ -47,19 +47,19 @@ type Framing interface {
 
 // ErrorFormat is implemented by formats whose clients expect a specific error object.
 type ErrorFormat interface {
-	// ErrorBody encodes the error. The object also has the code and the details of the gateway's flat error object.
+	// ErrorBody encodes the error in this format. The object also contains the code and the details of the gateway's own error object.
 	ErrorBody(e *llm.Error, requestID string) []byte
 }
 
 // InputFormat is implemented by formats whose embeddings can be cached by input.
 type InputFormat interface {
-	// Inputs returns the inputs of a validated embeddings request as JSON.
+	// Inputs returns the inputs of a validated embeddings request, each as JSON.
 	Inputs(req *llm.Request) [][]byte
 	// WithInputs returns the request with its inputs replaced. It sets only the fields that DecodeRequest sets.
 	WithInputs(ctx context.Context, req *llm.Request, inputs [][]byte) (*llm.Request, error)
-	// Vectors returns the vectors of a response as JSON, in the order of the inputs.
+	// Vectors returns the vectors of a response, each as JSON, in the order of the inputs.
 	Vectors(data []byte) [][]byte
-	// Document returns a response with vectors in order. tokens is the length of all inputs in tokens.
+	// Document returns an embeddings response with the given vectors, in order. tokens is the total length of the inputs in tokens.
 	Document(model string, vectors [][]byte, tokens int64) []byte
 }
 
@@ -69,8 +69,8 @@ type Resumer interface {
 	// Prefill returns the request with text appended to its conversation as the beginning of the assistant's response. If the
 	// request limits its output, maxOutput replaces that limit; 0 keeps it.
 	Prefill(ctx context.Context, req *llm.Request, text string, maxOutput int64) (*llm.Request, error)
-	// Resume parses the events that were sent, one JSON document per line. ok is false when they cannot be continued: the
-	// response has ended, or has content other than text.
+	// Resume parses the events that were sent to the client, one JSON document per line. ok is false if the stream cannot be continued,
+	// because the response has ended or has content other than text.
 	Resume(req *llm.Request, sent []byte) (rest Continuation, ok bool)
 }
 

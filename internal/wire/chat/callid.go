@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// appendWithCallIDs appends the messages to dst and converts the IDs of their tool calls with rename. Calls still match
-// their results, because rename is deterministic.
+// appendWithCallIDs appends the messages to dst and converts all tool-call IDs with the function rename. Calls still match their results,
+// because rename must be deterministic.
 func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte {
 	s := rawjson.Scanner{Data: messages}
 	written := 0

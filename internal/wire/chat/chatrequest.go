@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/wire/websearch"
 )
 
-// sampling records a field that some models reject. Only the provider validates its value.
+// sampling records the name of a sampling field, because some models reject such fields. Only the provider validates the value.
 func (d *decoder) sampling(name string) {
 	if !d.SkipNull() {
 		d.req.Sampling = append(d.req.Sampling, name)
@@ -22,7 +22,7 @@ func (d *decoder) sampling(name string) {
 	}
 }
 
-// countExtra counts the text of an unknown member, because a provider may add this text to the prompt. It returns the
+// countExtra adds the text of an unknown member to the text counts, because a provider may add this text to the prompt. It returns the
 // length of the text in bytes.
 func (d *decoder) countExtra() int {
 	before := d.ASCII + d.NonASCII
@@ -32,8 +32,8 @@ func (d *decoder) countExtra() int {
 	return n
 }
 
-// tools counts tool definitions as text, because they are part of the prompt. The provider runs tools of every type
-// other than function and custom.
+// tools decodes tool definitions and counts them as text, because they are part of the prompt. Tools of any type other than function and
+// custom run at the provider.
 func (d *decoder) tools(name string) {
 	if !d.Is('[', name, "a list") {
 		return
@@ -84,8 +84,8 @@ func (d *decoder) responseFormat() {
 	}
 }
 
-// reasoning decodes the objects that control reasoning. Some settings disable reasoning, and some only select how the
-// reasoning is returned.
+// reasoning decodes an object that controls reasoning. Its settings can enable or disable reasoning; some only select how the reasoning is
+// returned.
 func (d *decoder) reasoning() {
 	if d.Kind() != '{' {
 		return
@@ -125,7 +125,7 @@ func (d *decoder) messageList() {
 	}
 }
 
-// message decodes the next value, which is message n of the list.
+// message decodes the next value, which is the message with index n.
 func (d *decoder) message(n int) {
 	d.req.Messages++
 	d.Limit(strict.CheckMessages(d.req.Messages))
@@ -225,8 +225,8 @@ func (d *decoder) content(first *rawjson.String) {
 	}
 }
 
-// part decodes one part of a message. The tokens of images are estimated from their size. The tokens of other media and
-// of parts of unknown type can be counted only by the provider.
+// part decodes one part of a message. The tokens of an image are estimated from its size. The tokens of other media and of parts of
+// unknown type are not estimated; only the provider can count them.
 func (d *decoder) part(first *rawjson.String) {
 	var has llm.Abilities
 	var plain, unsized, unknown bool
@@ -344,7 +344,7 @@ func (d *decoder) image(value []byte) {
 	if at < 0 {
 		d.req.ImageURLs++
 	}
-	// Read only the beginning, because an image may have several megabytes. JSON may escape slashes in the base64 data.
+	// Decode only the beginning, because an image may have several megabytes. JSON may escape slashes in the base64 data.
 	const enough = 64 << 10
 	const near = 128 // the detail is outside the image data, near the beginning or the end of the value
 	detail, begin, end := "", value[:min(len(value), near)], value[max(0, len(value)-near):]

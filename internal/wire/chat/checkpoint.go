@@ -6,16 +6,16 @@ import (
 	"fairlead.dev/internal/turncache"
 )
 
-// checkpoint is the state of a decoder after a message. It does not refer to the body.
+// checkpoint holds the state of a decoder after it has decoded a message. It does not refer to the body.
 type checkpoint struct {
 	scanner rawjson.Checkpoint
 	decoder decoder // decoder state without the scanner
 	request llm.Request
-	field   llm.Field // list of messages, without the position of its end
+	field   llm.Field // position of the message list in the body; its end is not known yet
 	next    int       // index of the next message
 }
 
-// mark stores the state after message n.
+// mark stores a checkpoint after message n.
 func (d *decoder) mark(n int, field llm.Field) {
 	if d.turn == nil || d.Pos < turncache.MinPrefix || d.Err != nil || !d.Valid() {
 		return

@@ -104,7 +104,7 @@ func (d *decoder) decode(op llm.Op) error {
 	if err := d.Reject(); err != nil {
 		return err
 	}
-	for c := range d.recent.Kept() { // also keep an earlier state: a client may change its last message in the next turn
+	for c := range d.recent.Kept() { // includes an earlier checkpoint, because a client may change its last message in the next turn
 		d.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
 	}
 	return nil

@@ -60,7 +60,7 @@ func (d *decoder) inputList(name string) {
 	}
 }
 
-// mixedInput records that a list of inputs has an unsupported form. It records this problem only once.
+// mixedInput records the problem that the inputs are not in the form described by want. It records only one problem per field.
 func (d *decoder) mixedInput(name, want string) {
 	if d.Err == nil && !d.HasProblem(name) {
 		d.Problem(name, "%s must be %s.", name, want)

@@ -42,7 +42,7 @@ var (
 		{Name: "functions", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
 		{Name: "web_search_options", Read: func(r *validate.Reader, name string, d *decoder) {
 			hostedTool(r, name, d)
-			d.need(r.Kind() != 'n', llm.WebSearch) // some models run web searches themselves
+			d.need(r.Kind() != 'n', llm.WebSearch) // only some models can search the web
 		}},
 		{Name: "search_parameters", Read: hostedTool},
 		{Name: "plugins", Read: hostedTool},
@@ -86,7 +86,8 @@ var (
 			d.bestOf = n
 			d.need(n > 1, llm.ManyChoices)
 		}),
-		// A client that only scores a prompt sends 0, because it needs no output. The cost hold counts one token.
+		// A client that only scores a prompt sends 0, because it needs no output. The limit is recorded as 1, because 0 means that no
+		// limit was given.
 		validate.Int("max_tokens", 0, maxPromptTokens, func(d *decoder, n int64) { d.maxTokens = max(n, 1) }),
 		// In legacy completions, logprobs is the number of alternatives per token.
 		{Name: "logprobs", Read: func(r *validate.Reader, name string, d *decoder) {
@@ -118,7 +119,7 @@ func sampled(names ...string) []field {
 	return fields
 }
 
-// hostedTool decodes a setting of a tool that the provider runs. The caller counts the text of the setting.
+// hostedTool records that the request uses a tool that the provider runs. It does not read the value, whose text the caller counts.
 func hostedTool(r *validate.Reader, _ string, d *decoder) {
 	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
 }

@@ -17,12 +17,12 @@ func preview(raw []byte) string {
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
-// lookahead is the number of bytes after the preview that are also edited. Without these bytes, an edit could miss a match that begins in
-// the preview and ends after it.
+// lookahead is the number of bytes after the preview that are also passed to the edit function. Without these bytes, the function could
+// miss a match that begins in the preview and ends after it.
 const lookahead = 4096
 
-// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It applies edit to the text
-// before it truncates the text. ok is false when the body is not a valid request.
+// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It passes the text to the
+// function edit before it truncates the text. ok is false when the body is not a valid request.
 func Preview(op llm.Op, body []byte, edit func(string) string) (text string, ok bool) {
 	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Payload: llm.Payload{Body: body}}}
 	if d.decode(op) != nil {

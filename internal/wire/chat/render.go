@@ -16,7 +16,7 @@ type Edit struct {
 	Rename       map[string]string // top-level members to rename
 	Set          []Member          // top-level members to replace or append
 
-	// Prefix is whether the last message, an assistant message, is marked as the beginning of the response. Some vendors require this mark.
+	// Prefix marks the last message, an assistant message, as the beginning of the response. Some vendors require this mark.
 	Prefix bool
 
 	// CallID converts the ID of a tool call; nil keeps all IDs.
@@ -80,7 +80,7 @@ type renderer struct {
 // minShared is the minimum length of a value that is shared instead of copied.
 const minShared = 4 << 10
 
-// share writes a value without copying it if it is long.
+// share writes a value. A value of at least minShared bytes is not copied.
 func (r *renderer) share(value []byte) {
 	if len(value) < minShared {
 		r.out = append(r.out, value...)
@@ -176,7 +176,7 @@ func (r *renderer) messages(value []byte) {
 
 // appended writes the members in the edit that the client's body does not have.
 func (r *renderer) appended() {
-	if r.edit.Model != "" && !r.has("model") { // optional for moderations
+	if r.edit.Model != "" && !r.has("model") { // moderation requests may omit the model
 		r.member("model", rawjson.AppendString(nil, r.edit.Model))
 	}
 	for _, m := range r.edit.Set {

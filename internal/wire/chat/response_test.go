@@ -59,10 +59,10 @@ func collect(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	return all, nil
 }
 
-// answers lists responses as deltas and in the chat format. HEAD is a placeholder for the members that are the same in
-// all chunks.
+// answers maps test names to responses, each given as deltas and in the chat format. HEAD is a placeholder for the members that are the
+// same in all chunks.
 var answers = map[string]struct {
-	more   string // members of the request
+	more   string // additional members of the request
 	pieces []llm.Delta
 	chunks []string
 	whole  string // the choices, and the members that follow them

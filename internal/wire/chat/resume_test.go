@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// sentLines formats sent events as the gateway stores them.
+// sentLines joins the data of sent events with line breaks, in the form that Resume expects.
 func sentLines(events []llm.Event) []byte {
 	var lines [][]byte
 	for _, ev := range events {

@@ -2,7 +2,7 @@ package chat
 
 import "fairlead.dev/internal/rawjson"
 
-// Members that the gateway adds to responses for signatures of providers with other formats.
+// Names of members that the gateway adds to chat responses to hold the signatures of providers that use other formats.
 const (
 	blocksMember = "thinking_blocks"
 	extraMember  = "extra_content"

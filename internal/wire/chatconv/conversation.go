@@ -86,7 +86,7 @@ func (r *reader) readMember(name string) {
 		}
 	case "model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
 		"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options":
-		// These fields concern the gateway, the account or the stream, or they are already decoded.
+		// These fields are not part of the conversation: they concern the gateway, the account or the stream, or they are already decoded.
 	default:
 		if !r.readSampling(name) {
 			c.DropField(name)
@@ -182,7 +182,7 @@ func (r *reader) readThinking() {
 	e.Hide = e.Hide || r.textOf(m, "display", "thinking.") == "omitted"
 }
 
-// setThinking enables thinking without a level, or disables it.
+// setThinking disables thinking or, if the request has no level and no budget, lets the model decide how much to think.
 func (r *reader) setThinking(on bool) {
 	e := &r.conv.Effort
 	switch {
@@ -193,8 +193,8 @@ func (r *reader) setThinking(on bool) {
 	}
 }
 
-// object decodes an object and returns the positions of its members' values. A null counts as absent. Any other value
-// is recorded as a problem.
+// object decodes an object and returns the positions of its members' values by name. Members that are null are omitted. If the value is
+// not an object, object records a problem and returns false.
 func (r *reader) object(param string) (map[string]int, bool) {
 	if !r.Is('{', param, "an object") {
 		return nil, false
@@ -210,7 +210,7 @@ func (r *reader) object(param string) (map[string]int, bool) {
 	return at, r.Err == nil
 }
 
-// at calls read at the given position and then returns to the current position.
+// at moves to the given position, calls read, and then restores the current position.
 func (r *reader) at(pos int, read func()) {
 	back := r.Pos
 	r.Pos = pos
@@ -218,7 +218,8 @@ func (r *reader) at(pos int, read func()) {
 	r.Pos = back
 }
 
-// objectOf decodes an object that is a member of another object.
+// objectOf decodes the member with the given name, which must be an object. m holds the positions of the members; where is the prefix of
+// the name in error messages.
 func (r *reader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { inner, ok = r.object(where + name) })
@@ -255,7 +256,7 @@ func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
 	return raw
 }
 
-// cacheOf decodes a prompt-cache mark in Anthropic's or OpenAI's form.
+// cacheOf decodes a prompt-cache breakpoint in Anthropic's or OpenAI's form.
 func (r *reader) cacheOf(m map[string]int, where string) *llm.CacheMark {
 	if inner, ok := r.objectOf(m, "cache_control", where); ok {
 		return &llm.CacheMark{TTL: r.textOf(inner, "ttl", where+"cache_control.")}

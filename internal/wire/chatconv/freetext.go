@@ -67,7 +67,7 @@ func FreeText(deltas iter.Seq2[llm.Delta, error], custom func(name string) bool)
 	}
 }
 
-// heldCall is a call of a custom tool whose arguments are not complete.
+// heldCall holds the arguments of a call of a custom tool until they are complete.
 type heldCall struct {
 	choice, index int
 	arguments     strings.Builder

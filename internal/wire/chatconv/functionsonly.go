@@ -24,13 +24,15 @@ func HasCustomTools(req *llm.Request) bool {
 	return false
 }
 
-// mayHaveCustom is a fast check. The text of a message cannot match, because quotes inside a JSON string are escaped.
+// mayHaveCustom reports whether the body contains the string "custom", including the quotes. This check is fast. The text of a message
+// cannot match, because quotes inside a JSON string are escaped.
 func mayHaveCustom(req *llm.Request) bool {
 	return !req.Plain && bytes.Contains(req.Body, []byte(`"custom"`))
 }
 
 // FunctionsOnly replaces custom tools with functions, for providers that support only functions. It returns the body of the chat request
-// with the tools, their calls and the tool choice replaced, or nil if nothing changed. leftOut lists unsupported content.
+// with the tools, their calls and the tool choice replaced, or nil if nothing changed. leftOut lists the content that functions cannot
+// express.
 func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
 	if !mayHaveCustom(req) {
 		return nil, nil
@@ -64,7 +66,7 @@ func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
 	return append(body, req.Body[at:]...), leftOut
 }
 
-// functionTool returns a custom tool as a function, or nil for another tool.
+// functionTool converts a custom tool to a function. It returns nil for any other tool.
 func functionTool(v rawjson.Value) (changed []byte, leftOut []string) {
 	if v.Get("type").String() != "custom" {
 		return nil, nil
@@ -82,7 +84,7 @@ func functionTool(v rawjson.Value) (changed []byte, leftOut []string) {
 	}), leftOut
 }
 
-// functionCall returns a call of a custom tool as a function call, or nil for another call.
+// functionCall converts a call of a custom tool to a function call. It returns nil for any other call.
 func functionCall(v rawjson.Value) []byte {
 	custom := v.Get("custom")
 	if !custom.IsObject() {
@@ -94,7 +96,7 @@ func functionCall(v rawjson.Value) []byte {
 	})
 }
 
-// functionChoice returns a choice of custom tools as a choice of functions, or nil for another choice.
+// functionChoice converts a tool choice that refers to custom tools to one that refers to functions. It returns nil for any other choice.
 func functionChoice(v rawjson.Value) []byte {
 	switch v.Get("type").String() {
 	case "custom":
@@ -107,7 +109,7 @@ func functionChoice(v rawjson.Value) []byte {
 	return nil
 }
 
-// functionName returns the reference to a custom tool as a reference to a function, or nil for another reference.
+// functionName converts a reference to a custom tool to a reference to a function. It returns nil for any other reference.
 func functionName(v rawjson.Value) []byte {
 	if v.Get("type").String() != "custom" {
 		return nil
@@ -115,7 +117,7 @@ func functionName(v rawjson.Value) []byte {
 	return asFunction(v, func(w *rawjson.Writer) { w.Str("name", v.Get("custom.name").String()) })
 }
 
-// asFunction returns the object with the members of a function in place of its type and its custom member.
+// asFunction returns the object with the type function and without its custom member. members writes the members of the function object.
 func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	var w rawjson.Writer
 	w.Open()
@@ -134,7 +136,7 @@ func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	return w.Out
 }
 
-// changeElements returns a list whose elements are replaced with the results of change. change returns nil for an element that stays
+// changeElements returns the list with each element replaced with the result of change. An element for which change returns nil stays
 // unchanged. changeElements returns nil if all elements stay unchanged.
 func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byte {
 	if !list.IsList() {
@@ -157,7 +159,7 @@ func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byt
 	return w.Out
 }
 
-// changeMember returns an object with a member replaced with the result of change. It returns nil if the result is nil.
+// changeMember returns the object with the given member replaced with the result of change. It returns nil if change returns nil.
 func changeMember(object rawjson.Value, name string, change func(rawjson.Value) []byte) []byte {
 	changed := change(object.Get(name))
 	if changed == nil {

@@ -32,7 +32,7 @@ func splitDataURL(s string) (llm.Media, bool) {
 	return media, true
 }
 
-// typeByName returns the MIME type for a file name, for clients that send no type.
+// typeByName derives the MIME type from the file name, for clients that send no type.
 func typeByName(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".pdf":

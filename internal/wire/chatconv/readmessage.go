@@ -46,7 +46,7 @@ func (r *reader) readMessage(m map[string]int, where string) {
 			name = message.Name
 		}
 		message = result(llm.ToolResult{ID: id, Name: name, Parts: r.contentOf(m, where)})
-	case "function": // a legacy result names the function instead of the call; it belongs to the last call of that function
+	case "function": // a legacy result contains the name of the function instead of a call ID; it belongs to the last call of that function
 		res := llm.ToolResult{Name: message.Name, Parts: r.contentOf(m, where)}
 		if open := r.pending[res.Name]; len(open) > 0 {
 			last := len(open) - 1
@@ -160,7 +160,7 @@ func (r *reader) toolCalls(param string) (parts []llm.Part) {
 	return parts
 }
 
-// argumentsOf decodes arguments, which should be a string. Some clients send an object.
+// argumentsOf decodes the arguments of a tool call. They should be a string, but some clients send an object.
 func (r *reader) argumentsOf(m map[string]int, name, where string) string {
 	if pos, has := m[name]; has && r.Data[pos] == '{' {
 		return string(r.rawOf(m, name))

@@ -65,7 +65,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 		return llm.Part{Kind: llm.AudioPart, Media: media}, true
 	case "file":
 		return llm.Part{Kind: llm.FilePart, Media: r.file(m, where)}, true
-	case "thinking": // Mistral's reasoning models
+	case "thinking": // sent by Mistral's reasoning models
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thinkingOf(m, where)}}, true
 	default:
 		r.Problem(where+"type", "A part of type %s cannot be sent to a provider that uses another format. Send text, image_url, input_audio or file.", show.Quote(kind))
@@ -91,7 +91,7 @@ func (r *reader) file(m map[string]int, where string) *llm.Media {
 	return media
 }
 
-// media decodes a URL, which may be a data URL.
+// media converts a URL, which may be a data URL, to media.
 func (r *reader) media(url, param string) *llm.Media {
 	if url == "" {
 		r.Problem(param, "%s is missing or empty.", param)

@@ -66,7 +66,7 @@ func (r *reader) nameOf(m map[string]int, where string) string {
 	return name
 }
 
-// readFunctions decodes legacy tools.
+// readFunctions decodes legacy tools (the functions member).
 func (r *reader) readFunctions() {
 	if !r.Is('[', "functions", "a list") {
 		return
@@ -145,7 +145,7 @@ func choiceMode(word string) llm.ChoiceMode {
 	return llm.ChoiceUnset
 }
 
-// readFunctionChoice decodes a legacy tool choice.
+// readFunctionChoice decodes a legacy tool choice (the function_call member).
 func (r *reader) readFunctionChoice() {
 	choice := &r.conv.ToolChoice
 	if r.Kind() == '"' {

@@ -31,7 +31,7 @@ func malformed(message string) *llm.Error {
 	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
 }
 
-// write encodes the deltas.
+// write encodes the deltas as events.
 func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range deltas {
@@ -56,7 +56,7 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// responseWriter is the state of encoding one response.
+// responseWriter holds the state of encoding one response.
 type responseWriter struct {
 	req             *llm.Request
 	model           string
@@ -73,11 +73,11 @@ type responseWriter struct {
 	ready    []llm.Event // events of the current delta
 }
 
-// choiceWriter is the content of one choice so far. For a stream, it holds only the data that later chunks need.
+// choiceWriter holds the content of one choice so far. For a stream, it holds only the data that later chunks need.
 type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
-	block                       strings.Builder // thinking of the current block, which has no signature yet
+	block                       strings.Builder // text of the current thinking block, whose signature has not been received
 	blocks                      [][]byte
 	annotations                 [][]byte
 	calls                       []*callWriter
@@ -124,7 +124,7 @@ func (w *responseWriter) add(p *llm.Delta) error {
 	}
 	c := w.choice(p.Choice)
 	if c.finish != "" {
-		return nil // content after the finish is ignored
+		return nil // content after the finish reason is ignored
 	}
 	return w.addContent(c, p)
 }
@@ -139,8 +139,8 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 		c.block.WriteString(p.Text)
 		w.text(c, &c.reasoning, "reasoning_content", p.Text)
 	case llm.SignatureDelta:
-		// A signature ends a block of thinking. Only a signed block is repeated in thinking_blocks, so that clients return the
-		// signature to the provider that needs it.
+		// A signature ends a thinking block. Only signed blocks are repeated in thinking_blocks, because clients must send the signature
+		// back to the provider in later turns.
 		text, t := c.block.String(), p.Thinking
 		c.block.Reset()
 		if t == nil || t.Signature == "" && t.Redacted == "" {
@@ -256,10 +256,10 @@ func thinkingBlock(t *llm.Thinking) []byte {
 	return b.Out
 }
 
-// end ends a choice. A provider may report "stop" although it calls a tool.
+// end ends a choice. If the choice has tool calls, a finish reason of "stop" is corrected to "tool_calls".
 func (w *responseWriter) end(c *choiceWriter, finish string) {
 	for _, call := range c.calls {
-		if !call.written && !call.call.Custom { // clients parse the arguments
+		if !call.written && !call.call.Custom { // clients parse the arguments as JSON, so they must not be empty
 			_ = w.arguments(c, call.index, "{}") // fails only for an unknown call
 		}
 	}

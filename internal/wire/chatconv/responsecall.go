@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// call begins a tool call. A further delta for the same call appends to its arguments.
+// call begins a tool call. If the call has already begun, the delta's arguments are appended.
 func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's response has a tool call without a name.")

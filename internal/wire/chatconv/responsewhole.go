@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/wire/chatstream"
 )
 
-// emit prepares a chunk with the content of one choice. ev describes the content.
+// emit adds a chunk with the content of one choice to the ready events. ev holds the other properties of the event.
 func (w *responseWriter) emit(c *choiceWriter, delta []byte, ev llm.Event) {
 	var d rawjson.Writer
 	d.Out = append(d.Out, '[')

@@ -34,7 +34,7 @@ func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuat
 	}
 	w := newResponseWriter(req, "", now)
 	w.begun = true
-	for ev := range lines(sent) { // all chunks share the members of the first one
+	for ev := range lines(sent) { // all chunks have the ID, creation time and model of the first one
 		var head struct {
 			ID      string      `json:"id"`
 			Created json.Number `json:"created"`

@@ -26,12 +26,12 @@ type RenderOptions struct {
 	Accepts Accepts
 	// Signers reports whether the provider accepts signatures of the named provider. If it is nil, no signatures are sent.
 	Signers func(provider string) bool
-	// NameSigners sets whether to add the provider of each signature, as in the gateway's own responses. Providers do not accept these names.
+	// NameSigners adds the name of the provider to each signature, as in the gateway's own responses. Providers do not accept these names.
 	NameSigners bool
 }
 
-// Render encodes a conversation of another format as a chat request, which chat.Render can edit. leftOut lists
-// unsupported content.
+// Render encodes a conversation as a chat request, which chat.Render can edit. leftOut lists the content that the format or the provider
+// does not support.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
 	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Dropped), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
 	for i := range conv.Tools {
@@ -77,7 +77,7 @@ type translator struct {
 	custom  map[string]bool        // names of the tools that accept free text
 }
 
-// dropField records unsupported content.
+// dropField adds a description of unsupported content to leftOut.
 func (t *translator) dropField(what string) {
 	if len(t.leftOut) < llm.MaxDropped && !slices.Contains(t.leftOut, what) {
 		t.leftOut = append(t.leftOut, what)
@@ -111,7 +111,7 @@ func (t *translator) tools() bool {
 			t.dropField("the tool " + tool.Hosted)
 			continue
 		case len(t.conv.ToolChoice.Names) > 0 && !t.oneTool() && !t.o.Accepts.AllowedTools && !t.chosen(tool.Name):
-			continue // without allowed_tools, only the chosen tools are sent
+			continue // the provider does not support allowed_tools, so only the allowed tools are sent
 		case listed == 0:
 			w.Key("tools")
 			w.Out = append(w.Out, '[')
@@ -161,8 +161,8 @@ func (t *translator) tool(tool *llm.Tool) {
 	w.Close()
 }
 
-// nestGrammar converts the format of a custom tool from the Responses format, which does not nest the members of the
-// grammar in an object of their own.
+// nestGrammar converts the text format of a custom tool from the Responses format. The chat format has the members of the grammar in a
+// nested object; the Responses format does not.
 func nestGrammar(format json.RawMessage) json.RawMessage {
 	v := rawjson.Parse(format)
 	if v.Get("type").String() != "grammar" || v.Get("grammar").IsObject() {

@@ -16,8 +16,8 @@ var ErrNoChunks = errors.New("the stream contains no response chunks")
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
-// streamed is the part of a chunk that Assemble decodes. Values are kept as raw JSON, because a provider may split a surrogate pair between
-// two chunks. The pair is complete again after the raw strings are joined.
+// streamed holds the members of a chunk that Assemble decodes. Strings are kept as raw JSON, because a provider may split a surrogate pair
+// between two chunks. Joining the raw strings restores the pair.
 type streamed struct {
 	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
 
@@ -71,7 +71,7 @@ type streamedFunc struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// joined is concatenated text: the content of a JSON string, or nil if there was no text.
+// joined holds concatenated text in the form of an encoded JSON string without quotes. It is nil if there was no text.
 type joined []byte
 
 func (j *joined) add(raw json.RawMessage) {
@@ -110,7 +110,7 @@ type joinedChoice struct {
 }
 
 type joinedAnswer struct {
-	head    streamed // latest value of each common member
+	head    streamed // latest value of each member that the chunks share, such as the ID
 	bare    bool     // whether the response is a legacy completion
 	choices []*joinedChoice
 	chunks  int
@@ -127,7 +127,7 @@ func Assemble(events []byte) ([]byte, error) {
 	for line := range bytes.Lines(events) {
 		var chunk streamed
 		if err := chunk.read(line); err != nil || chunk.Choices == nil {
-			continue // a truncated line, or the error that ended the stream
+			continue // skip a truncated line, or the error that ended the stream
 		}
 		a.add(&chunk)
 	}

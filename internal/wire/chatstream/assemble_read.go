@@ -8,8 +8,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// read scans a chunk. Values refer to data. It returns an error if data is not an object or a member has the wrong
-// type.
+// read scans a chunk. The values of c share memory with data. It returns an error if data is not an object or a member has the wrong type.
 func (c *streamed) read(data []byte) error {
 	s := rawjson.Scanner{Data: data}
 	if s.Peek() != '{' {

@@ -93,7 +93,7 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// Splitting a response into a stream and assembling it gives the same response.
+// Splitting a response into a stream and assembling the stream restores the response.
 func TestAssembleInvertsSplit(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"whole_for_stream.txt", "whole_tools_for_stream.txt"} {

@@ -8,14 +8,14 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// chunk holds the result of scanning a chunk or a complete response. It is reused for further events.
+// chunk holds the result of scanning a chunk or a complete response. It is reused for later events.
 type chunk struct {
 	chunkOptions
-	fields []llm.Field // members of the object, in order; only relevant names are kept
+	fields []llm.Field // members of the object, in order; Name is set only for members that rewrite may change
 	members
 	choices int // number of choices; -1 when the member is absent or not a list
 
-	hasMessage   bool // whether there is a delta or message
+	hasMessage   bool // whether any choice has a delta or message
 	content      bool
 	finish       string
 	ascii, other int
@@ -39,14 +39,14 @@ type members struct {
 	model             rawjson.String
 	hasModel          bool
 	usage             []byte // raw usage; nil when absent or null
-	usageOnTop        bool   // whether usage is the top-level member
+	usageOnTop        bool   // whether the usage was read from the top-level member usage
 	fault             []byte // raw error member; nil when absent or null
 }
 
 // maxChoices is the maximum number of choices that the format allows.
 const maxChoices = 128
 
-// choiceSet is a set of choice indexes, which are below 128.
+// choiceSet is a set of choice indexes, implemented as a bit set. The indexes are less than maxChoices.
 type choiceSet [2]uint64
 
 func (s *choiceSet) add(n int64) {
@@ -62,7 +62,7 @@ func (s *choiceSet) merge(o choiceSet) {
 
 func (s *choiceSet) empty() bool { return s[0]|s[1] == 0 }
 
-// read scans data and corrects known deviations of providers. The returned bytes may differ from data.
+// read scans data. If data deviates from the format in a known way, read returns a corrected copy, otherwise data.
 func (c *chunk) read(data []byte) ([]byte, error) {
 	err := c.scan(data)
 	if err != nil || len(c.corrections) == 0 {
@@ -80,8 +80,8 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 	return out, err
 }
 
-// scan reads data. It returns an error if data is not a JSON object or its choices are not a list of objects, because
-// such data may contain text.
+// scan reads data. It returns an error if data is not a JSON object or its choices are not a list of objects. Such data cannot be skipped,
+// because it may contain text.
 func (c *chunk) scan(data []byte) error {
 	*c = chunk{chunkOptions: c.chunkOptions, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
 	s := rawjson.Scanner{Data: data}
@@ -220,7 +220,7 @@ func finishReason(reason []byte) string {
 	}
 }
 
-// delta reads the content of a choice. It counts text and records whether there is visible content.
+// delta reads the content of a choice. It adds the length of the text to the counts and records whether there is visible content.
 func (c *chunk) delta(s *rawjson.Scanner) {
 	if s.SkipNull() {
 		return
@@ -264,7 +264,7 @@ func (c *chunk) delta(s *rawjson.Scanner) {
 	c.droppedPart = c.droppedPart || list.lost
 }
 
-// reasoning reads reasoning, which some providers send twice in different members.
+// reasoning reads reasoning. Some providers send it twice, in different members, so only the first member counts.
 func (c *chunk) reasoning(s *rawjson.Scanner, list *parts) {
 	if !list.reasoned {
 		list.reasoned = c.text(s)
@@ -299,7 +299,7 @@ func (c *chunk) calls(s *rawjson.Scanner) {
 	}
 }
 
-// call counts the name and the arguments of a tool call.
+// call adds the lengths of the name and the arguments of a tool call to the counts.
 func (c *chunk) call(s *rawjson.Scanner) bool {
 	if s.Kind() != '{' {
 		return false

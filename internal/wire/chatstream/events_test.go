@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden events")
 
-// exchange is one golden file: the options, the response, and the resulting events. Line ends in the response are
-// escaped (\n, \r\n) to show its framing.
+// exchange holds the contents of one golden file: the options, the response, and the resulting events. Line ends in the response are
+// escaped (\n, \r\n), so the framing is visible in the file.
 type exchange struct {
 	options EventOptions
 	answer  string
@@ -128,7 +128,7 @@ func TestEventsGolden(t *testing.T) {
 	}
 }
 
-// outcome reads to the end and returns the number of events and the error.
+// outcome reads a response to its end and returns the number of events and the error.
 func outcome(r io.Reader, o EventOptions) (int, error) {
 	n := 0
 	for _, err := range Events(r, o) {
@@ -148,7 +148,7 @@ func TestEventsDistinguishInterruptionsFromCancellation(t *testing.T) {
 	timeout := &llm.Error{Kind: llm.UpstreamTimeout, Message: "silent"}
 	tests := map[string]struct {
 		err  error
-		want llm.Kind // empty: the error itself is returned
+		want llm.Kind // kind of the returned *llm.Error; empty if the error of the reader is returned unchanged
 	}{
 		"reset":           {broken, llm.StreamInterrupted},
 		"short body":      {io.ErrUnexpectedEOF, llm.StreamInterrupted},
@@ -243,7 +243,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// paced is a source that returns one piece per read.
+// paced is a reader that returns one piece per call of Read. It calls onRead before each piece.
 type paced struct {
 	pieces []string
 	onRead func()

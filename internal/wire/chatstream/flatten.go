@@ -7,13 +7,13 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// correction is a range of a chunk and the bytes that replace it.
+// correction replaces the range [from, to) of a chunk with other bytes.
 type correction struct {
 	from, to int
 	with     []byte
 }
 
-// parts is content in the form of a list of text and thinking parts, which Mistral's reasoning models send.
+// parts collects the text and the thinking of content that is a list of parts. Mistral's reasoning models send content in this form.
 type parts struct {
 	from, to      int // position of the member with the list; to is 0 when absent
 	text, thought joined

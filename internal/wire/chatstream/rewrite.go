@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// rewrite returns data with the client's model name, without a null error and, with cutUsage, without usage.
+// rewrite returns data with the client's model name. It removes an error member that is null and, if cutUsage is true, the usage.
 func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
 	fields := a.c.fields
 	if len(fields) == 0 {
@@ -56,7 +56,7 @@ func (a *responseReader) parseUsage() *llm.Usage {
 	return &usage
 }
 
-// appendChunk appends a chunk with the common members and the given members.
+// appendChunk appends a chunk that consists of the members that all chunks share, followed by parts and value.
 func (a *responseReader) appendChunk(dst []byte, parts string, value []byte) []byte {
 	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
 	if a.o.Bare {

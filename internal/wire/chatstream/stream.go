@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// responseStream is an open response.
+// responseStream implements llm.Stream. Close returns the embedded reader to the pool and sets it to nil.
 type responseStream struct {
 	*responseReader
 	err error // error that is returned after Close

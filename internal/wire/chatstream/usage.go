@@ -14,12 +14,12 @@ type counts struct {
 	present     bool // whether there is any count
 	separate    bool // whether input and output are reported separately, not only as a total
 	hasOutput   bool // whether output is reported, directly or through the total
-	implausible bool // whether a count is negative, fractional or implausible
+	implausible bool // whether a count is negative, fractional or implausibly large
 }
 
 // parseUsage converts the usage object of a chat response into token classes that do not overlap. It returns false for a missing or
-// implausible object, which the caller replaces with an estimate. onTop is true for providers that exclude reasoning tokens from completion
-// tokens.
+// implausible object, which the caller replaces with an estimate. onTop is true for providers that exclude reasoning tokens from
+// completion tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
 	if !ok || !c.separate || !c.hasOutput {
@@ -77,7 +77,7 @@ func readCounts(raw []byte) (counts, bool) {
 	return c, s.Err == nil && c.present && !c.implausible
 }
 
-// details decodes the details of the prompt or completion. audio receives the number of audio tokens.
+// details decodes prompt_tokens_details or completion_tokens_details. The number of audio tokens is stored in audio.
 func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 	if s.Kind() != '{' {
 		return
@@ -121,14 +121,14 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	// If the total is the sum of prompt, completion and reasoning, the completion does not include the reasoning.
+	// If the total is the sum of prompt, completion and reasoning, the completion count does not include the reasoning tokens.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		rest := c.total - c.prompt - c.completion
 		switch {
-		case c.reasoning == 0: // the total includes the missing count
+		case c.reasoning == 0: // the reasoning tokens are not reported, but the total includes them
 			u.Output += max(rest, 0)
-		case rest == 0 && c.reasoning <= c.completion: // the completion includes the reasoning
-		default: // a count larger than the completion cannot be included; Perplexity's total excludes it
+		case rest == 0 && c.reasoning <= c.completion: // the completion count includes the reasoning tokens
+		default: // a reasoning count larger than the completion count is not included in it; Perplexity's total excludes reasoning
 			u.Output += c.reasoning
 		}
 	}

@@ -5,8 +5,8 @@ package converse
 // Name is the format's short name.
 const Name = "converse"
 
-// Dialect describes how a model family differs from other families. The zero value is for an unknown model: tools are
-// sent, but no settings that only some models support.
+// Dialect describes how a model family differs from other families. The zero value is for an unknown model: requests may contain tools,
+// but no settings that only some models support.
 type Dialect struct {
 	Title string // the provider's name in messages, such as "Amazon Bedrock"
 
@@ -33,7 +33,7 @@ type Dialect struct {
 type ThinkingRules struct {
 	Thinking     Thinking // way to request thinking
 	Efforts      []string // supported effort levels, lowest first
-	AlwaysThinks bool     // whether thinking cannot be disabled, so that no tool can be forced
+	AlwaysThinks bool     // whether thinking is always on; such a model cannot be forced to call a tool
 	ShowThinking bool     // whether the model omits its thinking unless the request asks for thinking
 	KeepThinking bool     // whether the model accepts the thinking of earlier turns
 }
@@ -44,8 +44,8 @@ type Force int
 // Values of Force. Each value includes the previous values.
 const (
 	ForceNone  Force = iota // a call cannot be forced
-	ForceAny                // a call of any tool
-	ForceNamed              // a call of a named tool
+	ForceAny                // the request can force a call of any tool
+	ForceNamed              // the request can force a call of a specific tool
 )
 
 // Thinking describes how thinking is requested.
@@ -54,10 +54,10 @@ type Thinking int
 // Values of Thinking.
 const (
 	ThinkUnset    Thinking = iota // thinking is not supported
-	ThinkBudget                   // thinking: a token budget
-	ThinkAdaptive                 // thinking: adaptive, and outputConfig.effort
-	ThinkNova                     // reasoningConfig: an effort
-	ThinkEffort                   // reasoning_effort
+	ThinkBudget                   // the member thinking with a token budget
+	ThinkAdaptive                 // the member thinking with type adaptive, and outputConfig.effort
+	ThinkNova                     // the member reasoningConfig with an effort level
+	ThinkEffort                   // the member reasoning_effort
 )
 
 // Cache describes where cache points are allowed.

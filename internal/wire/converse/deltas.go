@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/upstream"
 )
 
-// Defaults of DeltaOptions.
+// Defaults for the limits in DeltaOptions.
 const (
 	DefaultMaxResponse = 64 << 20
 	DefaultMaxMessage  = 16 << 20
@@ -30,8 +30,8 @@ type DeltaOptions struct {
 	MaxMessage  int    // maximum size of a stream message in bytes; 0 for DefaultMaxMessage
 	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 
-	// Stop returns the stop sequence of the request if it has exactly one, otherwise "". It is called when a model
-	// stops at a stop sequence and does not report which one. It may be nil.
+	// Stop returns the request's stop sequence, or "" if the request does not have exactly one. It is called when a model stops at a stop
+	// sequence and does not report which one. It may be nil.
 	Stop func() string
 	// Warn receives warnings about dropped content. It may be nil.
 	Warn func(string)
@@ -55,7 +55,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 			dec.fail(malformed("The provider sent an empty response."))
 		case err != nil:
 			dec.fail(upstream.Failure(err))
-		case first[0] >= '\t': // JSON: a stream begins with the length of its first message, whose first byte is small
+		case first[0] >= '\t': // the response is JSON: a stream begins with the length of its first message, whose first byte is smaller
 			dec.readDocument(buffered)
 		default:
 			dec.readStream(buffered)
@@ -63,12 +63,12 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// responseDecoder is the state of decoding one response.
+// responseDecoder holds the state of decoding one response.
 type responseDecoder struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 	begun bool
-	over  bool // whether the consumer has stopped
+	over  bool // whether the sequence has ended, by an error or because the consumer stopped
 
 	open           map[int]*part // open blocks by index
 	calls          int           // number of calls to the client's tools
@@ -115,12 +115,12 @@ func (dec *responseDecoder) finish(reason, stopSequence string) {
 	case dec.calls > 0 && finish == "stop":
 		finish = "tool_calls"
 	case dec.calls == 0 && finish == "tool_calls":
-		finish = "stop" // the response was the input of a tool
+		finish = "stop" // the model called only the output tool, whose input is the response
 	}
 	if reason == "stop_sequence" && stopSequence == "" && dec.o.Stop != nil {
 		stopSequence = dec.o.Stop()
 	}
-	for _, i := range slices.Sorted(maps.Keys(dec.open)) { // blocks without a stop event
+	for _, i := range slices.Sorted(maps.Keys(dec.open)) { // end blocks for which the provider sent no stop event
 		dec.stopBlock(i)
 	}
 	dec.flush()
@@ -196,7 +196,7 @@ func (dec *responseDecoder) readDocument(r io.Reader) {
 	if w.Output.Message == nil {
 		var parsed struct{ Message, Error json.RawMessage }
 		if json.Unmarshal(body, &parsed) == nil && (len(parsed.Message) > 0 || len(parsed.Error) > 0) {
-			dec.fail(fault.Inside(body)) // error reported by the service
+			dec.fail(fault.Inside(body)) // the service reported an error
 			return
 		}
 		dec.fail(malformed("The provider's response has no message."))

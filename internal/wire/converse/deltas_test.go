@@ -206,7 +206,7 @@ func TestDeltasStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	r := io.MultiReader(bytes.NewReader(stream("contentBlockDelta", textA, "contentBlockDelta", textB)), iotest.ErrReader(errors.New("read after the consumer stopped")))
 	for range Deltas(r, DeltaOptions{}) {
-		break // a yield after this would panic
+		break // if Deltas called yield again, the loop would panic
 	}
 }
 
@@ -309,7 +309,7 @@ func FuzzDeltas(f *testing.F) {
 	})
 }
 
-// FuzzEvents fuzzes the payloads of messages, which random bytes rarely produce.
+// FuzzEvents fuzzes the payloads of valid stream messages, because random bytes rarely form a valid message.
 func FuzzEvents(f *testing.F) {
 	f.Add("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{"}}}`)
 	f.Add("contentBlockDelta", `{"contentBlockIndex":-1,"delta":{"reasoningContent":{"signature":"x"}}}`, "metadata", metadata)

@@ -15,7 +15,7 @@ import (
 // Failure classifies a response that is not 2xx. body may be truncated; now is the time of arrival.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	kind, as := errorType(h, body), status
-	switch kind { // the service's status is not specific enough
+	switch kind { // the error type is more specific than the HTTP status
 	case "ServiceQuotaExceededException", "ThrottlingException", "ModelNotReadyException":
 		as = http.StatusTooManyRequests
 	case "ModelErrorException": // 424: the model failed

@@ -47,7 +47,7 @@ var imageFormats = map[string]string{
 	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp",
 }
 
-// imageFormat returns the format for the media type or, without a type, for the first bytes.
+// imageFormat determines the image format from the media type, the file extension of the URL, or the first bytes.
 func imageFormat(m *llm.Media) string {
 	if format := imageFormats[strings.ToLower(m.Type)]; format != "" {
 		return format
@@ -58,7 +58,7 @@ func imageFormat(m *llm.Media) string {
 	if m.Type != "" && m.Type != "application/octet-stream" && m.Type != "image/*" {
 		return ""
 	}
-	switch { // the first bytes, in base64
+	switch { // compare with the first bytes of each format, encoded in base64
 	case strings.HasPrefix(m.Data, "iVBOR"):
 		return "png"
 	case strings.HasPrefix(m.Data, "/9j/"):

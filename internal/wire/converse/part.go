@@ -8,12 +8,12 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// part is an open block of the response.
+// part holds the state of an open content block of the response.
 type part struct {
 	call     bool
 	isOutput bool // whether the block is a call of the output tool, whose input is the response
 	custom   bool // whether the block is a call to a tool that accepts free text
-	index    int  // index among the client's calls
+	index    int  // index among the calls to the client's tools
 	thinking bool
 	sign     strings.Builder
 	redacted []string        // redacted thinking, as base64 chunks
@@ -28,8 +28,8 @@ func (dec *responseDecoder) part(i int) *part {
 	return dec.open[i]
 }
 
-// text yields text. If the request has an output tool, text before a call of that tool is not part of the response.
-// Therefore the text is held until the model calls another tool or the response ends.
+// text yields text. If the request has an output tool, the text is held until the model calls another tool or the response ends, because
+// text before a call of the output tool is not part of the response.
 func (dec *responseDecoder) text(s string) {
 	switch {
 	case s == "" || dec.usedOutputTool:
@@ -48,7 +48,7 @@ func (dec *responseDecoder) flush() {
 	}
 }
 
-// startCall begins a call of one of the client's tools. If the model calls the output tool, the input is the response.
+// startCall begins a tool call. If the model calls the output tool, the input of the call becomes the response.
 func (dec *responseDecoder) startCall(i int, id, name string) {
 	p := dec.part(i)
 	if dec.o.Plan.outputTool != "" && name == dec.o.Plan.outputTool {
@@ -143,7 +143,7 @@ func (dec *responseDecoder) stopBlock(i int) {
 	}
 }
 
-// unwrap returns the free text from the object that contains it.
+// unwrap returns the free text that is the argument input of a custom tool.
 func unwrap(input string) string {
 	var wrapped map[string]json.RawMessage
 	if json.Unmarshal([]byte(input), &wrapped) != nil {

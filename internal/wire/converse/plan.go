@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Plan describes how the tools and the output format of a conversation are sent. A plan is deterministic, so the
-// response can be decoded with the plan of the request.
+// Plan describes how the tools and the output format of a conversation are sent. NewPlan is deterministic, so the plan of a request can be
+// computed again to decode the response.
 type Plan struct {
 	providerNames map[string]string     // provider's tool names by the client's name
 	clientTools   map[string]clientTool // client's tools by the provider's name
@@ -29,9 +29,9 @@ type outputMode int
 
 const (
 	outputAsText        outputMode = iota // no schema is sent
-	outputByFormat                        // the native output format
-	outputByTool                          // a forced tool whose input is the response
-	outputByInstruction                   // an instruction
+	outputByFormat                        // the schema is sent as the native output format
+	outputByTool                          // the schema is sent as the input schema of a forced tool; the input is the response
+	outputByInstruction                   // the schema is part of an instruction
 )
 
 // NewPlan returns the plan of a conversation.
@@ -87,11 +87,12 @@ func (p *Plan) providerName(name string) string {
 const (
 	maxToolName = 64
 	maxCallID   = 64
-	customInput = "input" // argument of a tool that accepts free text
+	customInput = "input" // name of the argument that contains the text for a tool that accepts free text
 )
 
-// toolName returns a valid name unchanged: a letter, followed by letters, digits, underscores and hyphens. An invalid
-// name is reduced to its valid characters and a hash, so that different names stay different.
+// toolName returns a valid tool name for the given name. A name is valid if it consists of a letter, followed by letters, digits,
+// underscores and hyphens; it is returned unchanged. In any other name, invalid characters are replaced and a hash is appended, so that
+// different names stay different.
 func toolName(name string) string {
 	if fits(name, maxToolName) && isLetter(name[0]) {
 		return name
@@ -119,7 +120,7 @@ func (r *renderer) callID(id string) string {
 	return "call_" + hash(id)
 }
 
-// hash returns eight letters and digits.
+// hash returns an eight-character alphanumeric hash of s.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))

@@ -61,12 +61,12 @@ type renderer struct {
 	warnings     []string
 	instructions []string       // instructions that are added after the client's instructions
 	documents    map[string]int // document names, each with the last number that was appended to it
-	skipPoints   int            // number of cache points above the limit, counted before the first cache point is written
-	noSampling   bool           // whether sampling settings are rejected because of another setting
+	skipPoints   int            // number of cache points that must still be skipped, because the request has too many
+	noSampling   bool           // whether the provider would reject sampling settings because of another setting
 	err          error
 }
 
-// warn records a warning once.
+// warn records a warning unless it is already recorded.
 func (r *renderer) warn(format string, args ...any) {
 	if len(r.warnings) == show.MaxWarnings {
 		return
@@ -135,9 +135,9 @@ func (r *renderer) turn(turn llm.Message) {
 		blocks = r.userBlocks(turn.Parts)
 	}
 	if !slices.ContainsFunc(blocks, func(b block) bool { return b.CachePoint == nil }) {
-		return // the turn contains nothing but a cache point
+		return // without content, a cache point is not sent
 	}
-	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between these two was empty
+	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // an empty turn between these two was dropped
 		rank := func(b block) int {
 			if b.Reasoning != nil || b.ToolResult != nil {
 				return 0 // thinking and tool results must come first
@@ -188,8 +188,8 @@ func (r *renderer) leftOut() {
 	}
 }
 
-// plain formats a member name for a message. A name of letters, digits and common separators is unchanged, any other
-// name is quoted.
+// plain formats a member name for a warning or error message. A name that consists of letters, digits and common separators is returned
+// unchanged; any other name is quoted.
 func plain(name string) string {
 	odd := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'

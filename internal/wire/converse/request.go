@@ -2,7 +2,7 @@ package converse
 
 import "encoding/json"
 
-// request is the body of a call. The model is part of the URL.
+// request is the body of a Converse request. The model is part of the URL.
 type request struct {
 	System          []block        `json:"system,omitempty"`
 	Messages        []message      `json:"messages"`

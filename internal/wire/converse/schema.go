@@ -2,11 +2,11 @@ package converse
 
 import "encoding/json"
 
-// maxOptional is the maximum number of optional members in native output formats.
+// maxOptional is the maximum total number of optional object members in the schema of a native output format.
 const maxOptional = 10
 
-// isClosed reports whether a native output format supports the schema. The schema must have only supported keywords,
-// must forbid additional members, and may have only a few optional members.
+// isClosed reports whether a native output format supports the schema. The schema must have only supported keywords, must forbid
+// additional members, and may have at most maxOptional optional members.
 func isClosed(schema json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(schema, &v) != nil {
@@ -27,7 +27,7 @@ const maxSchemaDepth = 50
 func (c *schemaCheck) read(v any, depth int) {
 	s, ok := v.(map[string]any)
 	if !ok || depth > maxSchemaDepth {
-		c.open = true // the schemas true and false are valid, but native output formats do not support them
+		c.open = true // true and false are valid JSON schemas, but native output formats do not support them
 		return
 	}
 	for keyword := range s {
@@ -38,11 +38,11 @@ func (c *schemaCheck) read(v any, depth int) {
 			c.open = true
 		}
 	}
-	// A recursive schema can describe values of any depth.
+	// Reject a recursive schema, because it can describe values of any depth.
 	if ref, ok := s["$ref"].(string); ok && ref == "#" {
 		c.open = true
 	}
-	// The schema of an object must declare all its members.
+	// The schema of an object must forbid members that it does not declare.
 	properties, hasProperties := s["properties"].(map[string]any)
 	if s["type"] == "object" || hasProperties {
 		c.open = c.open || s["additionalProperties"] != false

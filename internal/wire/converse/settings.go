@@ -69,7 +69,7 @@ func (r *renderer) sampling() {
 	case s.TopK == "":
 	case r.d.TopK == "":
 		r.without("top_k")
-	case r.d.TopK == "inferenceConfig.topK": // Amazon's own models
+	case r.d.TopK == "inferenceConfig.topK": // for Amazon's own models
 		r.add("inferenceConfig", map[string]any{"topK": s.TopK})
 	default:
 		r.add(r.d.TopK, s.TopK)

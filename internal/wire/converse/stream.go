@@ -54,7 +54,7 @@ type (
 	}
 )
 
-// readStream decodes messages until the stream ends or breaks. Errors after the finish are ignored.
+// readStream decodes messages until the stream ends or an error occurs. Errors after the finish reason are ignored.
 func (dec *responseDecoder) readStream(r *bufio.Reader) {
 	decoder := eventstream.NewDecoder()
 	var payload []byte
@@ -164,7 +164,7 @@ func (dec *responseDecoder) event(kind string, payload []byte) error {
 		}
 		dec.count(e.Usage, e.ServiceTier)
 	}
-	return nil // other events have no content for the client
+	return nil // other events contain no data for the client
 }
 
 func (dec *responseDecoder) delta(e deltaEvent) {
@@ -178,13 +178,13 @@ func (dec *responseDecoder) delta(e deltaEvent) {
 		dec.thinking(e.Index, d.Reasoning.Text)
 		dec.sign(e.Index, d.Reasoning.Signature)
 		dec.redact(e.Index, d.Reasoning.Redacted)
-	case d.Citation != nil: // the cited text arrives in its own delta
+	case d.Citation != nil: // ignored, because the cited text arrives in its own delta
 	default:
 		dec.warnDropped()
 	}
 }
 
-// exception converts an error that arrives as an event. Its payload has the same form as the body of the same error.
+// exception converts an error that arrives as an event. The payload has the same form as the body of an error response.
 func exception(kind string, payload []byte) error {
 	return fault.Inside(withType(payload, kind))
 }

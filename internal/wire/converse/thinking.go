@@ -25,7 +25,7 @@ func (r *renderer) thinking() {
 	}
 }
 
-// impeded reports whether the model cannot think in this request, and adds a warning if so.
+// impeded reports whether another part of the request prevents the model from thinking. If so, it adds a warning.
 func (r *renderer) impeded() bool {
 	if r.d.AlwaysThinks || r.d.Thinking != ThinkBudget && r.d.Thinking != ThinkAdaptive {
 		return false

@@ -13,8 +13,8 @@ import (
 func (r *renderer) tools() {
 	choice := r.conv.ToolChoice
 	list := r.conv.Tools
-	// The request can force one specific tool if the model supports it. For any other choice of tools by name, only the
-	// chosen tools are sent.
+	// The request can force one specific tool if the model supports this. For any other tool choice that lists names, only the listed
+	// tools are sent.
 	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
 	if len(choice.Names) > 0 && !named {
 		chosen := choice.Includes()

@@ -14,7 +14,7 @@ type usage struct {
 	} `json:"cacheDetails"`
 }
 
-// counts converts the usage. It returns nil if a count is missing or implausible. The usage is estimated in that case.
+// counts converts the usage. It returns nil if a count is missing or negative; the usage is then estimated.
 func (u *usage) counts(tier *serviceTier) *llm.Usage {
 	if u == nil || u.Input == nil || u.Output == nil {
 		return nil

@@ -30,7 +30,7 @@ type EmbedOptions struct {
 	SizeHint    int64 // Content-Length of the response, if known
 }
 
-// vector is one entry of the data list.
+// vector is one entry of the data list of a response.
 type vector struct {
 	raw      []byte // the encoded entry
 	from, to int    // position of the embedding in raw
@@ -62,15 +62,15 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	return ev, err
 }
 
-// readVectors returns up to limit entries of data, the number of entries, and the position of the list. The document
-// must be valid JSON.
+// readVectors returns the first entries of the response's data list (at most limit), the number of all entries, and the position of the
+// list. The document must be valid JSON.
 func readVectors(data []byte, limit int) (vectors []vector, count, from, to int) {
 	s := rawjson.Scanner{Data: data}
 	for key := range s.Members {
 		if string(key) != "data" || s.Kind() != '[' {
 			continue
 		}
-		vectors, count, from = nil, 0, s.Pos // the last of several equal members counts, as in most parsers
+		vectors, count, from = nil, 0, s.Pos // of several members with this name, the last one counts, as in most parsers
 		for n := range s.Elements {
 			if count++; n < limit {
 				vectors = append(vectors, readVector(int64(n), s.Raw()))
@@ -124,7 +124,7 @@ func checkVectors(vectors []vector, count, inputs int) error {
 	return nil
 }
 
-// inOrder reports whether the entries can be copied unchanged.
+// inOrder reports whether the entries can be copied unchanged, because they are in the right order and have the requested encoding.
 func inOrder(vectors []vector, wantBase64 bool) bool {
 	for n, v := range vectors {
 		if v.index != int64(n) || v.text != wantBase64 {

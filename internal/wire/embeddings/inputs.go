@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Inputs returns the inputs of a request as JSON. A single string, or a single list of token IDs, is one input.
+// Inputs returns the inputs of a request, each as JSON. A string is one input, and so is a list of token IDs.
 func Inputs(req *llm.Request) [][]byte {
 	if list := listed(req); list != nil {
 		return list
@@ -20,7 +20,7 @@ func Inputs(req *llm.Request) [][]byte {
 	return nil
 }
 
-// Vectors returns the vectors of a validated response as JSON, in order.
+// Vectors returns the vectors of a validated response, each as JSON, in order.
 func Vectors(data []byte) [][]byte {
 	vectors, _, _, _ := readVectors(data, MaxInputs)
 	list := make([][]byte, len(vectors))
@@ -30,7 +30,7 @@ func Vectors(data []byte) [][]byte {
 	return list
 }
 
-// Document returns a response with vectors in order. tokens is the length of the inputs.
+// Document returns an embeddings response with the given vectors, in order. tokens is the number of input tokens to report.
 func Document(model string, vectors [][]byte, tokens int64) []byte {
 	size := 256
 	for _, v := range vectors {

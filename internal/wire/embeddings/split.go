@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Split divides the inputs of a request into JSON lists of at most size inputs each, in order. It returns nil if no
-// division is needed.
+// Split divides the inputs of a request into JSON lists of at most size inputs each, in order. It returns nil if the request has at most
+// size inputs.
 func Split(req *llm.Request, size int) [][]byte {
 	inputs := listed(req)
 	if len(inputs) <= size {
@@ -24,7 +24,8 @@ func Split(req *llm.Request, size int) [][]byte {
 	return parts
 }
 
-// listed returns the inputs of a request as JSON. It returns nil for a single input.
+// listed returns the elements of a request's input list, each as JSON. It returns nil for an input that is not a list, and for one list of
+// token IDs.
 func listed(req *llm.Request) [][]byte {
 	var inputs [][]byte
 	for _, field := range req.Fields {
@@ -36,7 +37,7 @@ func listed(req *llm.Request) [][]byte {
 			inputs = append(inputs, s.Raw())
 		}
 	}
-	if len(inputs) != req.Inputs { // the list holds the token IDs of one input
+	if len(inputs) != req.Inputs { // the list consists of the token IDs of one input
 		return nil
 	}
 	return inputs

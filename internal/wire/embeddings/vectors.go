@@ -35,8 +35,8 @@ func Texts(req *llm.Request) ([]string, error) {
 	return texts, nil
 }
 
-// WriteVectors writes an embeddings response: numbers as the provider wrote them, or base64 if requested. If the
-// provider reports no usage, the response contains an estimate and the event has no usage.
+// WriteVectors encodes an embeddings response. The numbers are copied as the provider wrote them, or converted to base64 if the request
+// asks for it. If the provider reports no usage, the response contains an estimate and the event has no usage.
 func WriteVectors(req *llm.Request, model string, v llm.Vectors) (llm.Event, error) {
 	if len(v.Data) == 0 || req.Inputs > 0 && len(v.Data) != req.Inputs {
 		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent %d vectors for %d inputs.", len(v.Data), req.Inputs)

@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// The cases are the documented errors of vendors, grouped by scope: the credential with all its models, one model, or
-// only the request.
+// The cases are errors that vendors document, grouped by what the error affects: the credential with all its models, one model, or only
+// the request.
 func TestErrorCodeTakesPrecedenceOverStatus(t *testing.T) {
 	t.Parallel()
 	const (

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// CredentialPrefix is the beginning of the message for a credential that the provider rejected.
+// CredentialPrefix is the beginning of the error message for a credential that the provider rejected.
 const CredentialPrefix = "The provider does not accept the gateway's credential: "
 
 // Failure classifies a response that is not 2xx. body may be truncated. now is the time at which the response arrived,
@@ -21,7 +21,7 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
 	f.passes = passes(status, h, f, now)
 	e := f.err(kindOf(status, f), status)
-	if e.Retryable() { // for any other error, waiting does not help
+	if e.Retryable() { // waiting does not help with other errors
 		e.RetryAfter = retryAfter(status, h, f, now)
 	}
 	return e
@@ -81,8 +81,9 @@ func kindOf(status int, f fault) llm.Kind {
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		// Google's message about a per-minute limit has the same words as OpenAI's message about an account without
-		// credit. Only Google's message comes with a wait. A code is unambiguous, even if a proxy added a wait.
+		// Google's message about a per-minute limit contains the same words as OpenAI's message about an account without credit. Only
+		// Google's response also says how long to wait. A code for missing credit is unambiguous, even if a proxy added a Retry-After
+		// header.
 		if has(words, reasons.credit.codes) || !f.passes && has(message, reasons.credit.texts) {
 			return llm.UpstreamAuth
 		}
@@ -134,7 +135,7 @@ func refusesCredential(status int, message string) bool {
 	return false
 }
 
-// statusOf returns the status of an error inside a 2xx response, inferred from its code and type.
+// statusOf infers the status of an error inside a 2xx response. words contains the code and the type of the error.
 func statusOf(words string) int {
 	words = strings.ToLower(words)
 	for _, row := range []struct {
@@ -162,7 +163,7 @@ type signs struct{ codes, texts []string }
 
 func (s signs) in(codes, message string) bool { return has(codes, s.codes) || has(message, s.texts) }
 
-// reasons lists causes of errors that the status does not distinguish.
+// reasons lists causes of errors that cannot be distinguished by the HTTP status.
 var reasons = struct{ credit, key, policy, context, model, resource, unsupported signs }{
 	credit: signs{
 		codes: []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"},

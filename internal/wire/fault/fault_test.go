@@ -131,9 +131,9 @@ func TestRedactRemovesCredentials(t *testing.T) {
 	}
 }
 
-// TestExhaustedQuotaIsDistinguishedFromRateLimits checks a message that Google sends for a rate limit and that OpenAI
-// sends for an exhausted quota. With a wait, the message is a rate limit. With the code of an exhausted quota, it is an
-// exhausted quota even if a wait is present.
+// TestExhaustedQuotaIsDistinguishedFromRateLimits checks a message that Google sends for a rate limit and that OpenAI sends for an
+// exhausted quota. If the response says how long to wait, the message means a rate limit. If it has the code of an exhausted quota, it
+// means an exhausted quota, whether or not it says how long to wait.
 func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 	t.Parallel()
 	const (
@@ -146,7 +146,7 @@ func TestExhaustedQuotaIsDistinguishedFromRateLimits(t *testing.T) {
 	}{
 		"Retry-After":                  {words, "Retry-After", llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: 20 * time.Second}},
 		"Retry-After-Ms":               {words, "Retry-After-Ms", llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: 20 * time.Millisecond}},
-		"rate limit headers":           {words, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}}, // the headers are sent with every response
+		"rate limit headers":           {words, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}}, // providers send these headers with every response, so they do not indicate a rate limit
 		"the code":                     {code, "Server", llm.Error{Kind: llm.UpstreamAuth}},
 		"the code and a wait":          {code, "Retry-After", llm.Error{Kind: llm.UpstreamAuth}},
 		"the code and a rate limit":    {code, "X-Ratelimit-Reset-Requests", llm.Error{Kind: llm.UpstreamAuth}},

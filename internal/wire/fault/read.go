@@ -20,15 +20,15 @@ const (
 	maxRawFault = 4 << 10
 )
 
-// fault is a provider's error in any form.
+// fault holds the message and the codes extracted from a provider's error, whatever its form.
 type fault struct {
 	message string
 	code    string // error code: error.code, or Google's error.status
 	kind    string // error type: error.type
 	inner   string // more precise code: Azure's innererror.code, or the reason in Google's ErrorInfo
-	status  int    // HTTP status if a code is a number from 400 to 599
-	delay   string // requested wait in Google's RetryInfo
-	passes  bool   // whether the provider requests a wait
+	status  int    // HTTP status given as a code, from 400 to 599; 0 for none
+	delay   string // time to wait before a retry, from Google's RetryInfo
+	passes  bool   // whether the provider asks the client to wait and retry
 }
 
 // readFault extracts the message and the codes from the forms that providers use: an error object, a string, a plain
@@ -79,7 +79,7 @@ func (f *fault) say(s string) {
 	}
 }
 
-// list joins the first few entries. Validation errors include the path of the field.
+// list joins the messages of the first maxDetails entries. The message of a validation error is prefixed with the path of the field.
 func (f *fault) list(list []any, depth int) {
 	var said []string
 	for _, entry := range list {
@@ -114,7 +114,7 @@ func (f *fault) adopt(o fault) {
 	}
 }
 
-// codes extracts the codes of an error object. Inner objects are read later and are more precise, so they take precedence.
+// codes extracts the codes of an error object. Nested objects are read later. Their codes are more precise and take precedence.
 func (f *fault) codes(m map[string]any) {
 	for _, key := range []string{"status", "code"} {
 		switch code := m[key].(type) {

@@ -11,12 +11,13 @@ import (
 
 const (
 	longestWait = 5 * time.Minute
-	absurdWait  = 7 * 24 * time.Hour // waits longer than this are invalid
+	absurdWait  = 7 * 24 * time.Hour // longer waits are treated as invalid and ignored
 )
 
 var tryAgain = regexp.MustCompile(`(?i)try again in ((?:[0-9.]+(?:ms|s|m|h))+)`)
 
-// retryAfter returns the wait that the provider requests, at most longestWait; 0 for none.
+// retryAfter returns the time that the provider asks clients to wait, at most longestWait. It returns 0 if the provider does not ask for a
+// wait.
 func retryAfter(status int, h http.Header, f fault, now time.Time) time.Duration {
 	wait, ok := askedWait(status, h, f, now)
 	if !ok {
@@ -28,14 +29,14 @@ func retryAfter(status int, h http.Header, f fault, now time.Time) time.Duration
 	return min(wait, longestWait)
 }
 
-// passes reports whether the provider requests a wait of any length.
+// passes reports whether the provider asks clients to wait, for any length of time.
 func passes(status int, h http.Header, f fault, now time.Time) bool {
 	_, asked := askedWait(status, h, f, now)
 	return asked || f.delay != ""
 }
 
-// askedWait returns the wait that a response requests explicitly. Rate limit headers are ignored, because some
-// providers send them with every response.
+// askedWait returns the time to wait if the response states it explicitly. Rate limit headers are ignored, because some providers send
+// them with every response.
 func askedWait(status int, h http.Header, f fault, now time.Time) (time.Duration, bool) {
 	for _, read := range []func() (time.Duration, bool){
 		func() (time.Duration, bool) { return inUnits(h.Get("Retry-After-Ms"), time.Millisecond) },
@@ -83,8 +84,8 @@ func parseWait(value string) (time.Duration, bool) {
 	return sane(d)
 }
 
-// resets returns the time until the limits reset: the longest wait of the exhausted limits. If no limit is marked as
-// exhausted, it returns the shortest wait of all limits.
+// resets returns the time until all exhausted rate limits are reset, according to the rate limit headers. If no limit is reported as
+// exhausted, it returns the time until the first limit is reset.
 func resets(h http.Header, now time.Time, limited bool) (time.Duration, bool) {
 	if !limited {
 		return 0, false
@@ -125,7 +126,7 @@ func resetWait(value string, now time.Time) (time.Duration, bool) {
 	return inUnits(value, time.Second)
 }
 
-// saidWait parses a wait in the text of an error message.
+// saidWait extracts the time to wait from the text of an error message.
 func saidWait(message string, limited bool) (time.Duration, bool) {
 	match := tryAgain.FindStringSubmatch(message)
 	if match == nil || !limited {

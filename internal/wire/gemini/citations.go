@@ -12,8 +12,8 @@ import (
 // maxSupports is the maximum number of text ranges with sources per candidate.
 const maxSupports = 1000
 
-// cite sends the sources of a candidate. Ranges are converted from bytes to characters. Sources without a range are
-// cited at the end of the text.
+// cite yields the sources of a candidate as citations. Ranges are converted from bytes to characters. If the sources have no ranges, they
+// are cited at the end of the text.
 func (dec *responseDecoder) cite(n int, c *choice) error {
 	if c.grounding == nil || !dec.o.Search {
 		return nil
@@ -28,7 +28,7 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 		}
 		return nil
 	}
-	for i := range supports { // in a stream, ranges refer to the complete text, not to one part
+	for i := range supports { // make offsets relative to the complete text; in a stream, they already are
 		s := &supports[i].Segment
 		if s.Part >= 0 && s.Part < len(c.starts) {
 			s.Start, s.End = s.Start+c.starts[s.Part], s.End+c.starts[s.Part]
@@ -37,7 +37,7 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 		s.End = min(max(s.End, s.Start), len(text))
 	}
 	slices.SortStableFunc(supports, func(a, b support) int { return cmp.Compare(a.Segment.Start, b.Segment.Start) })
-	start, at := 0, 0 // characters and bytes before the range
+	start, at := 0, 0 // number of characters and of bytes before the range
 	for _, s := range supports {
 		start, at = start+characters(text[at:s.Segment.Start]), s.Segment.Start
 		end := start + characters(text[at:s.Segment.End])
@@ -50,8 +50,7 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 	return nil
 }
 
-// characters counts the bytes that begin a character. If a range ends inside a character, the character is counted only
-// once, in the text with its first byte.
+// characters counts the characters whose first byte is in text. A character that is split between two texts is therefore counted once.
 func characters(text string) (n int) {
 	for i := range len(text) {
 		if utf8.RuneStart(text[i]) {

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// ForeignSignature is sent as the signature of a call that another model made.
+// ForeignSignature is the value that the API accepts in place of a signature, for a call that another model made.
 const ForeignSignature = "skip_thought_signature_validator"
 
 // turns encodes the conversation. The tool results of a user turn come first, as a separate element of contents.
@@ -67,8 +67,8 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 	return out, nil
 }
 
-// modelTurn encodes a model turn. Thinking is not sent as text. Only its signature is sent, on the text that follows it, where the model
-// originally put it.
+// modelTurn encodes a model turn. The text of thinking is not sent. Only its signature is sent, as a member of the following text part,
+// where the model originally put it.
 func (r *renderer) modelTurn(turn []llm.Part) error {
 	if slices.ContainsFunc(turn, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
 		r.order = map[string]int{} // a new map, because clearing a large map is as expensive as filling it
@@ -113,7 +113,7 @@ func (r *renderer) modelTurn(turn []llm.Part) error {
 		case llm.ResultPart:
 		}
 	}
-	if signature != "" { // the signature follows the last text part
+	if signature != "" { // no text followed the thinking, so attach its signature to the last text part
 		if lastText < 0 {
 			lastText = len(parts)
 			parts = append(parts, textPart(""))
@@ -127,7 +127,7 @@ func (r *renderer) modelTurn(turn []llm.Part) error {
 	return nil
 }
 
-// arguments encodes the arguments of a call as an object. The model may have generated another type.
+// arguments encodes the arguments of a call as an object, even if the model generated a value of another type.
 func arguments(c llm.ToolCall) json.RawMessage {
 	text := strings.TrimSpace(c.Arguments)
 	switch {
@@ -197,8 +197,8 @@ func (r *renderer) result(result llm.ToolResult) ([]part, error) {
 		default:
 		}
 	}
-	// A successful result that is a JSON object is sent unchanged. Any other result becomes an object with one member,
-	// whose name is from Google's documentation.
+	// A successful result that is a JSON object is sent unchanged. Any other result becomes an object with one member, whose name is given
+	// in Google's documentation.
 	text := strings.Join(texts, "\n")
 	response := &functionResponse{Name: name}
 	switch {

@@ -39,7 +39,7 @@ type DeltaOptions struct {
 
 	// Custom reports whether a tool accepts free text. It may be nil.
 	Custom func(name string) bool
-	// Warn receives corrections and dropped content. It may be nil.
+	// Warn receives warnings about corrected and dropped content. It may be nil.
 	Warn func(string)
 	// Document receives every document of the response after its deltas, for a client of the same format. If Document
 	// returns an error, decoding stops. Document may be nil.
@@ -62,7 +62,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 // errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
-// responseDecoder is the state of decoding one response.
+// responseDecoder holds the state of decoding one response.
 type responseDecoder struct {
 	o     DeltaOptions
 	yield func(llm.Delta, error) bool
@@ -71,7 +71,7 @@ type responseDecoder struct {
 	streamed bool
 	lost     bool // whether a warning about dropped content was sent
 	began    bool
-	seed     string // seed of the generated call IDs
+	seed     string // seed from which call IDs are generated
 	blocked  bool
 	choices  map[int]*choice
 	usage    *llm.Usage
@@ -80,7 +80,7 @@ type responseDecoder struct {
 	queries  map[string]bool
 }
 
-// choice is one candidate of the response.
+// choice holds the state of one candidate of the response.
 type choice struct {
 	calls  int
 	finish string // finish reason; empty until the provider reports it
@@ -160,7 +160,7 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 			return malformed("The provider's response is larger than %d bytes.", dec.o.MaxResponse)
 		}
 		data := bytes.TrimSpace(in.Data)
-		if len(data) == 0 || string(data) == "[DONE]" { // other gateways add such lines
+		if len(data) == 0 || string(data) == "[DONE]" { // ignore events that some gateways add
 			continue
 		}
 		if err := strict.CheckResponse(data, 0); err != nil {
@@ -169,7 +169,7 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 		var got response
 		if err := json.Unmarshal(data, &got); err != nil {
 			if in.Unterminated {
-				continue // incomplete event; the end of the stream follows
+				continue // the event was truncated by the end of the stream, so it is dropped
 			}
 			if string(in.Name) == "error" || data[0] == '[' {
 				return fault.Inside(data)
@@ -190,7 +190,7 @@ func (dec *responseDecoder) handle(data []byte, got *response) error {
 		return fault.Inside(data)
 	}
 	if usage, ok := got.Usage.usage(); ok {
-		dec.usage, dec.counted = &usage, got.Usage.Candidates != nil // counts are cumulative
+		dec.usage, dec.counted = &usage, got.Usage.Candidates != nil // counts are cumulative, so the latest usage replaces earlier ones
 		dec.summed = got.Usage.Total > 0
 	} else if got.Usage != nil && (got.Usage.Prompt != nil || got.Usage.Candidates != nil) {
 		dec.warn("dropped implausible usage")
@@ -233,7 +233,8 @@ func (dec *responseDecoder) warn(what string) {
 	}
 }
 
-// complete returns nil if every candidate has a finish reason.
+// complete returns an error if the response has no candidates, or if a candidate has no finish reason. A response without candidates is
+// complete if the prompt was blocked.
 func (dec *responseDecoder) complete() error {
 	if len(dec.choices) == 0 && dec.blocked {
 		return nil
@@ -249,7 +250,7 @@ func (dec *responseDecoder) complete() error {
 	return nil
 }
 
-// end sends the finish reasons, unless err is set, and the usage.
+// end yields the last deltas: citations and finish reasons if err is nil, then the usage, then err if it is not nil.
 func (dec *responseDecoder) end(err error) {
 	if errors.Is(err, errStopped) {
 		return
@@ -267,8 +268,8 @@ func (dec *responseDecoder) end(err error) {
 			}
 		}
 	}
-	// If the usage does not include the complete output, no usage is sent and the gateway estimates it. Otherwise the
-	// output would be free.
+	// Send the usage only if it includes the complete output. Otherwise the missing output would be free. Without a usage delta, the
+	// gateway estimates the usage.
 	if dec.usage != nil && dec.began && (dec.counted || err == nil && (dec.summed || dec.blocked)) {
 		if dec.usage.ServiceTier == "" {
 			dec.usage.ServiceTier = Tier(dec.o.ServiceTier)

@@ -60,7 +60,7 @@ func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 
 // VectorOptions holds the settings for decoding a response with vectors.
 type VectorOptions struct {
-	Inputs      int    // expected number of vectors
+	Inputs      int    // number of inputs, which is the expected number of vectors
 	ContentType string // content type of the response
 	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// media encodes an image, audio or a file. The media type is required.
+// media encodes an image, audio or a file. It returns an error if the media type is unknown, because the API requires it.
 func (r *renderer) media(p llm.Part) (part, error) {
 	m := *p.Media
 	kind := mediaType(p)
@@ -20,7 +20,7 @@ func (r *renderer) media(p llm.Part) (part, error) {
 		return part{}, invalid("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.",
 			"the "+string(p.Kind)+" "+show.Quote(cmp.Or(m.Name, m.URL, m.FileID, "sent as bytes")))
 	}
-	// The format has one setting for the detail of all images.
+	// The format has one detail setting for all images of a request.
 	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[m.Detail]
 	if wanted != "" && !r.o.Traits.NoSystem {
 		if r.out.Settings == nil {
@@ -61,7 +61,7 @@ func mediaType(p llm.Part) string {
 			return t
 		}
 	}
-	head, _ := base64.StdEncoding.DecodeString(m.Data[:min(len(m.Data), 16)]) // the error is ignored: the bytes before it are sufficient
+	head, _ := base64.StdEncoding.DecodeString(m.Data[:min(len(m.Data), 16)]) // ignore the error, because the bytes decoded before it are sufficient
 	switch {
 	case bytes.HasPrefix(head, []byte("\x89PNG")):
 		return "image/png"

@@ -51,7 +51,7 @@ func (dec *responseDecoder) candidate(got *candidate) error {
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
 		c.finish = contentFilter
-	default: // an error, or a reason that is not known yet
+	default: // an error, or a reason that the gateway does not know
 		kind := llm.UpstreamServer
 		if strings.HasPrefix(got.Finish, "MALFORMED") {
 			kind = llm.UpstreamMalformed
@@ -67,7 +67,7 @@ func (dec *responseDecoder) candidate(got *candidate) error {
 	return nil
 }
 
-// part yields one part. A signature on a text part ends the thinking before it; a signature on a call belongs to the call.
+// part yields one part. A signature in a text part ends the preceding thinking; a signature in a call part belongs to the call.
 func (dec *responseDecoder) part(n int, c *choice, got *responsePart) error {
 	switch {
 	case got.Call != nil:
@@ -103,10 +103,10 @@ func (dec *responseDecoder) call(n int, c *choice, got *responsePart) error {
 	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: "{}"}
 	if args := got.Call.Args; len(args) > 0 && string(args) != "null" {
 		var compact bytes.Buffer
-		_ = json.Compact(&compact, args) // the error is ignored: the arguments were decoded from JSON
+		_ = json.Compact(&compact, args) // cannot fail, because the arguments were decoded from JSON
 		call.Arguments = compact.String()
 	}
-	if call.ID == "" { // a deterministic ID, unique across the turns of a conversation even if the model repeats a call
+	if call.ID == "" { // generate a deterministic ID that is unique across the turns of a conversation, even if the model repeats a call
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", dec.seed, n, c.calls, call.Name, call.Arguments))
 		call.ID = "call_" + hex.EncodeToString(sum[:12])
 	}

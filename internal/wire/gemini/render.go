@@ -13,7 +13,7 @@ import (
 // RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Traits        Traits
-	Provider      string // provider whose signatures the target accepts
+	Provider      string // name of the provider whose signatures the target accepts
 	MaxOutput     int64  // output limit for a request without one; 0 for none
 	FixedSampling bool   // whether the model rejects temperature and other sampling settings
 }
@@ -87,7 +87,7 @@ func (r *renderer) render() error {
 	return nil
 }
 
-// warn records a warning once.
+// warn records a warning unless it is already recorded.
 func (r *renderer) warn(format string, args ...any) {
 	if len(r.warnings) == show.MaxWarnings {
 		return
@@ -135,8 +135,8 @@ func (r *renderer) system(systemParts []llm.Part, instruction string) {
 	}
 }
 
-// plain formats a member name for a message. A name of letters, digits and common separators is unchanged, any other
-// name is quoted.
+// plain formats a member name for a warning or error message. A name that consists of letters, digits and common separators is returned
+// unchanged; any other name is quoted.
 func plain(name string) string {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {

@@ -38,8 +38,7 @@ type grounding struct {
 	Supports []support `json:"groundingSupports"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Metadata of an unknown form is ignored, because the text is complete
-// without it.
+// UnmarshalJSON implements json.Unmarshaler. It ignores metadata of an unknown form, because the response is usable without the metadata.
 func (g *grounding) UnmarshalJSON(data []byte) error {
 	type plain grounding
 	var got plain
@@ -52,7 +51,7 @@ func (g *grounding) UnmarshalJSON(data []byte) error {
 type support struct {
 	Segment struct {
 		Part  int `json:"partIndex"`
-		Start int `json:"startIndex"` // byte offset in the part
+		Start int `json:"startIndex"` // byte offset from the beginning of the part
 		End   int `json:"endIndex"`
 	} `json:"segment"`
 	Chunks []int `json:"groundingChunkIndices"`
@@ -93,5 +92,5 @@ type modality struct {
 	Count count  `json:"tokenCount"`
 }
 
-// count is a token count; -1 for an invalid value.
+// count is a token count. An invalid value is decoded as -1.
 type count = llm.TokenCount

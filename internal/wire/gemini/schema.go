@@ -10,12 +10,12 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// Limits of a schema after its references are resolved.
+// Limits for one schema, with its references resolved.
 const (
 	maxNodes     = 3000
 	maxDepth     = 40
 	maxWork      = 8 << 20 // maximum number of bytes read
-	maxRecursion = 2       // maximum recursion depth of a reference
+	maxRecursion = 2       // maximum number of times that a reference is resolved inside its own target
 )
 
 // schema is the subset of OpenAPI's schema object that the API supports.
@@ -39,7 +39,7 @@ type schema struct {
 	Ordering    []string        `json:"propertyOrdering,omitempty"`
 	AnyOf       []*schema       `json:"anyOf,omitempty"`
 
-	at map[string]int // index in Properties by name; built by merge
+	at map[string]int // indexes in Properties by name; set by merge
 }
 
 type property struct {
@@ -89,9 +89,9 @@ func noArguments(raw json.RawMessage) bool {
 	return kind == "" || kind == "object"
 }
 
-// convertSchema converts JSON Schema to the OpenAPI subset: references are resolved, type lists become nullable or
-// alternatives, constants become enums, and unsupported keywords are dropped. lost lists significant changes. If
-// ordered is true, the order of the members is added, which response schemas need.
+// convertSchema converts JSON Schema to the OpenAPI subset: references are resolved, type lists become nullable or alternatives, constants
+// become enums, and unsupported keywords are dropped. lost lists significant changes. If ordered is true, the result includes the order of
+// the members, which response schemas need.
 func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out json.RawMessage, lost []string, err error) {
 	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]json.RawMessage{}}
 	s := c.convert(raw, nil)
@@ -102,12 +102,12 @@ func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out j
 	return out, c.lost, err
 }
 
-// schemaBudget limits the total size of all schemas of a request. References can make a small schema large, so without
-// a limit many small tools could use any amount of memory.
+// schemaBudget limits the total size of all schemas of a request. Resolving references can make a small schema large, so many small tools
+// could otherwise use any amount of memory.
 type schemaBudget struct{ nodes, work int }
 
-// newSchemaBudget returns a budget that grows with the size of the schemas. It allows any number of schemas that do not
-// grow through references, and several schemas that grow to the limit of a single schema.
+// newSchemaBudget returns a budget that grows with the size of the schemas. It is sufficient for any number of schemas without references,
+// plus several schemas that reach the limits of a single schema.
 func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 	size := len(conv.Output.Schema)
 	for i := range conv.Tools {
@@ -122,7 +122,7 @@ type converter struct {
 	ordered bool
 	nodes   int
 	work    int
-	found   map[string]map[string]json.RawMessage // objects on the paths of references, by JSON pointer
+	found   map[string]map[string]json.RawMessage // decoded objects on the paths of references, by JSON pointer
 	lost    []string
 	err     error
 }
@@ -133,8 +133,7 @@ func (c *converter) lose(what string) {
 	}
 }
 
-// convert converts one schema. trail has one entry per level above the schema: the reference that was resolved at that
-// level, or an empty string.
+// convert converts one schema. trail has one entry per enclosing level: the reference that was resolved at that level, or an empty string.
 func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.nodes++
 	c.work += len(raw)
@@ -171,7 +170,7 @@ func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	}
 	c.enumerate(s, m)
 	c.alternatives(s, m, down)
-	// The title and the description take precedence over the title and the description of a referenced schema.
+	// The schema's own title and description take precedence over those of a referenced schema.
 	if title := text(m.get("title")); title != "" {
 		s.Title = title
 	}
@@ -368,7 +367,7 @@ func (s *schema) merge(o *schema) {
 	rest.Properties, rest.Required, rest.at = s.Properties, s.Required, s.at
 	rest.Nullable = s.Nullable || o.Nullable
 	if o.Type == "" || o.Type == "string" && s.Type != "" {
-		rest.Type = s.Type // the other schema has no type, or only the default type
+		rest.Type = s.Type // keep the type, because the other schema has no type or only the default type
 	}
 	if len(s.Properties) > 0 {
 		rest.AnyOf = nil

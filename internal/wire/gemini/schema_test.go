@@ -95,7 +95,7 @@ func TestSchemaReportsLosses(t *testing.T) {
 	}
 }
 
-// References to references can grow exponentially when they are resolved.
+// A schema with references to references can grow exponentially when they are resolved.
 func TestResolvedSchemaIsLimited(t *testing.T) {
 	t.Parallel()
 	var bomb strings.Builder
@@ -138,7 +138,7 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// Schemas that grow through references are limited for all tools together, although each one stays below its own limit.
+// The total size of schemas that grow through references is limited for all tools together, even if each schema is below its own limit.
 func TestSchemasOfManyToolsShareALimit(t *testing.T) {
 	t.Parallel()
 	var fields []string

@@ -88,7 +88,7 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// number returns a JSON number unchanged, or nil for any other value.
+// number returns raw if it is a JSON number, otherwise nil.
 func number(raw json.RawMessage) json.RawMessage {
 	var n json.Number
 	if len(raw) == 0 || raw[0] == '"' || json.Unmarshal(raw, &n) != nil || n == "" {

@@ -17,7 +17,7 @@ const maxStops = 5
 func (r *renderer) settings() (instruction string, err error) {
 	s := &settings{}
 	if r.out.Settings != nil {
-		s = r.out.Settings // media has set a resolution
+		s = r.out.Settings // media has already set the resolution
 	}
 	s.MaxOutput = cmp.Or(r.conv.MaxOutput, r.o.MaxOutput)
 	if r.conv.Choices > 1 {
@@ -72,11 +72,12 @@ func (r *renderer) sampling(s *settings) {
 	}
 }
 
-// ThinkingConfig encodes an effort as the thinking settings of a model. It returns nil for a model that does not think.
+// ThinkingConfig encodes an effort as the thinking settings for a model. It returns nil if the effort is unset or if the model does not
+// think.
 func ThinkingConfig(t Traits, e llm.Effort) (config []byte, warnings []string) {
 	r := &renderer{conv: &llm.Conversation{Effort: e}, o: RenderOptions{Traits: t}}
 	if settings := r.thinking(); settings != nil {
-		config, _ = encode(settings) // the error is ignored: the settings can always be encoded
+		config, _ = encode(settings) // encoding the settings cannot fail
 	}
 	return config, r.warnings
 }
@@ -101,7 +102,7 @@ func (r *renderer) thinking() *thinkingConfig {
 		if *config.Budget != e.Budget {
 			r.warn("the thinking budget was sent as %d tokens: this model supports no other.", *config.Budget)
 		}
-	case e.Level == "" && len(can.Levels) > 0: // dynamic budget
+	case e.Level == "" && len(can.Levels) > 0: // without a level, the model decides how much to think
 	case e.Level == "":
 		dynamic := int64(-1)
 		config.Budget = &dynamic
@@ -111,7 +112,7 @@ func (r *renderer) thinking() *thinkingConfig {
 			r.warn("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(e.Level), level)
 		}
 		config.Level = level
-	default: // the budgets are the same as in Google's own OpenAI-compatible API
+	default: // use the same budgets as Google's own OpenAI-compatible API
 		switch e.Level {
 		case "none":
 			if can.Off {
@@ -142,7 +143,8 @@ func (r *renderer) clamped(budget int64) *int64 {
 
 const jsonType = "application/json"
 
-// output requests JSON. A model that does not support JSON output together with tools gets an instruction.
+// output requests the output format of the conversation. If the model does not support JSON output together with tools, output returns an
+// instruction instead.
 func (r *renderer) output(s *settings) (instruction string, err error) {
 	out := r.conv.Output
 	if out.Kind == llm.OutputText {

@@ -26,7 +26,7 @@ func (r *renderer) tools() error {
 			continue
 		}
 		if restricted && !chosen(t.Name) {
-			continue // the format can restrict the tools only if a call is required, so the other tools are not sent
+			continue // the format can restrict the allowed tools only if a call is required, so only the allowed tools are sent
 		}
 		f, err := r.function(t)
 		if err != nil {

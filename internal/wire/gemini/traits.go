@@ -11,7 +11,7 @@ type Traits struct {
 	NoSystem        bool // whether the model rejects system instructions
 	JSONSchema      bool // whether the model supports JSON Schema; otherwise it supports only the OpenAPI subset
 	JSONAndTools    bool // whether the model supports JSON output together with tools
-	NeedsSignatures bool // whether the model rejects earlier calls without its own signature
+	NeedsSignatures bool // whether the model rejects earlier calls without a signature of its own
 	FileURLs        bool // whether the provider fetches files from public URLs
 	CallIDs         bool // whether the model matches calls by ID
 	Penalties       bool // whether the model supports frequency and presence penalties
@@ -69,7 +69,7 @@ func TraitsOf(model string) Traits {
 	return Traits{Penalties: true, Search: version >= 200}
 }
 
-// versionOf returns the version of a model name: 250 for 2.5-flash and 300 for 3-pro-preview.
+// versionOf returns the version in a model name, multiplied by 100: 250 for 2.5-flash and 300 for 3-pro-preview.
 func versionOf(name string) (int, bool) {
 	digits, _, _ := strings.Cut(name, "-")
 	major, minor, _ := strings.Cut(digits, ".")
@@ -84,7 +84,8 @@ func versionOf(name string) (int, bool) {
 	return a*100 + b*10, true
 }
 
-// nearest returns the closest supported level, and whether it equals the requested level.
+// nearest returns the requested level if it is supported, otherwise the next higher supported level, or the highest one. The bool reports
+// whether the requested level is supported.
 func (t Thinking) nearest(level string) (string, bool) {
 	if slices.Contains(t.Levels, level) {
 		return level, true

@@ -6,9 +6,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// usage converts the counts into token classes that do not overlap. Google's prompt count includes cached tokens, but
-// not the prompts of Google's own tools. Its output count does not include thoughts. usage returns false for missing or
-// implausible counts.
+// usage converts the counts into token classes that do not overlap. Google's prompt count includes cached tokens, but not the prompt
+// tokens of Google's own tools. Its output count does not include thoughts. usage returns false if counts are missing or invalid.
 func (m *usageMetadata) usage() (llm.Usage, bool) {
 	if m == nil || m.Prompt == nil && m.Candidates == nil {
 		return llm.Usage{}, false
@@ -44,10 +43,10 @@ func (m *usageMetadata) usage() (llm.Usage, bool) {
 	return u, true
 }
 
-// countSearches records the queries of a web search. Google charges each distinct query once and ignores empty ones. An event
-// of a stream may repeat the queries of earlier events.
+// countSearches records the queries of a web search. Google charges each distinct query once and does not charge empty ones. An event of a
+// stream may repeat the queries of earlier events.
 func (dec *responseDecoder) countSearches(queries []string) {
-	const maxQueries = 1000 // bounds the memory of one response
+	const maxQueries = 1000 // limits the memory used per response
 	for _, query := range queries {
 		if query == "" || len(dec.queries) >= maxQueries {
 			continue
@@ -69,7 +68,7 @@ func audioTokens(details []modality) int64 {
 	return int64(n)
 }
 
-// Tier converts the service tier of a response to the name that prices use.
+// Tier converts the service tier reported in a response to the name that the price list uses.
 func Tier(tier string) string {
 	name := strings.TrimPrefix(strings.ToLower(tier), "service_tier_")
 	if name == "standard" || name == "unspecified" {

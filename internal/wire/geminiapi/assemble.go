@@ -13,7 +13,7 @@ import (
 // Assemble joins the events of a stream, one per line, into one response.
 func Assemble(events []byte) ([]byte, error) {
 	if bytes.Contains(events, []byte(`"inlineData"`)) {
-		return nil, errors.New("response contains media") // Assemble cannot join parts with media
+		return nil, errors.New("response contains media") // parts with media cannot be joined
 	}
 	e := newEncoder(&llm.Request{}, "")
 	e.thoughts = true

@@ -18,8 +18,8 @@ func (r *reader) parts(v rawjson.Value) (parts []llm.Part) {
 	return parts
 }
 
-// part converts one part. It returns false for a part that other formats do not have. Signatures of thoughts are valid at Google only
-// and are not converted.
+// part converts one part. It returns false for a part that other formats do not have. Signatures of thoughts are not converted, because
+// they are valid only at Google.
 func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
 	thought, signature := false, ""
 	members(v, func(name string, value rawjson.Value) {
@@ -49,8 +49,8 @@ func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
 	return part, ok
 }
 
-// media converts a file. inlineData has the bytes of the file. fileData has the URI of a file that is public or stored
-// at Google.
+// media converts a file from the member with the given name. inlineData contains the bytes of the file; fileData contains the URI of a
+// file that is public or stored at Google.
 func (r *reader) media(name string, v rawjson.Value) llm.Part {
 	media := &llm.Media{Type: get(v, "mimeType").String(), Name: get(v, "displayName").String()}
 	uri := get(v, "fileUri").String()
@@ -84,7 +84,7 @@ func (r *reader) call(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.CallPart, Call: call}
 }
 
-// result converts the result of a function. Without an ID, it belongs to the oldest call of the function that has no result.
+// result converts the result of a function call. A result without an ID belongs to the oldest call of this function that has no result.
 func (r *reader) result(v rawjson.Value) llm.Part {
 	result := &llm.ToolResult{ID: v.Get("id").String(), Name: v.Get("name").String()}
 	if waiting := r.pending[result.Name]; result.ID == "" && len(waiting) > 0 {
@@ -99,8 +99,8 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.ResultPart, Result: result}
 }
 
-// outcome returns the text of a function's response: the value of the member output, result or error if it is the only
-// member, otherwise the whole object. Google's documentation names output and error; Google's clients write result.
+// outcome returns the text of a function's response: the value of the member output, result or error if it is the only member, otherwise
+// the JSON of the object. Google's documentation specifies output and error; Google's clients send result.
 func outcome(response rawjson.Value) (text string, failed bool) {
 	count := 0
 	response.ForEach(func(_, _ rawjson.Value) bool {

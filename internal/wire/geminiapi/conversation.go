@@ -32,7 +32,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		switch name := canonical(f.Name); {
 		case value.Kind == rawjson.Null:
 		case name == "contents":
-			contents = value // converted after the loop, because the instructions may follow the contents
+			contents = value // convert the contents after the loop, because the instructions may follow them in the body
 		default:
 			r.member(name, value)
 		}
@@ -53,7 +53,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 	return r.conv, r.err
 }
 
-// silent lists members that do not affect the conversation.
+// silent lists members that do not affect the conversation, so they are dropped without a warning.
 var silent = []string{"model", "models", "provider", "session_id"}
 
 func (r *reader) member(name string, v rawjson.Value) {
@@ -113,7 +113,7 @@ func (r *reader) readSetting(name string, v rawjson.Value) {
 	case "mediaResolution":
 		r.detail = map[string]string{"MEDIA_RESOLUTION_LOW": "low", "MEDIA_RESOLUTION_HIGH": "high"}[v.String()]
 	case "responseModalities":
-		for _, one := range v.List() { // the other formats return only text
+		for _, one := range v.List() { // providers of other formats return only text
 			if kind := strings.ToUpper(one.String()); kind != "TEXT" && kind != "MODALITY_UNSPECIFIED" {
 				r.refuse("Responses of modality " + show.Quote(kind) + " are available only from Gemini models.")
 			}
@@ -151,7 +151,7 @@ func effortOf(v rawjson.Value) (e llm.Effort) {
 	return e
 }
 
-// output reads the requested form of the response.
+// output reads the requested output format of the response.
 func (r *reader) output(v rawjson.Value) {
 	kind := get(v, "responseMimeType").String()
 	schema, plain := get(v, "responseSchema"), get(v, "responseJsonSchema")

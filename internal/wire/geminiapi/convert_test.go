@@ -16,7 +16,8 @@ import (
 	"fairlead.dev/internal/wire/geminiapi"
 )
 
-// checkRequest decodes, converts, rewrites and prefills a body. A panic or an unstructured error fails the test.
+// checkRequest decodes, converts, rewrites and prefills a body. The test fails if a step panics or returns an error that is not an
+// *llm.Error.
 func checkRequest(t interface {
 	Fatalf(format string, args ...any)
 }, body string,
@@ -56,7 +57,7 @@ func checkRequest(t interface {
 	}
 }
 
-// Nearly valid requests execute more of the code than random bytes.
+// Nearly valid requests cover more of the code than random bytes.
 func TestMalformedRequestsGetStructuredErrors(t *testing.T) {
 	t.Parallel()
 	words := []string{

@@ -23,7 +23,7 @@ func (f Format) decodeEmbed(ctx context.Context, body []byte, fields []llm.Field
 		requests = root.Get("requests").List()
 	}
 	model := f.Model
-	if model == "" && len(requests) > 0 { // the log does not store the path of a request, so read the model from the body
+	if model == "" && len(requests) > 0 { // logged requests have no path, so read the model from the body
 		model = requests[0].Get("model").String()
 	}
 	out := rawjson.Writer{}
@@ -55,7 +55,7 @@ func embedInput(r rawjson.Value) (text string, dimensions int64, err error) {
 	found := false
 	r.ForEach(func(key, v rawjson.Value) bool {
 		switch name := canonical(key.String()); {
-		case name == "model" || v.Kind == rawjson.Null: // the path names the model
+		case name == "model" || v.Kind == rawjson.Null: // ignore model, because the path contains it
 		case name == "outputDimensionality" && v.Kind == rawjson.Number && v.Int() > 0:
 			dimensions = v.Int()
 		case name == "content":

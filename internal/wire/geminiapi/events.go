@@ -17,9 +17,9 @@ import (
 // errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
-// Events reads a response from a provider that uses the same format. It changes only the model name in the documents. A document with a
-// finish reason is held until the next document arrives or the response ends. Some models set a reason in every event, so only the end of
-// the response shows which reason is the final one.
+// Events reads a response from a provider that uses the same format. It changes only the model name in the documents, each of which is one
+// JSON object of the response. A document with a finish reason is held until the next document arrives or the response ends. Some models
+// set a finish reason in every event, so only the end of the response shows which one is final.
 func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		p := &passing{model: model, stream: o.Stream, yield: yield}
@@ -50,21 +50,21 @@ func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Even
 	}
 }
 
-// passing is the state of forwarding one response.
+// passing holds the state of forwarding one response.
 type passing struct {
 	model   string
 	stream  bool
 	yield   func(llm.Event, error) bool
 	stopped bool
 
-	next     llm.Event  // event that describes the document being read
+	next     llm.Event  // properties of the document being read
 	held     *llm.Event // event of a document that may be the last one; nil for none
 	reported string
 	finish   string
 	usage    *llm.Usage
 }
 
-// add records the properties of a delta for the document being read. Deltas after the last document belong to the whole
+// add records the properties of a delta in the event of the document being read. The finish reason and the usage belong to the whole
 // response.
 func (p *passing) add(d llm.Delta) {
 	text := d.Text
@@ -93,7 +93,7 @@ func (p *passing) add(d llm.Delta) {
 	p.next.NonASCIIBytes += other
 }
 
-// document forwards a document after its deltas were read.
+// document forwards a document. It is called after add was called with the deltas of the document.
 func (p *passing) document(data []byte) error {
 	ev := p.next
 	p.next = llm.Event{}
@@ -112,7 +112,7 @@ func (p *passing) document(data []byte) error {
 	return p.send(ev)
 }
 
-// release sends the held document.
+// release sends the held document, if any.
 func (p *passing) release() error {
 	if p.held == nil {
 		return nil

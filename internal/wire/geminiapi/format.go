@@ -22,12 +22,12 @@ import (
 // Name is the format's short name. Package gemini uses the same name for the provider side.
 const Name = gemini.Name
 
-// Format implements wire.Format. In this format, the path of a request contains the model and whether the response is
-// streamed. ForModel returns the format of one request.
+// Format implements wire.Format. In this API, the path of a request contains the model and determines whether the response is streamed, so
+// each request has its own Format, which ForModel returns.
 type Format struct {
 	Model  string // model in the path; empty to read the model from the body
 	Stream bool   // whether the method in the path returns a stream
-	Array  bool   // whether a stream is one JSON list instead of server-sent events
+	Array  bool   // whether a stream is sent as one JSON list instead of server-sent events
 	Batch  bool   // whether the body of an embeddings request is a list of requests
 }
 
@@ -47,7 +47,7 @@ func (Format) Name() string { return Name }
 // Vendor implements wire.VendorFormat.
 func (Format) Vendor() string { return "Google" }
 
-// ForModel implements wire.ModelPath. Without alt=sse, a stream is one JSON list.
+// ForModel implements wire.ModelPath. Without the query parameter alt=sse, a stream is sent as one JSON list.
 func (f Format) ForModel(model string, query url.Values) wire.Format {
 	f.Model = model
 	f.Array = f.Stream && query.Get("alt") != "sse"
@@ -116,7 +116,7 @@ func (f *listFraming) WriteEnd(w io.Writer) error {
 	return err
 }
 
-// WriteError implements wire.Framing. The error is the last element.
+// WriteError implements wire.Framing. The error becomes the last element of the list.
 func (f *listFraming) WriteError(w io.Writer, body []byte, _ int) error {
 	if err := f.WriteEvent(w, llm.Event{Data: body}); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	return w.Out
 }
 
-// statusOf returns the canonical status name of Google's APIs.
+// statusOf returns the canonical status name that Google's APIs use for the error, such as INVALID_ARGUMENT.
 func statusOf(e *llm.Error) string {
 	switch e.Kind {
 	case llm.NoRoute, llm.Untranslatable:

@@ -127,7 +127,7 @@ func TestResponsesPassThrough(t *testing.T) {
 	if diff := cmp.Diff([]string{ours.Replace(final)}, data); diff != "" || err != nil || last.Finish != "stop" || !last.Content || last.Usage == nil {
 		t.Errorf("whole: %+v, %v (-want +got):\n%s", last, err, diff)
 	}
-	// The model sets a finish reason in every event.
+	// Some models set a finish reason in every event.
 	data, last, err = passed(t, true, "data: "+final+"\n\ndata: "+final+"\n\n")
 	if len(data) != 2 || err != nil || last.Finish != "stop" {
 		t.Errorf("reason in every event: %d events, last %+v, %v; want 2 and stop", len(data), last, err)

@@ -14,18 +14,18 @@ import (
 	"fairlead.dev/internal/wire/messagesstream"
 )
 
-// maxChoices bounds the index of a choice.
+// maxChoices is the maximum number of choices in a response.
 const maxChoices = 128
 
-// encoder encodes one response: many events for a stream, otherwise one.
+// encoder encodes one response, as many events if it is streamed, otherwise as one event.
 type encoder struct {
 	model    string
 	id       string
 	stream   bool
 	thoughts bool // whether the client asked for thoughts
-	cites    bool // whether the text is kept to compute the positions of citations
+	cites    bool // whether to keep the text, which is needed to compute the positions of citations
 	emit     func(llm.Event) bool
-	stopped  bool // whether the consumer has stopped
+	stopped  bool // whether the consumer of the events has stopped
 
 	began    bool
 	reported string
@@ -35,7 +35,7 @@ type encoder struct {
 	ascii, other int
 }
 
-// choice is one candidate of the response.
+// choice holds the state of one candidate of the response.
 type choice struct {
 	parts   []part // complete parts of a response that is not streamed
 	calls   []*call
@@ -52,7 +52,7 @@ type part struct {
 	call    *call // function call; nil for text
 }
 
-// call is a function call. It is sent when it is complete, because the format has no partial calls.
+// call is a function call. It is sent when it is complete, because the format does not have partial calls.
 type call struct {
 	llm.ToolCall
 	arguments strings.Builder
@@ -164,21 +164,21 @@ func (e *encoder) addTo(c *choice, d llm.Delta) error {
 	case llm.FinishDelta:
 		e.flush(c, d.Choice)
 		c.finish = d.Finish
-	default: // signatures of other providers are kept by the gateway
+	default: // signatures of other providers are not sent to the client
 	}
 	return nil
 }
 
-// maxCalls bounds the index of a call.
+// maxCalls is the maximum number of calls per choice.
 const maxCalls = 1024
 
-// Values of the parameter thought.
+// Values for the parameter thought of addText.
 const (
 	plainText   = false
 	thoughtText = true
 )
 
-// addText sends text in a stream. Without streaming, it adds the text to the response.
+// addText sends text if the response is streamed, otherwise it adds the text to the response.
 func (e *encoder) addText(c *choice, n int, thought bool, text string) {
 	if text == "" {
 		return
@@ -207,8 +207,8 @@ func writeText(w *rawjson.Writer, thought bool, text string) {
 	w.Close()
 }
 
-// progress reports generated text that is not sent yet. Without this report, the gateway would consider the provider
-// silent.
+// progress yields an event that counts generated text which is not sent to the client yet. Without such events, the gateway would assume
+// that the provider has stopped sending.
 func (e *encoder) progress(text string) {
 	ev := llm.Event{Content: true, Model: e.reported}
 	e.count(&ev, text)
@@ -224,7 +224,7 @@ func (e *encoder) count(ev *llm.Event, text string) {
 	ev.Usage = messagesstream.RunningUsage(e.usage, e.ascii, e.other)
 }
 
-// flush sends the calls that are complete. A call is complete when the model continues with other content.
+// flush sends the complete calls. A call is complete when the model continues with other content.
 func (e *encoder) flush(c *choice, n int) {
 	for ; c.sent < len(c.calls); c.sent++ {
 		one := c.calls[c.sent]
@@ -252,8 +252,7 @@ func (c *call) write(w *rawjson.Writer) {
 	w.Close()
 }
 
-// arguments returns the arguments as an object, because the format requires an object. The model may have generated
-// another value.
+// arguments returns the arguments as an object, as the format requires, even if the model generated another value.
 func arguments(text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	switch {
@@ -321,7 +320,7 @@ func (e *encoder) end() {
 	for n, c := range e.choices {
 		w.Open()
 		writeContent(&w, c.content(e.stream)...)
-		reason := "STOP" // the default also applies to responses with calls
+		reason := "STOP" // responses with calls have this reason, too
 		switch c.finish {
 		case "length":
 			reason = "MAX_TOKENS"
@@ -334,7 +333,7 @@ func (e *encoder) end() {
 		w.Close()
 	}
 	w.CloseList()
-	if u := e.usage; u != nil { // the prompt includes cached tokens, and the candidates exclude thoughts
+	if u := e.usage; u != nil { // Google's prompt count includes cached tokens, and its candidates count excludes thoughts
 		w.Key("usageMetadata")
 		w.Open()
 		w.Int("promptTokenCount", u.Prompt())

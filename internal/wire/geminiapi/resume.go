@@ -71,7 +71,7 @@ func (Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	return wire.Continuation{Text: collected.String(), Encode: e.write}, true
 }
 
-// replay appends the text of an event that was sent to collected. It returns false if the stream cannot be continued after it.
+// replay appends the text of a previously sent event to collected. It returns false if a stream with this event cannot be continued.
 func replay(candidates rawjson.Value, collected *strings.Builder) bool {
 	ok := true
 	candidates.ForEach(func(_, c rawjson.Value) bool {

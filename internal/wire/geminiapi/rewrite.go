@@ -22,8 +22,8 @@ type RewriteOptions struct {
 	Effort        string // reasoning effort that the router chose; empty to keep the client's
 }
 
-// Passes reports whether a model accepts a request of this format after Rewrite. If it returns false, the request must
-// be converted to a conversation and encoded again.
+// Passes reports whether a model with the given traits accepts a request of this format after Rewrite. If it returns false, the request
+// must be converted to a conversation and encoded again.
 func Passes(req *llm.Request, t gemini.Traits) bool {
 	if req.Format != Name || t.NoSystem {
 		return false
@@ -37,8 +37,8 @@ func Passes(req *llm.Request, t gemini.Traits) bool {
 }
 
 // Rewrite returns the body for a provider of the same format, without the gateway's own members and with settings that the model supports.
-// It removes empty text parts from contents and adds placeholder signatures that the model requires. All other members keep their bytes and
-// their order. warnings describes the changes of settings.
+// It removes empty text parts from contents and adds the placeholder signatures that the model requires. All other bytes and the order of
+// the members stay the same. warnings describes the changed settings.
 func Rewrite(req *llm.Request, o RewriteOptions) (body []byte, warnings []string) {
 	a := adaptation{req: req, o: o, edits: edits{set: map[string][]byte{}}}
 	var config rawjson.Value
@@ -136,13 +136,14 @@ func supports(t gemini.Thinking, config rawjson.Value) bool {
 	return !budget.Exists() || n < 0 || n == 0 && t.Off || n >= max(t.Least, 1) && n <= t.Most
 }
 
-// edits holds changes to the members of an object, by canonical name.
+// edits holds changes to the members of an object. Members are identified by their canonical name.
 type edits struct {
 	set  map[string][]byte // new values, as JSON
 	drop []string
 }
 
-// edited returns an object with the edits applied. New members follow the existing members. v may be missing.
+// edited returns the object v with the edits applied. New members follow the existing members. If v does not exist, edited starts with an
+// empty object.
 func edited(v rawjson.Value, e edits) []byte {
 	rest := maps.Clone(e.set)
 	var w rawjson.Writer
@@ -171,8 +172,8 @@ func edited(v rawjson.Value, e edits) []byte {
 
 var emptyText = regexp.MustCompile(`"text"\s*:\s*""`)
 
-// withoutEmptyTexts removes empty text parts. Streams end with such a part, clients send it back in the history of a chat, and Google
-// rejects it. A content without other parts is removed, unless no content would remain.
+// withoutEmptyTexts removes empty text parts. Streams end with such a part, clients send it back in the chat history, and Google rejects
+// it. An element of contents that has no other parts is removed. If no element would remain, contents is returned unchanged.
 func withoutEmptyTexts(contents []byte) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(contents).ForEach(func(_, content rawjson.Value) bool {
@@ -202,8 +203,8 @@ func withoutEmptyTexts(contents []byte) []byte {
 	return out.Out
 }
 
-// signed adds a placeholder signature to the first call of each turn if the call has no signature because another model
-// made it. Newer models reject a turn whose first call has no signature.
+// signed adds a placeholder signature to the first call of each turn if this call has no signature, which means that another model made
+// it. Newer models reject a turn whose first call has no signature.
 func signed(contents rawjson.Value) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	contents.ForEach(func(_, content rawjson.Value) bool {

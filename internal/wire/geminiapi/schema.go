@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// maxDepth is the maximum depth to which a schema is converted. It limits the work, because every level is read again
-// for each level above it. Deeper levels are copied unchanged.
+// maxDepth is the maximum depth to which a schema is converted; deeper levels are copied unchanged. Without a limit, converting a deeply
+// nested schema would take quadratic time, because every level is scanned once for each enclosing level.
 const maxDepth = 64
 
-// jsonSchema converts a schema of Google's API, a subset of OpenAPI, to JSON Schema: types in lower case, nullable as a type, and
-// numbers that Google writes as strings. The members keep their order. depth is the level of the schema.
+// jsonSchema converts a schema from Google's subset of OpenAPI to JSON Schema: type names become lower case, nullable becomes the type
+// null, and strings that contain numbers become numbers. The members keep their order. depth is the nesting depth of the schema.
 func jsonSchema(v rawjson.Value, depth int) json.RawMessage {
 	if !v.IsObject() || depth > maxDepth {
 		return []byte(v.Raw)

@@ -7,17 +7,17 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// maxSources bounds the sources of a candidate.
+// maxSources is the maximum number of sources per candidate.
 const maxSources = 1000
 
-// writeSources writes the sources of the text. The format counts positions in bytes.
+// writeSources writes the sources of the text. It converts positions from characters to bytes.
 func (c *choice) writeSources(w *rawjson.Writer) {
 	sources := c.sources[:min(len(c.sources), maxSources)]
 	if len(sources) == 0 {
 		return
 	}
 	text := c.text.String()
-	offsets := make([]int, 0, utf8.RuneCountInString(text)+1) // position in bytes of every character, and of the end
+	offsets := make([]int, 0, utf8.RuneCountInString(text)+1) // byte offsets of all characters and of the end of the text
 	for i := range text {
 		offsets = append(offsets, i)
 	}

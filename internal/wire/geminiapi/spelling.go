@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// camel maps a member name with underscores to the name without underscores, such as system_instruction to
-// systemInstruction. Google's API accepts both. camel contains the members that the gateway reads.
+// camel maps the snake_case name of each member that the gateway reads to its camelCase name, such as system_instruction to
+// systemInstruction. Google's API accepts both.
 var camel = func() map[string]string {
 	table := map[string]string{}
 	for _, name := range []string{
@@ -29,7 +29,7 @@ var camel = func() map[string]string {
 	return table
 }()
 
-// snake returns the spelling with underscores.
+// snake returns the snake_case spelling of a name.
 func snake(name string) string {
 	var out strings.Builder
 	for _, r := range name {
@@ -41,7 +41,7 @@ func snake(name string) string {
 	return out.String()
 }
 
-// canonical returns the name of a member without underscores.
+// canonical returns the camelCase name of a member that is in camel. Any other name is returned unchanged.
 func canonical(name string) string {
 	if c, ok := camel[name]; ok {
 		return c
@@ -49,7 +49,7 @@ func canonical(name string) string {
 	return name
 }
 
-// members calls read for every member of an object that is not null, with the canonical name.
+// members calls read with the canonical name and the value of every member of an object, except members that are null.
 func members(v rawjson.Value, read func(name string, value rawjson.Value)) {
 	if !v.IsObject() {
 		return
@@ -62,7 +62,7 @@ func members(v rawjson.Value, read func(name string, value rawjson.Value)) {
 	})
 }
 
-// get returns a member of an object in either spelling.
+// get returns the member of an object with the given camelCase name, in either spelling.
 func get(v rawjson.Value, name string) (found rawjson.Value) {
 	if found = v.Get(name); found.Exists() {
 		return found
@@ -70,7 +70,7 @@ func get(v rawjson.Value, name string) (found rawjson.Value) {
 	return v.Get(snake(name))
 }
 
-// list calls read for every element of a list. A single object counts as a list of one, as in Google's API.
+// list calls read for every element of a list. Like Google's API, it accepts a single object in place of a list with one element.
 func list(v rawjson.Value, read func(element rawjson.Value) bool) {
 	if v.IsObject() {
 		read(v)

@@ -113,7 +113,7 @@ func Render(req *llm.Request, model string) (body []byte, contentType string, er
 	}
 	var out bytes.Buffer
 	out.Grow(len(req.Body) + len(model))
-	w := multipart.NewWriter(&out) // uses a new random boundary, so that no value of the client can contain it
+	w := multipart.NewWriter(&out) // uses a new random boundary, which the client's values cannot contain
 	err = parts(req.Body, func(part *multipart.Part) error {
 		if part.FormName() == sessionField && part.FileName() == "" {
 			return nil

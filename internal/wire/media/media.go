@@ -37,8 +37,8 @@ func (framing) WriteEnd(io.Writer) error { return nil }
 
 func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
-// errNotChat returns the error for conversions that these endpoints do not support. The gateway does not request such
-// conversions.
+// errNotChat returns the error for conversions to or from a conversation, which these endpoints do not support. The gateway never requests
+// them.
 func errNotChat() error { return llm.Errorf(llm.Untranslatable, "This request cannot be translated.") }
 
 // Conversation implements wire.Format.
@@ -119,7 +119,7 @@ var requestFields = validate.NewObject(append(validate.Controls(requestOf),
 	}),
 )...)
 
-// documents counts the documents that are ranked.
+// documents adds the text of the documents to be ranked to the prompt size.
 func (d *decoder) documents(v rawjson.Value) {
 	if !d.IsKind("documents", v, "a list", rawjson.List) {
 		return
@@ -133,7 +133,7 @@ func (d *decoder) documents(v rawjson.Value) {
 	})
 }
 
-// text counts a string of prompt text.
+// text adds the length of a string to the prompt size.
 func (d *decoder) text(s string) {
 	ascii := 0
 	for i := range len(s) {

@@ -62,7 +62,7 @@ func TestSessionOfAFormIsChecked(t *testing.T) {
 	}
 }
 
-// A provider with a more tolerant parser could otherwise read a different model name than the gateway.
+// If ambiguous forms were accepted, a provider with a more tolerant parser could read a different model name than the gateway.
 func TestAmbiguousFormsAreRejected(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{
@@ -81,8 +81,8 @@ func TestAmbiguousFormsAreRejected(t *testing.T) {
 	}
 }
 
-// The client's boundary after a plain line feed does not end a value. The provider also reads it as part of the value,
-// because the gateway sends another boundary.
+// A line feed followed by the client's boundary does not end a value; CRLF would be required. The provider also reads it as part of the
+// value, because the gateway sends another boundary.
 func TestFormsHaveAnotherBoundary(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(form, "Oslo", "Oslo\n--b1\nContent-Disposition: form-data; name=\"model\"\n\nother", 1)

@@ -67,8 +67,8 @@ func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 	return ev, nil
 }
 
-// ContentType returns the content type for the client; empty for JSON. Only the types of audio and plain text are kept.
-// A browser could run other types, so they become application/octet-stream.
+// ContentType returns the content type for the client, given the type that the provider sent. It returns an empty string for JSON, and it
+// keeps audio types and plain text. All other types become application/octet-stream, because a browser could run them.
 func ContentType(sent string) string {
 	kind, params, err := mime.ParseMediaType(sent)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// checkpoint is the state of a decoder after a message. It does not refer to the body.
+// checkpoint holds the state of a decoder after it has decoded a message. It does not refer to the body.
 type checkpoint struct {
 	prefix            strict.Prefix
 	request           llm.Request
@@ -18,13 +18,13 @@ type checkpoint struct {
 	special           bool
 }
 
-// mark is a position at which the state is stored for the next turn.
+// mark is a position in the message list at which a checkpoint is stored for the next turn.
 type mark struct {
 	prefix *strict.Prefix
-	state  *checkpoint // state at the position; nil until the decoder reaches it
+	state  *checkpoint // checkpoint at the position; nil until the decoder reaches the position
 }
 
-// resume restores the state and decodes the rest of the messages. It returns the index of the first member after the
+// resume restores the state of a checkpoint and decodes the rest of the messages. It returns the index of the top-level member after the
 // messages.
 func (d *decoder) resume(c *checkpoint) int {
 	fields, body, op := d.req.Fields, d.req.Body, d.req.Op
@@ -33,7 +33,8 @@ func (d *decoder) resume(c *checkpoint) int {
 	d.seen, d.asked, d.instructed, d.special = maps.Clone(c.seen), c.asked, c.instructed, c.special
 	list := len(c.prefix.Fields)
 	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
-	// The rest begins with a comma or with the end of the list. An opening bracket replaces the messages before it.
+	// rest begins with a comma or with the closing bracket of the list. Adding an opening bracket makes it a list of the remaining
+	// messages.
 	d.base = fields[list].End - len(rest)
 	rest = "[" + strings.TrimPrefix(rest, ",")
 	if rest == "[]" {

@@ -19,17 +19,17 @@ type decoder struct {
 	req  *llm.Request
 	seen map[string]bool // top-level members that are not null
 
-	base       int  // position in the body of the member being read
+	base       int  // position in the body of the value of the current top-level member
 	asked      span // first text in the last user message
 	instructed span // first text in the instructions
-	special    bool // whether the messages have system turns, or thinking and citations that Rewrite changes
+	special    bool // whether the messages have system turns, or thinking or citations that Rewrite changes
 	marks      []mark
 }
 
 // span is the position of an encoded string in the body, without the quotes.
 type span struct{ start, end int }
 
-// textAt returns the position of a string in the member being read.
+// textAt returns the position in the body of a string in the current top-level member.
 func (d *decoder) textAt(v rawjson.Value) span {
 	if v.Kind != rawjson.Text {
 		return span{}
@@ -37,9 +37,8 @@ func (d *decoder) textAt(v rawjson.Value) span {
 	return span{d.base + v.Index + 1, d.base + v.Index + len(v.Raw) - 1}
 }
 
-// DecodeRequest validates a Messages request strictly and returns its properties. It checks the types of the fields
-// that routing, limits and pricing need. The provider checks all other fields. A request that only counts tokens needs
-// no max_tokens.
+// DecodeRequest validates a Messages request strictly and returns its properties. It checks the types of the fields that routing, limits
+// and pricing need. The provider checks all other fields. max_tokens is optional in a token-count request.
 func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	return f.DecodeTurn(ctx, op, body, nil)
 }
@@ -162,7 +161,8 @@ func ignored(name string) validate.Field[llm.Request] {
 	return validate.Field[llm.Request]{Name: name, Read: func(r *validate.Reader, _ string, _ *llm.Request) { r.Skip() }}
 }
 
-// rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
+// rejectLookAlikes records a problem for every key of an object that differs from one of the given names only in case. path is the path of
+// the object, with a dot at the end.
 func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, names []string) {
 	if v.IsObject() && d.Context.Err() == nil {
 		v.ForEach(func(key, _ rawjson.Value) bool {

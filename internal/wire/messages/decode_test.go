@@ -160,7 +160,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		out, lost := Rewrite(req, Edit{Model: "m", Signer: "x"})
 		if lost && rawjson.Get(out, "messages.#").Int() == 0 {
-			return // Rewrite removed all messages, because they had only thinking of other providers
+			return // Rewrite removed all messages, because they contained only thinking of other providers
 		}
 		if again, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil || again.Model != "m" {
 			t.Fatalf("%s\nwas rewritten to\n%s: %v, want model m", body, out, err)

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/websearch"
 )
 
-// system decodes the instructions. They count as a message.
+// system decodes the instructions. They are counted as one message.
 func (d *decoder) system(v rawjson.Value) {
 	if d.IsKind("system", v, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
 		d.req.Messages++
@@ -29,7 +29,7 @@ func (d *decoder) system(v rawjson.Value) {
 	}
 }
 
-// tools counts definitions as text, because they are part of the prompt.
+// tools decodes the tool definitions and counts them as text, because they are part of the prompt.
 func (d *decoder) tools(v rawjson.Value) {
 	if !d.IsKind("tools", v, "a list", rawjson.List) {
 		return
@@ -59,7 +59,7 @@ func (d *decoder) outputFormat(v rawjson.Value) {
 	}
 }
 
-// messageList decodes the messages from index n on. It stores the state at the marked positions.
+// messageList decodes a list of messages, the first of which has index n. It stores a checkpoint at every mark.
 func (d *decoder) messageList(v rawjson.Value, n int) {
 	v.ForEach(func(_, message rawjson.Value) bool {
 		if over := strict.CheckMessages(n + 1); over != nil {
@@ -131,7 +131,7 @@ func (d *decoder) message(where string, v rawjson.Value) {
 	}
 }
 
-// content counts the content of a message and returns its first text. read counts one block and returns its text.
+// content decodes the content of a message and returns its first text. The function read decodes one block and returns its text.
 func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) rawjson.Value) (first rawjson.Value) {
 	if v.Kind == rawjson.Text {
 		d.CountText(&d.req.PromptSize, v)
@@ -157,7 +157,7 @@ func (d *decoder) content(where string, v rawjson.Value, read func(where string,
 	return first
 }
 
-// block counts one block and returns its text.
+// block adds the text or media of one block to the properties of the request and returns the text of the block.
 func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 	if v.Get("type").String() != "tool_result" {
 		return d.plainBlock(where, v)
@@ -170,7 +170,7 @@ func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 	return rawjson.Value{}
 }
 
-// plainBlock counts a block without nested blocks. The tokens of images are estimated from their size. The tokens of
+// plainBlock is like block, for a block without nested blocks. The tokens of images are estimated from their size. The tokens of
 // documents, and of blocks of unknown type, can only be counted by the provider.
 func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	switch v.Get("type").String() {
@@ -210,7 +210,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	default:
 		kind := v.Get("type").String()
 		if kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result") {
-			d.CountText(&d.req.PromptSize, v) // adds only its strings to the prompt
+			d.CountText(&d.req.PromptSize, v) // count the strings of the block as prompt text
 		} else {
 			d.attachment(where, v)
 		}
@@ -232,7 +232,7 @@ func (d *decoder) attachment(where string, v rawjson.Value) {
 			default:
 				d.storedFiles(where+".source", value)
 			}
-		case "file_id": // ID of a file for the container of the code execution tool
+		case "file_id": // ID of a file to be copied to the container of the code execution tool
 			d.req.AddStoredFile(value.String(), where+".file_id")
 		}
 		d.CountText(&d.req.PromptSize, value)
@@ -240,7 +240,7 @@ func (d *decoder) attachment(where string, v rawjson.Value) {
 	})
 }
 
-// storedFiles records the files that the source of a block refers to. A source of type content contains blocks.
+// storedFiles records the stored files to which the source of a block refers. A source of type content contains nested blocks.
 func (d *decoder) storedFiles(param string, source rawjson.Value) {
 	for id := range validate.FileIDs("", source) {
 		d.req.AddStoredFile(id.String(), param)

@@ -62,7 +62,7 @@ func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[ll
 	return messagesconv.Encode(req, model, deltas)
 }
 
-// ErrorBody implements wire.ErrorFormat. The code and the details of the gateway follow the format's own members.
+// ErrorBody implements wire.ErrorFormat. The gateway's error code and details follow the members that the format defines.
 func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
 	flat, kind := rawjson.Parse(e.Body(requestID)), cmp.Or(errorTypes[e.Kind.Code()], "api_error")
 	// Claude Code detects an overloaded provider by this type or by status 529. The type is sufficient, so the gateway

@@ -31,7 +31,7 @@ func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 	}
 }
 
-// names reports whether one of the problems is about the given field.
+// names reports whether one of the problems listed in e concerns the given field.
 func names(e *llm.Error, param string) bool {
 	problems, _ := e.Details["problems"].([]map[string]string)
 	for _, p := range problems {

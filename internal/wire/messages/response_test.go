@@ -259,7 +259,7 @@ func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
 	}
 }
 
-// merge joins adjacent deltas, so that responses with different delta boundaries can be compared.
+// merge joins adjacent deltas, so responses that are split into deltas differently can be compared.
 func merge(list []llm.Delta) []llm.Delta {
 	var out []llm.Delta
 	for _, p := range list {
@@ -279,7 +279,7 @@ func merge(list []llm.Delta) []llm.Delta {
 	}
 	last := len(out) - 1
 	for i, p := range slices.Backward(out) {
-		if p.Kind == llm.UsageDelta && i < last { // only the last count is used
+		if p.Kind == llm.UsageDelta && i < last { // only the last usage applies
 			out = slices.Delete(out, i, i+1)
 		}
 	}

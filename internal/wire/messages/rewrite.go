@@ -16,17 +16,16 @@ import (
 type Edit struct {
 	Model  string            // provider's model name; empty to keep the client's name
 	Drop   []string          // names of top-level members to remove
-	Set    map[string][]byte // top-level members whose value is replaced, as JSON; missing members are not added
+	Set    map[string][]byte // new values of top-level members, as JSON; members that the request does not have are not added
 	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
-	Signer string            // provider that receives the request; only its wrapped signatures are valid
-	// NoSystemTurns sets whether to merge messages with the role system into the user messages before them.
+	Signer string            // provider that receives the request; only signatures that the gateway wrapped for this provider are valid
+	// NoSystemTurns merges messages with the role system into the preceding user messages.
 	NoSystemTurns bool
 }
 
-// Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the
-// gateway's own members (models, provider, session_id). It removes thinking that is empty or was signed by a provider
-// of another format. lost reports whether thinking was removed; the request must not have a thinking budget in that
-// case. Everything else is kept byte for byte and in order.
+// Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the gateway's own
+// members (models, provider, session_id). It removes thinking that is empty or whose wrapped signature belongs to another provider. lost
+// reports whether thinking was removed; the request must not have a thinking budget in that case. All other bytes stay the same.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	pieces, lost := Pieces(req, e)
 	return slices.Concat(pieces...), lost
@@ -88,12 +87,12 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 
 var emptyThinking = regexp.MustCompile(`"thinking"\s*:\s*""`)
 
-// mayHaveInvalidThinking reports whether messages may contain thinking that the provider rejects.
+// mayHaveInvalidThinking reports whether messages may contain thinking that the provider rejects. It is a fast check.
 func mayHaveInvalidThinking(raw []byte) bool {
 	return bytes.Contains(raw, []byte(`"`+messagesconv.SignaturePrefix)) || emptyThinking.Match(raw)
 }
 
-// withoutInvalidThinking unwraps the signatures of one provider. It removes empty thinking blocks and blocks with
+// withoutInvalidThinking unwraps the signatures of the provider signer. It removes empty thinking blocks and thinking blocks with wrapped
 // signatures of other providers. A message that becomes empty is removed.
 func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bool) {
 	list := rawjson.Writer{Out: []byte{'['}}
@@ -162,7 +161,7 @@ func withoutForeignCitations(block rawjson.Value) []byte {
 	return w.Out
 }
 
-// splice replaces a range of bytes.
+// splice replaces length bytes of data, starting at index at.
 func splice(data []byte, at, length int, with []byte) []byte {
 	return slices.Concat(data[:at], with, data[at+length:])
 }

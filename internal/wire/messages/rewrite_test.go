@@ -36,7 +36,7 @@ func TestRewriteDropsEmptyThinking(t *testing.T) {
 	const (
 		head   = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[`
 		tail   = `{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}`
-		silent = `{"type":"thinking","thinking":"","signature":"sig"},` // the client asked to omit the text
+		silent = `{"type":"thinking","thinking":"","signature":"sig"},` // thinking without text, which the client asked to omit
 	)
 	for name, tc := range map[string]struct {
 		blocks, want string

@@ -115,7 +115,7 @@ func TestConversationRoundTrip(t *testing.T) {
 		}
 		// Signatures of this format do not contain the name of their provider.
 		unsigned := cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Thinking.Provider") }, cmp.Ignore())
-		switch mode := conv.ToolChoice.Mode; { // equivalent forms
+		switch mode := conv.ToolChoice.Mode; { // decoding returns an equivalent but different form in these cases
 		case mode == llm.ChoiceUnset && conv.ParallelTools != nil:
 			conv.ToolChoice.Mode = llm.ChoiceAuto
 		case mode == llm.ChoiceNone:

@@ -9,15 +9,14 @@ import (
 
 var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
 
-// HasSystemTurns reports whether messages may contain a message with the role system. The search for the word is fast
-// and avoids most uses of the slower regular expression.
+// HasSystemTurns reports whether messages may contain a message with the role system. It first searches for "system", which is faster than
+// the regular expression.
 func HasSystemTurns(messages []byte) bool {
 	return bytes.Contains(messages, []byte(`"system"`)) && systemRole.Match(messages)
 }
 
-// withoutSystemTurns appends the text of each message with the role system to the user message before it, for models
-// that accept only the roles user and assistant. If the message before it is not a user message, the system message
-// becomes a user message.
+// withoutSystemTurns removes the role system, for models that accept only the roles user and assistant. It appends the content of each
+// system message to the preceding user message. If the preceding message is not a user message, the system message becomes a user message.
 func withoutSystemTurns(messages []byte) []byte {
 	var list [][]byte
 	user := false // whether the last message is a user message

@@ -66,8 +66,8 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	}
 }
 
-// signature returns a signature and its provider. A signature that the gateway did not wrap was created in this format
-// and is valid only at a provider of this format.
+// signature decodes a signature. provider is empty for a signature that the gateway did not wrap; such a signature is valid only at a
+// provider that uses this format.
 func signature(text string) (value, provider string) {
 	if s, ours := UnwrapSignature(text); ours {
 		return s.Value, s.Provider
@@ -85,7 +85,7 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	}
 	content.ForEach(func(_, block rawjson.Value) bool {
 		switch block.Get("type").String() {
-		case "tool_use", "tool_result", "thinking", "redacted_thinking": // unsupported inside a result
+		case "tool_use", "tool_result", "thinking", "redacted_thinking": // not supported inside a tool result
 			r.conv.DropField("a block of type " + block.Get("type").String() + " inside a result")
 		default:
 			if part, ok := r.part(block); ok {

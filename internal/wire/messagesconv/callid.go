@@ -7,7 +7,7 @@ import (
 )
 
 // The format restricts the characters of tool-call IDs, and IDs must be unique. An invalid or repeated ID is encoded as
-// fl<n>_<base64>, where n counts the uses of the ID. The encoded ID can be decoded again.
+// fl<n>_<base64>, where n is the number of times that the ID has been used. The encoded ID can be decoded again.
 var (
 	plainID  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	mappedID = regexp.MustCompile(`^fl([1-9][0-9]*)_([a-zA-Z0-9_-]*)$`)
@@ -33,13 +33,14 @@ func decodeID(id string) string {
 	return string(plain)
 }
 
-// callIDs maps the tool-call IDs of one conversation.
+// callIDs maps the client's tool-call IDs of one conversation to the IDs that are sent to the provider.
 type callIDs struct {
 	used map[string]int
 	open map[string][]string // calls without a result, by the client's ID
 }
 
-// call returns the provider's ID for a call. Some clients reuse call IDs in every turn.
+// call returns the ID that is sent to the provider for the next call with the client's ID id. Some clients reuse call IDs in every turn,
+// so each use gets a different ID.
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
 		c.used, c.open = map[string]int{}, map[string][]string{}
@@ -50,7 +51,8 @@ func (c *callIDs) call(id string) string {
 	return encoded
 }
 
-// result returns the provider's ID of the call that a result belongs to, which is the oldest call without a result.
+// result returns the ID that is sent to the provider for a result with the client's ID id. The result belongs to the oldest call with this
+// ID that has no result.
 func (c *callIDs) result(id string) string {
 	if waiting := c.open[id]; len(waiting) > 0 {
 		c.open[id] = waiting[1:]

@@ -21,7 +21,7 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 		switch {
 		case value.Kind == rawjson.Null:
 		case f.Name == "messages":
-			list = value // converted after the loop, because the instructions may follow the messages
+			list = value // convert the messages after the loop, because the instructions may follow them in the body
 		default:
 			r.member(f.Name, value)
 		}
@@ -94,7 +94,7 @@ func (r *reader) member(name string, v rawjson.Value) {
 	}
 }
 
-// number returns the text of a number, unchanged.
+// number returns a number as the client wrote it, or an empty string if v is not a number.
 func number(v rawjson.Value) json.Number {
 	if v.Kind != rawjson.Number {
 		return ""

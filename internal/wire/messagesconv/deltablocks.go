@@ -38,7 +38,7 @@ func (p *deltaReader) open(index int64, v rawjson.Value) {
 		if !slices.Contains(p.o.CustomTools, b.call) {
 			p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
 		}
-	case "server_tool_use", "web_search_tool_result": // the citations name the sources
+	case "server_tool_use", "web_search_tool_result": // dropped, because the citations contain the sources
 	default:
 		p.warnDropped("a block of type " + show.Quote(b.kind))
 	}
@@ -50,7 +50,7 @@ func (p *deltaReader) text(kind llm.DeltaKind, text string) {
 	}
 }
 
-// warnDropped warns about a part of the response that llm.Delta cannot express. It warns only once.
+// warnDropped warns about a part of the response that llm.Delta cannot express. It warns only once per response.
 func (p *deltaReader) warnDropped(what string) {
 	if !p.lost {
 		p.lost = true
@@ -81,7 +81,7 @@ func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	}
 }
 
-// cite adds a citation to a block of text. The other formats support only citations of web pages.
+// cite adds a citation to a text block. It drops citations of other sources than web pages, because the other formats do not support them.
 func (p *deltaReader) cite(b *block, v rawjson.Value) {
 	url := v.Get("url").String()
 	if url == "" && v.Get("type").String() == "search_result_location" {
@@ -94,8 +94,8 @@ func (p *deltaReader) cite(b *block, v rawjson.Value) {
 	b.citations = append(b.citations, llm.Citation{URL: url, Title: v.Get("title").String(), Quote: v.Get("cited_text").String(), Start: b.from})
 }
 
-// input adds to the input of a call. The input of the schema tool is sent as text, because it is the response. The
-// input of a custom tool is held, because only complete JSON can be decoded.
+// input handles a part of the input of a call. The input of the schema tool is sent as text, because it is the response. The input of a
+// custom tool is held until it is complete, because incomplete JSON cannot be decoded.
 func (p *deltaReader) input(b *block, text string) {
 	if text == "" || p.gone {
 		return

@@ -15,7 +15,7 @@ type plan struct {
 	choice      llm.ToolChoice
 	schemaTool  string // name of the tool whose input is the response; empty for none
 	schema      []byte // schema in output_config.format
-	instruction string // requirements sent as an instruction
+	instruction string // requirements that are sent as an instruction, because the format or the model cannot express them
 
 	thinking thinkingMode
 	budget   int64
@@ -31,8 +31,8 @@ const (
 	adaptive    thinkingMode = "adaptive"
 )
 
-// planTools selects the tools to send. Tools that the tool choice does not name are dropped, unless the choice forces
-// one specific tool. A history with calls needs a list of tools even if the client sent none.
+// planTools selects the tools to send. If the tool choice lists the allowed tools, all other tools are dropped, unless the choice forces
+// one specific tool. If no tools remain, the tools that earlier messages call are declared, because the provider requires it.
 func (r *renderer) planTools() {
 	p := &r.plan
 	p.choice = r.conv.ToolChoice
@@ -116,8 +116,8 @@ func (r *renderer) planOutput() {
 	}
 }
 
-// SchemaTool returns the name of the tool whose input is the response. It is needed for models that can enforce a
-// schema only on the input of a tool. For other requests, SchemaTool returns an empty string. Deltas needs this name.
+// SchemaTool returns the name of the tool whose input is the response. Such a tool is sent to models that can enforce a schema only for
+// the input of a tool. SchemaTool returns an empty string if the request does not need the tool. Deltas needs the same name.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
 	// If the client forces one of its tools, the response is a call and the schema does not apply.
@@ -127,7 +127,7 @@ func SchemaTool(conv *llm.Conversation, t Traits) string {
 	}
 	root := rawjson.Parse(conv.Output.Schema)
 	if kind := root.Get("type"); !root.IsObject() || kind.Exists() && kind.String() != "object" {
-		return "" // the input of a tool is an object
+		return "" // the input of a tool must be an object
 	}
 	taken := make(map[string]bool, len(conv.Tools))
 	for _, tool := range conv.Tools {

@@ -22,7 +22,7 @@ func Encode(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) 
 	return a.write(deltas)
 }
 
-// write encodes the deltas.
+// write encodes the deltas as events.
 func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if a.stream {
@@ -59,12 +59,12 @@ func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// responseWriter is the state of encoding one response.
+// responseWriter holds the state of encoding one response.
 type responseWriter struct {
-	request      *llm.Request // client's request; nil when an interrupted stream is continued
+	request      *llm.Request // client's request; nil when the writer continues an interrupted stream
 	emit         func(llm.Event) bool
 	stream       bool
-	disconnected bool // whether the consumer has stopped
+	disconnected bool // whether the consumer of the events has stopped
 
 	messageHead
 	started      bool
@@ -96,7 +96,7 @@ type content struct {
 
 func (a *responseWriter) add(p llm.Delta) error {
 	if p.Choice != 0 {
-		return nil // the format has one choice
+		return nil // the format supports only one choice, so other choices are dropped
 	}
 	switch p.Kind {
 	case llm.BeginDelta:
@@ -157,9 +157,9 @@ func (a *responseWriter) addText(kind, text string) {
 	a.appendText(text)
 }
 
-// addSignature ends a thinking block with its signature. The signature is wrapped together with the name of its provider. When the client
-// sends the signature back, the gateway must not send it to another provider. Thinking without a signature is also wrapped, because
-// providers of this format reject it.
+// addSignature ends a thinking block with its signature. The signature is wrapped together with the name of its provider, because the
+// gateway must not send it to another provider when the client sends it back. An empty signature is also wrapped, because providers of
+// this format reject thinking without a signature.
 func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}
@@ -172,7 +172,7 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 		if t.Signature == "" {
 			return
 		}
-		a.open(&content{kind: "thinking"}) // thinking without text
+		a.open(&content{kind: "thinking"}) // the signature belongs to thinking without text
 	}
 	a.blocks[a.current].signature = WrappedSignature{Provider: t.Provider, Value: t.Signature}.String()
 	a.close()
@@ -182,8 +182,8 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 // removed when the client sends them back.
 const foreignCitation = SignaturePrefix + "citation"
 
-// cite adds a citation to the last block. A citation applies to the whole block. It cannot be added to a block that has
-// ended.
+// cite adds a citation to the last block, if it is a text block. The citation applies to the whole block. In a stream, a citation for a
+// block that has ended is dropped.
 func (a *responseWriter) cite(c *llm.Citation) {
 	last := len(a.blocks) - 1
 	if last < 0 || a.blocks[last].kind != "text" || a.stream && a.current != last {

@@ -8,7 +8,8 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// Resume decodes the events of an interrupted stream. The stream can be continued if its last text block is open.
+// Resume decodes the events of an interrupted stream. It returns false if the stream cannot be continued: it must consist of text, and its
+// last text block must still be open.
 func Resume(sent []byte) (wire.Continuation, bool) {
 	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
 	var text strings.Builder
@@ -23,7 +24,7 @@ func Resume(sent []byte) (wire.Continuation, bool) {
 	return wire.Continuation{Text: text.String(), Encode: a.write}, true
 }
 
-// replay applies an event that was sent and appends its text to text. It returns false if the stream cannot be continued after it.
+// replay applies a previously sent event and appends its text to text. It returns false if a stream with this event cannot be continued.
 func (a *responseWriter) replay(v rawjson.Value, text *strings.Builder) bool {
 	block, delta := v.Get("content_block"), v.Get("delta")
 	switch v.Get("type").String() {

@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// maxSchemaDepth limits the depth to which a schema is converted. Deeper parts are sent unchanged.
+// maxSchemaDepth is the maximum depth to which a schema is converted. Deeper levels are sent unchanged.
 const maxSchemaDepth = 32
 
-// narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords are
-// moved to the description, so that the model can still read them. name is the name of the schema in warnings.
+// narrowSchema returns a schema that the provider accepts, with members in the client's order. Unsupported keywords are moved to the
+// description, where the model can still read them. name identifies the schema in warnings.
 func (r *renderer) narrowSchema(schema json.RawMessage, name string) []byte {
 	n := narrower{}
 	out := n.schema(rawjson.Parse(schema), 0)
@@ -68,7 +68,7 @@ func (n *narrower) schema(v rawjson.Value, depth int) []byte {
 	return w.Out
 }
 
-// unknown reports whether the provider does not support a keyword, or its value.
+// unknown reports whether the provider does not support the given keyword or its value.
 func unknown(name string, value rawjson.Value) bool {
 	switch name {
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
@@ -104,7 +104,7 @@ func (n *narrower) hints(v rawjson.Value) string {
 	return "(" + strings.Join(hints, ", ") + ")"
 }
 
-// member converts values that are schemas or contain schemas.
+// member converts the value of a keyword if it is a schema or contains schemas.
 func (n *narrower) member(name string, v rawjson.Value, depth int) []byte {
 	switch name {
 	case "properties", "$defs", "definitions":

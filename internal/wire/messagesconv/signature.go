@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WrappedSignature is a signature of a provider that uses another format, encoded as a signature in this format. It names the provider, so
-// that it is sent only to that provider.
+// WrappedSignature is a signature from a provider that uses another format. It is encoded as a signature of this format, together with the
+// name of the provider, so that the gateway sends it only to that provider.
 type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`

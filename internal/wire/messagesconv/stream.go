@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/wire/messagesstream"
 )
 
-// event yields one event of the stream: its type, and the members that write adds.
+// event yields one event of the stream. The event consists of its type and the members that the function write adds.
 func (a *responseWriter) event(name string, ev llm.Event, write func(w *rawjson.Writer)) {
 	if a.disconnected {
 		return
@@ -41,7 +41,7 @@ func (a *responseWriter) start() {
 	})
 }
 
-// usageSoFar returns the reported usage, or an estimate until the provider reports it.
+// usageSoFar returns the usage that the provider has reported, or an estimate if it has not reported usage yet.
 func (a *responseWriter) usageSoFar() llm.Usage {
 	if a.usage != nil {
 		return *a.usage

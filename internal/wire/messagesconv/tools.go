@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/wire/websearch"
 )
 
-// freeText is the schema of a tool that accepts free text in its only member.
+// freeText is the input schema for a custom tool. The only member contains the free text.
 const freeText = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 
 func (r *renderer) tools() {
@@ -110,7 +110,7 @@ func objectSchema(schema json.RawMessage) []byte {
 	return w.Out
 }
 
-// cache writes a cache mark, unless there are too many.
+// cache writes a cache mark, unless it is one of the first marks, which are dropped if there are too many.
 func (r *renderer) cache(w *rawjson.Writer, mark *llm.CacheMark) {
 	if mark == nil {
 		return

@@ -56,7 +56,7 @@ func (r *renderer) messages(turns []llm.Message) error {
 		next := turn{role: m.Role}
 		parts := r.ordered(m)
 		if last := len(parts) - 1; m.Role == llm.Assistant && i == len(turns)-1 && last >= 0 && parts[last].Kind == llm.TextPart {
-			// The last text is a prefill, which the model continues.
+			// The last text is a prefill, which the model continues. The provider rejects white space at its end.
 			if trimmed := strings.TrimRight(parts[last].Text, " \t\r\n"); trimmed != parts[last].Text {
 				r.warn("white space at the end of the last assistant message was dropped: the provider rejects it")
 				parts = slices.Clone(parts)
@@ -92,8 +92,8 @@ func (r *renderer) messages(turns []llm.Message) error {
 	return nil
 }
 
-// ordered sorts parts as the provider requires: tool results first in user messages, thinking first in assistant
-// messages. If thinking already comes first, the order is kept, because thinking may alternate with calls.
+// ordered sorts parts as the provider requires: tool results first in user messages, thinking first in assistant messages. If an assistant
+// message already begins with thinking, the order is kept, because thinking may alternate with calls.
 func (r *renderer) ordered(m llm.Message) []llm.Part {
 	kind := llm.ResultPart
 	if m.Role == llm.Assistant {

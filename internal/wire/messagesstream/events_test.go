@@ -101,7 +101,7 @@ func TestWholeResponsesAreForwardedUnchanged(t *testing.T) {
 	}
 }
 
-// A non-streamed response to a streaming request decodes to the same blocks.
+// A non-streamed response to a streaming request decodes to the same blocks as the original response.
 func TestWholeResponsesAreSplit(t *testing.T) {
 	t.Parallel()
 	warned := 0

@@ -29,11 +29,11 @@ type Reading struct {
 	MaxResponse int64  // maximum size of the response in bytes; 0 for DefaultMaxResponse
 	SizeHint    int64  // Content-Length of the response, if known
 
-	// Warn receives corrections and dropped content. It may be nil.
+	// Warn receives warnings about corrected and dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Source reads a response frame by frame. It handles framing and limits, not the meaning of events.
+// Source reads a response, which is a stream of events or one JSON document. It handles framing and limits, not the meaning of events.
 type Source struct {
 	o        Reading
 	size     int64
@@ -55,7 +55,7 @@ func (s *Source) Warn(format string, args ...any) {
 	}
 }
 
-// Malformed returns an UpstreamMalformed error.
+// Malformed returns an error of kind llm.UpstreamMalformed.
 func Malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
@@ -78,7 +78,7 @@ func (s *Source) Document(r io.Reader) (rawjson.Value, []byte, error) {
 	return message, data, err
 }
 
-// Object reads one JSON object.
+// Object reads a response that is one JSON object. It returns an error for any other content.
 func (s *Source) Object(r io.Reader) (rawjson.Value, []byte, error) {
 	data, err := s.Bytes(r)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Source) Object(r io.Reader) (rawjson.Value, []byte, error) {
 	return message, data, nil
 }
 
-// Bytes reads a response that should be one JSON object, and checks that it can be decoded.
+// Bytes reads a response that should be one JSON object, and checks that it does not exceed the limits for decoding.
 func (s *Source) Bytes(r io.Reader) ([]byte, error) {
 	data, err := s.Append(nil, r)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Source) Whole(r io.Reader) (rawjson.Value, []byte, error) {
 	return message, data, err
 }
 
-// IsFault reports whether an event or message is an error.
+// IsFault reports whether an event or a complete response reports an error.
 func IsFault(v rawjson.Value) bool {
 	return v.Get("type").String() == "error" || v.Get("error").IsObject()
 }
@@ -195,7 +195,7 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 	for {
 		in, err := events.Next()
 		if errors.Is(err, io.EOF) || err != nil && s.Finished {
-			return sse.Event{}, false, nil // an error after the finish is ignored
+			return sse.Event{}, false, nil // an error after the stop reason is ignored
 		}
 		if err != nil {
 			return sse.Event{}, false, upstream.Failure(err)
@@ -204,7 +204,7 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 			return sse.Event{}, false, err
 		}
 		in.Data = bytes.TrimSpace(in.Data)
-		if len(in.Data) == 0 || string(in.Data) == "[DONE]" { // some compatible servers send the end marker of the chat format
+		if len(in.Data) == 0 || string(in.Data) == "[DONE]" { // skip the end marker of the chat format, which some compatible servers send
 			continue
 		}
 		// Line ends between JSON tokens become spaces, because many clients parse a stream line by line.
@@ -219,13 +219,13 @@ func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 	}
 }
 
-// Unreadable returns the error for an event that is not a JSON object, because such an event may contain text. It
-// returns nil for an incomplete event at the end of the stream and for an event after the stop reason. more reports
-// whether the stream may continue.
+// Unreadable returns the error for an event that is not a JSON object. Such an event must not be skipped, because it may contain text. The
+// exceptions are an event that was truncated by the end of the stream and an event after the stop reason; for these, Unreadable returns
+// nil. more reports whether to continue reading.
 func (s *Source) Unreadable(in sse.Event) (more bool, err error) {
 	switch {
 	case in.Unterminated:
-		return true, nil // incomplete event; the end of the stream follows
+		return true, nil // the event was truncated by the end of the stream
 	case s.Finished:
 		return false, nil // the text is complete, so the invalid event is ignored
 	}
@@ -248,7 +248,7 @@ func FinishReason(reason string) string {
 	}
 }
 
-// StopReason is the inverse of FinishReason.
+// StopReason converts a finish reason of the chat format to a stop reason.
 func StopReason(finish, stopSequence string) string {
 	switch {
 	case finish == "stop" && stopSequence != "":

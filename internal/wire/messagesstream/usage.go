@@ -8,13 +8,13 @@ import (
 	"fairlead.dev/internal/token"
 )
 
-// Counts collects the usage of a response. A stream may report the same totals several times.
+// Counts collects the usage of a response. A stream may report usage several times; every report contains totals.
 type Counts struct {
 	input, read, written, writtenLong, output, thinking, searches int64
 
 	tier   string
 	told   bool
-	Final  bool // whether the output count is final, unlike the count at the start of a stream
+	Final  bool // whether the output count is final; the count at the start of a stream is not
 	absurd bool
 }
 
@@ -25,7 +25,7 @@ func (c *Counts) End(v rawjson.Value) {
 	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number
 }
 
-// Add adds one usage object. Totals never decrease, so the larger of two numbers is the newer one.
+// Add merges one usage object. For each total, the larger value is kept, because totals never decrease.
 func (c *Counts) Add(v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -62,11 +62,11 @@ func (c *Counts) Add(v rawjson.Value) {
 	}
 }
 
-// fast is a value of the speed member. It has its own price, but the response does not report it as a service tier.
+// fast is a value of the response's speed member. It is treated as a service tier, because fast responses have their own price.
 const fast = "fast"
 
-// compacted returns the usage of conversation summaries made by the provider. They are billed, but not included in the
-// reported totals.
+// compacted returns the sum of the token count name over all conversation summaries (compactions) that the provider made. They are billed,
+// but not included in the reported totals.
 func compacted(v rawjson.Value, name string) (sum float64) {
 	v.Get("iterations").ForEach(func(_, one rawjson.Value) bool {
 		if one.Get("type").String() == "compaction" {
@@ -77,8 +77,7 @@ func compacted(v rawjson.Value, name string) (sum float64) {
 	return sum
 }
 
-// Usage returns the usage, or nil when the provider reported none or implausible counts. In that case the gateway
-// estimates the usage.
+// Usage returns the usage, or nil if the provider reported none or implausible counts. The gateway then estimates the usage.
 func (c *Counts) Usage() *llm.Usage {
 	if !c.told || c.absurd {
 		return nil
@@ -90,11 +89,11 @@ func (c *Counts) Usage() *llm.Usage {
 	}
 }
 
-// cautious selects the tokenizer for estimates during a response. It counts fewer tokens than the other tokenizers, so
-// that no client pays for tokens that were not generated.
+// cautious selects the tokenizer for estimates during a response. It counts fewer tokens than the other tokenizers, so clients do not pay
+// for tokens that were not generated.
 var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
 
-// RunningUsage returns the usage of an unfinished response: the reported input and an estimate of the output.
+// RunningUsage returns the usage of an unfinished response: the reported input and an estimate of the output. It returns nil if u is nil.
 func RunningUsage(u *llm.Usage, ascii, other int) *llm.Usage {
 	if u == nil {
 		return nil
@@ -134,7 +133,7 @@ func WriteUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Close()
 }
 
-// ReadTier converts the service tier of a response to the name that prices use.
+// ReadTier converts the service tier reported in a response to the name that the price list uses.
 func ReadTier(tier string) string {
 	if tier == "standard_only" || tier == "standard" {
 		return "default"
@@ -142,7 +141,7 @@ func ReadTier(tier string) string {
 	return tier
 }
 
-// CountText returns the number of ASCII and other bytes in a string.
+// CountText returns the number of ASCII bytes and the number of non-ASCII bytes in a string.
 func CountText(s string) (ascii, other int) {
 	for i := range len(s) {
 		if s[i] < utf8.RuneSelf {

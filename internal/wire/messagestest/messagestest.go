@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Events of a response with one text.
+// Events of a response that consists of one text block.
 const (
 	Start     = `{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":7,"cache_creation":{"ephemeral_1h_input_tokens":5},"output_tokens":1}}}`
 	TextStart = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`

@@ -2,7 +2,7 @@ package responses
 
 import "fairlead.dev/internal/llm"
 
-// call begins a tool call. Another delta for the same call adds to its arguments.
+// call begins a tool call. If the call has already begun, the delta's arguments are appended.
 func (w *responseWriter) call(p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's response has a tool call without a name.")

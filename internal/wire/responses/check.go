@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// requestReader validates one request and converts it to a conversation.
+// requestReader validates one request and records its properties or converts it to a conversation.
 type requestReader struct {
 	validate.Reader
 	req    *llm.Request
@@ -34,18 +34,18 @@ type inputState struct {
 	hasText, hasCall bool           // whether the last message has text, and whether it has a tool call
 	asked            rawjson.String // first text in the last user message that has text
 	instructed       rawjson.String // the instructions, or the first text in the first system message
-	stored           bool           // whether the provider adds stored text to the input
-	results          bool           // whether the input has results that only the provider can read
+	stored           bool           // whether the request refers to stored text, which the provider adds to the input
+	results          bool           // whether the input has tool results that only the Responses API accepts
 	wrapped          bool           // whether the input has signatures that the gateway wrapped
 	before           settings       // settings from the members before the input
 }
 
-// is reports whether a value has an allowed kind, and records a problem otherwise. A null counts as absent.
+// is reports whether a value has an allowed kind. Otherwise it records a problem, unless the value is null.
 func (r *requestReader) is(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	return r.IsKindOrNull(param, v, want, allowed...)
 }
 
-// lookAlikes rejects keys of an object that equal one of names except for case.
+// lookAlikes records a problem for every key of an object that differs from one of the given names only in case.
 func (r *requestReader) lookAlikes(param string, v rawjson.Value, names ...string) {
 	if !v.IsObject() || r.Context.Err() != nil {
 		return
@@ -99,7 +99,7 @@ func (r *requestReader) number(param string, v rawjson.Value) json.Number {
 	return json.Number(v.Raw)
 }
 
-// oneOf returns a string that must be one of allowed.
+// oneOf returns a string that must be one of the allowed values.
 func (r *requestReader) oneOf(param string, v rawjson.Value, allowed ...string) string {
 	s := r.text(param, v)
 	if s != "" && !slices.Contains(allowed, s) {

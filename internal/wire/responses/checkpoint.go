@@ -6,16 +6,16 @@ import (
 	"fairlead.dev/internal/turncache"
 )
 
-// checkpoint is the state of a reader after an item of the input. It does not refer to the body.
+// checkpoint holds the state of a reader after it has decoded an item of the input. It does not refer to the body.
 type checkpoint struct {
 	scanner rawjson.Checkpoint
 	request llm.Request
-	list    llm.Field // input list, without the position of its end
+	list    llm.Field // position of the input list in the body; its end is not known yet
 	next    int       // index of the next item
 	input   inputState
 }
 
-// mark stores the state after item n.
+// mark stores a checkpoint after item n.
 func (r *requestReader) mark(n int, list llm.Field) {
 	if r.turn == nil || r.Pos < turncache.MinPrefix || r.Err != nil || !r.Valid() {
 		return

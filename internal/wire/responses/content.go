@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// content is the content of a message or of a result.
+// content holds the decoded content of a message or a tool result.
 type content struct {
 	parts  []llm.Part     // set only if requestReader.build is true
 	speaks bool           // whether the content has text or a refusal
@@ -32,8 +32,8 @@ func (r *requestReader) addText(c *content, kind llm.PartKind, v value, cache *l
 	r.count(v)
 }
 
-// contentOf decodes an item's member that was not decoded while the item was read: a string, or a list of parts that precedes the type of
-// its item. An empty string produces no part.
+// contentOf decodes the content of an item if it was not decoded while the item was read. This is the case for a string, and for a list of
+// parts that precedes the type of the item. An empty string produces no part.
 func (r *requestReader) contentOf(o *object, name string) (c content) {
 	v := o.get(name)
 	switch {

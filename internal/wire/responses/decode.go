@@ -49,7 +49,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		return nil, err
 	}
 	req.Stores = Stores(&req.Payload)
-	for c := range r.recent.Kept() { // also keep an earlier state: a client may change its last items in the next turn
+	for c := range r.recent.Kept() { // includes an earlier checkpoint, because a client may change its last items in the next turn
 		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
 	}
 	r.describe()
@@ -83,7 +83,7 @@ func (r *requestReader) decode() error {
 	return err
 }
 
-// readMember reads a top-level member and returns its name. It reads nothing for a member that is not decoded.
+// readMember reads a top-level member and returns its name. The value of a member that the gateway does not decode is not read.
 func (r *requestReader) readMember(key []byte) string {
 	if r.Kind() == 'n' {
 		r.SkipNull()
@@ -126,7 +126,7 @@ func (r *requestReader) describe() {
 	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
 	if !r.asked.Empty() {
 		raw := r.Data[r.asked.Start:r.asked.End]
-		const lookahead = 2 * llm.PreviewBytes // number of bytes read before white space is removed
+		const lookahead = 2 * llm.PreviewBytes // number of bytes to decode; removing white space makes the preview shorter
 		var room [lookahead + 4]byte
 		req.Preview = show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
 		req.Asked = llm.RawText(raw)
@@ -155,7 +155,7 @@ type settings struct {
 	effort          string
 }
 
-// settings returns the properties of the members that were read since the last call.
+// settings returns the properties of the members that were read since the last call of settings.
 func (r *requestReader) settings() (s settings) {
 	if r.build {
 		return s
@@ -234,8 +234,8 @@ func (r *requestReader) count(v value) {
 	}
 }
 
-// countText adds the lengths of texts to the prompt size. Unlike count, it accepts text that is not a string in the body, such as the
-// definition of a hosted tool. It does not add the text to the prompt sample, because the sample refers to strings in the body.
+// countText adds the lengths of the given texts to the prompt size. Unlike count, it accepts text that is not a string in the body, such
+// as the definition of a hosted tool. It does not add the text to the prompt sample, because the sample refers to strings in the body.
 func (r *requestReader) countText(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)
@@ -244,7 +244,7 @@ func (r *requestReader) countText(texts ...string) {
 	}
 }
 
-// bytesOf counts the bytes of ASCII characters and of other characters in text.
+// bytesOf returns the number of ASCII bytes and the number of non-ASCII bytes in text.
 func bytesOf(text string) (ascii, other int) {
 	for i := range len(text) {
 		if text[i] < utf8.RuneSelf {

@@ -1,5 +1,6 @@
-// Package responses is the client side of OpenAI's Responses format: it validates requests and encodes responses. It stores nothing.
-// Responses and conversations that a request names are stored by the provider, and their IDs name the provider's account.
+// Package responses implements the client side of OpenAI's Responses format: it validates requests and encodes responses. The gateway
+// does not store responses and conversations; the provider does. The response IDs that clients see identify the provider account that
+// stores the response.
 package responses
 
 import (
@@ -31,7 +32,7 @@ func (Format) Name() string { return Name }
 // framing writes the events of a stream.
 type framing struct {
 	begun    bool
-	response []byte // response object of the first event; nil if the first event has none
+	response []byte // response object in the first event; nil if the first event has none
 }
 
 // Framing implements wire.Format.
@@ -56,12 +57,12 @@ func (*framing) WriteEnd(io.Writer) error { return nil }
 // response, because such a response may still complete.
 func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
 	ours := rawjson.Parse(body)
-	var param any // null when there is none
+	var param any // encoded as null if the error has no parameter
 	if value := ours.Get("details.param"); value.Kind == rawjson.Text {
 		param = value.String()
 	}
 	event := body
-	// The order matters: several clients recognise an error by the first bytes of the data.
+	// Keep this order, because several clients recognise an error by the first bytes of the data.
 	for _, m := range []struct {
 		name  string
 		value any
@@ -77,9 +78,9 @@ func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
 	return sse.WriteEvent(w, "response.failed", failedEvent(f.response, ours, after+1))
 }
 
-// failedEvent returns the event response.failed: the response object of the first event, with the error.
+// failedEvent returns the event response.failed, which contains the response object of the first event and the error.
 func failedEvent(began []byte, ours rawjson.Value, number int) []byte {
-	code := "server_error" // clients decide by the code whether to retry
+	code := "server_error" // clients use the code to decide whether to retry
 	switch ours.Get("code").String() {
 	case "RATE_LIMITED", "PROVIDER_RATE_LIMITED":
 		code = "rate_limit_exceeded"
@@ -125,8 +126,8 @@ func errorMessage(object rawjson.Value) string {
 // ErrNoResponse is returned when the events contain no response.
 var ErrNoResponse = errors.New("the event stream contains no response")
 
-// Assemble returns the response in the last event that contains one. events has one JSON document per line. A whole response
-// is returned unchanged.
+// Assemble returns the response object from the last event that contains one. events has one JSON document per line. A response that is
+// already complete is returned unchanged.
 func Assemble(events []byte) ([]byte, error) {
 	var last []byte
 	for line := range bytes.Lines(events) {

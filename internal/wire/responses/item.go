@@ -19,14 +19,14 @@ type item struct {
 	encrypted string
 	call      llm.ToolCall // call without its arguments
 	namespace string       // namespace of the tool
-	place     int          // index among the tool calls
+	place     int          // index of the tool call in the deltas
 }
 
 // part is one element of a message's content.
 type part struct {
 	refusal     bool
 	text        strings.Builder
-	from        int // offset of the first character in the text of the response
+	from        int // offset of the part's first character in the text of the response
 	annotations []any
 	done        bool
 }
@@ -76,7 +76,7 @@ func (it *item) summary() summaryJSON {
 
 func (it *item) isCall() bool { return it.kind == functionItem || it.kind == customItem }
 
-// argumentsEvent returns the event names for the arguments of a call.
+// argumentsEvent returns the common prefix of the event names for the arguments of a call.
 func (it *item) argumentsEvent() string {
 	if it.kind == customItem {
 		return "response.custom_tool_call_input"

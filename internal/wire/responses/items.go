@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// instructions decodes the instructions, which come before the input.
+// instructions decodes the instructions, which form a system message before the input.
 func (r *requestReader) instructions() {
 	if !r.Is('"', "instructions", "a string") {
 		return
@@ -25,7 +25,7 @@ func (r *requestReader) instructions() {
 		r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
 		return
 	}
-	r.instructed = v.text // instructions count as the system message, even if the input contains one
+	r.instructed = v.text // the instructions take precedence over a system message in the input
 }
 
 // readInput decodes the conversation: a string or a list of items.
@@ -49,8 +49,8 @@ func (r *requestReader) readInput() {
 	}
 }
 
-// item decodes the next value, which is item n of the input. If the type of the item comes before its parts, as in the
-// requests of most clients, the parts are decoded in the same pass.
+// item decodes the next value, which is the input item with index n. If the type of the item comes before its parts, as in the requests of
+// most clients, the parts are decoded in the same pass.
 func (r *requestReader) item(n int) {
 	r.Limit(strict.CheckMessages(n + 1))
 	at := place{list: "input", n: n}
@@ -93,9 +93,8 @@ func (r *requestReader) item(n int) {
 	case "compaction", "compaction_trigger":
 		r.Problem(at.member("type"), "Items of type %s are not supported. Send the whole conversation as items instead.", show.Quote(kind))
 	default:
-		// Results of client-side tools must reach the model, and only the Responses API accepts the results of its own
-		// tools. Other items record calls of hosted tools. They can be dropped, because the response contains the
-		// results.
+		// The results of tools that the client runs must reach the model. The types of these results are specific to the Responses API.
+		// Items of other types record calls of hosted tools. They can be dropped, because the model's answer contains the results.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
 			r.req.Needs |= llm.ResponsesAPI
 			r.req.Unsized++ // the result may be media, such as a screenshot
@@ -107,8 +106,8 @@ func (r *requestReader) item(n int) {
 	}
 }
 
-// partList returns the name of a member that is a list of parts, given the type of its item. It returns an empty string
-// for other members, and while the type is unknown.
+// partList returns the name of the current member if, according to the type of its item, it is a list of parts. It returns an empty string
+// for other members, and if the type of the item has not been read yet.
 func (r *requestReader) partList(o *object, key []byte) string {
 	if r.Kind() != '[' {
 		return ""
@@ -129,7 +128,7 @@ func (r *requestReader) partList(o *object, key []byte) string {
 
 // add adds the parts of an item to the conversation. A model turn consists of several items and becomes one message.
 func (r *requestReader) add(role llm.Role, c content) {
-	// If the current message has text and no tool call, further text begins a new message.
+	// If the last message has text but no tool call, further text begins a new message.
 	again := c.speaks && r.hasText && !r.hasCall
 	if role == llm.Assistant && r.last == role && !again {
 		r.hasText, r.hasCall = r.hasText || c.speaks, r.hasCall || c.calls
@@ -169,7 +168,8 @@ func (r *requestReader) message(o *object, c content) {
 	}
 }
 
-// call decodes a tool call. arguments is the name of the member that contains its arguments; for a custom tool, that is input.
+// call decodes a tool call. arguments is the name of the member that contains the arguments: arguments for a function, input for a custom
+// tool.
 func (r *requestReader) call(o *object, arguments string) {
 	id, name, sent := r.textOf(o, "call_id"), r.requireName(o), r.textOf(o, arguments)
 	if id.text.Empty() {
@@ -199,7 +199,7 @@ func (r *requestReader) result(o *object, c content) {
 		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Send the ID of the call that the result belongs to.", o.at)
 	}
 	r.count(id)
-	var result content // has no text, so that the text of a tool result is not used as the text of the message
+	var result content // contains no text, because the text of a tool result must not become the text of the user message
 	if r.build {
 		name, called := r.toolNames[id.String()]
 		if !called {
@@ -210,8 +210,8 @@ func (r *requestReader) result(o *object, c content) {
 	r.add(llm.User, result)
 }
 
-// reasoning decodes a reasoning item. It unwraps signatures that the gateway has wrapped. Data that OpenAI or another gateway
-// encrypted is dropped.
+// reasoning decodes a reasoning item. It unwraps signatures that the gateway has wrapped. It drops encrypted data of OpenAI or of another
+// gateway and uses only the text of the item.
 func (r *requestReader) reasoning(o *object) {
 	var thinking *llm.Thinking
 	if s, ours := unwrapSignature(r.str(o, "encrypted_content")); ours {
@@ -232,7 +232,7 @@ func (r *requestReader) reasoning(o *object) {
 				r.reread(v.Value, func() { texts = r.thoughts(o.at.member(name)) })
 			}
 			if len(texts) > 0 {
-				break // the summary is used only if the item has no thinking
+				break // the summary is used only if the item has no reasoning text
 			}
 		}
 		if len(texts) == 0 {

@@ -35,7 +35,7 @@ func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 	}
 }
 
-// names reports whether one of the problems concerns a field.
+// names reports whether one of the problems listed in e concerns the given field.
 func names(e *llm.Error, param string) bool {
 	problems, _ := e.Details["problems"].([]map[string]string)
 	for _, p := range problems {

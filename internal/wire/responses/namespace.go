@@ -16,10 +16,10 @@ func joinNamespace(namespace, name string) string {
 	return namespace + "__" + name
 }
 
-// namespacedTool is the name of a tool in the Responses format.
+// namespacedTool is the name of a tool in the Responses format, which may group tools in namespaces.
 type namespacedTool struct{ namespace, name string }
 
-// namespacedTools returns the tools of a request that have a namespace, by their joined names.
+// namespacedTools returns the tools of a request that are in a namespace. The keys are the names that joinNamespace returns.
 func namespacedTools(p *llm.Payload) map[string]namespacedTool {
 	var tools map[string]namespacedTool
 	for _, f := range p.Fields {

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Effort returns the reasoning effort of a request, or an empty string.
+// Effort returns the reasoning effort of a request, or an empty string if the request does not set it.
 func Effort(p *llm.Payload) string {
 	for _, f := range p.Fields {
 		if f.Name == "reasoning" {
@@ -32,9 +32,9 @@ func WithEffort(reasoning []byte, effort string) []byte {
 	return w.Out
 }
 
-// NativeInput returns the input for a provider of the same format if it must differ from the client's input. It removes the
-// reasoning items that the gateway made from another provider's response, because the provider cannot decrypt them. For a model
-// that does not reason, it removes all reasoning items. It returns nil if the client's input can be sent unchanged.
+// NativeInput returns the input member for a provider of the same format, or nil if the client's input can be sent unchanged. It removes
+// the reasoning items that the gateway created from another provider's response, because the provider cannot decrypt them. If reasons is
+// false, the model does not reason, and NativeInput removes all reasoning items.
 func NativeInput(req *llm.Request, reasons bool) []byte {
 	part := `"` + signaturePrefix
 	if req.Plain && reasons {

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// value is a JSON value in the request. It refers to the body.
+// value is a JSON value in the request. It shares memory with the body.
 type value struct {
 	rawjson.Value
 	text rawjson.String // position and length of a string value
@@ -35,7 +35,7 @@ type object struct {
 	values [maxNames]value // values of the members, in the order of names
 }
 
-// maxNames is the number of names of the largest object.
+// maxNames is the maximum length of object.names.
 const maxNames = 11
 
 // get returns the value of a member, or the zero value if the object does not have the member.
@@ -48,7 +48,7 @@ func (o *object) get(name string) value {
 	return value{}
 }
 
-// member reads the value of a known member. It does not read the value of an unknown member; the scanner skips it.
+// member reads the value of the current member if its name is known. The scanner skips the value of an unknown member.
 func (r *requestReader) member(o *object, key []byte) {
 	for i, known := range o.names {
 		if string(key) == known {
@@ -69,7 +69,7 @@ func (r *requestReader) str(o *object, name string) string {
 	return ""
 }
 
-// textOf returns a member that must be a string, without decoding it. It returns the zero value for any other type.
+// textOf returns a member that must be a string, without decoding the string. For any other type it returns the zero value.
 func (r *requestReader) textOf(o *object, name string) value {
 	v := o.get(name)
 	if v.Kind != rawjson.Text && v.Kind != rawjson.Null {
@@ -79,7 +79,7 @@ func (r *requestReader) textOf(o *object, name string) value {
 	return v
 }
 
-// reread reads a value again from its beginning. The first pass has validated it.
+// reread moves to the beginning of a value that was already read and validated, calls read, and then restores the position.
 func (r *requestReader) reread(v rawjson.Value, read func()) {
 	pos, isStrict := r.Pos, r.Strict
 	r.Pos, r.Strict = v.Index, false
@@ -87,7 +87,8 @@ func (r *requestReader) reread(v rawjson.Value, read func()) {
 	r.Pos, r.Strict = pos, isStrict
 }
 
-// place is the path of a list element, or of an element in a list inside such an element. The path is formatted only for problems.
+// place is the path of a list element, such as input[3], or of an element in a nested list, such as input[3].content[0]. It is formatted
+// only when a problem is recorded.
 type place struct {
 	list  string
 	n     int

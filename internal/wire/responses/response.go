@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// response is the whole response. It repeats settings of the request, as the format requires.
+// response is the complete response object. It repeats settings of the request, as the format requires.
 type response struct {
 	ID                 string          `json:"id"`
 	Object             string          `json:"object"`
@@ -23,7 +23,7 @@ type response struct {
 	PreviousResponseID json.RawMessage `json:"previous_response_id"`
 	Reasoning          json.RawMessage `json:"reasoning"`
 	ServiceTier        json.RawMessage `json:"service_tier,omitempty"`
-	Store              bool            `json:"store"` // whether the response is stored; always false
+	Store              bool            `json:"store"` // always false, because the response is not stored
 	Temperature        json.RawMessage `json:"temperature"`
 	Text               json.RawMessage `json:"text"`
 	ToolChoice         json.RawMessage `json:"tool_choice"`
@@ -52,7 +52,7 @@ type usage struct {
 	TotalTokens int64 `json:"total_tokens"`
 }
 
-// newResponse returns the response to a request, without output.
+// newResponse returns a response object for a request, without output.
 func newResponse(p *llm.Payload, model string) response {
 	given := map[string]json.RawMessage{}
 	for _, f := range p.Fields {

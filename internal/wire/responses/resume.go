@@ -49,7 +49,7 @@ func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) 
 	return wire.Continuation{Text: it.parts[0].text.String(), Encode: w.write}, true
 }
 
-// replay applies an event that was sent. It reports false if the stream cannot be continued after it.
+// replay applies a previously sent event. It returns false if a stream with this event cannot be continued.
 func (w *responseWriter) replay(it *item, v rawjson.Value) bool {
 	w.sequence = int(v.Get("sequence_number").Int()) + 1
 	switch v.Get("type").String() {

@@ -32,7 +32,7 @@ func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const opening = 4 // number of events: created, in_progress, the item and its part
+		const opening = 4 // number of events before the first text: created, in_progress, the item and its part
 		var sent [][]byte
 		for _, ev := range whole[:n+opening] {
 			sent = append(sent, ev.Data)

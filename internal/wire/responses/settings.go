@@ -22,7 +22,7 @@ func requestOf(r *requestReader) *llm.Request { return r.req }
 var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
 	validate.Metadata(requestOf),
 	validate.Text("previous_response_id", func(r *requestReader, id string) {
-		r.req.Previous = id // the gateway binds the request to the account that holds the response
+		r.req.Previous = id // later, the gateway restricts the request to the account that holds this response
 		r.markStoredInput()
 	}),
 	validate.Value("conversation", (*requestReader).storedConversation),
@@ -65,7 +65,7 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 		}
 	}, "auto", "disabled"),
 	validate.Value("include", func(r *requestReader, v rawjson.Value) {
-		// Signatures are always included. The other values concern hosted tools.
+		// Values other than IncludeLogprobs need no action: signatures are always included, and the remaining values concern hosted tools.
 		for _, entry := range r.list("include", v) {
 			if r.text("include", entry) == IncludeLogprobs {
 				r.conv.DropField(IncludeLogprobs)
@@ -107,7 +107,7 @@ func (r *requestReader) textSettings(v rawjson.Value) {
 	}
 }
 
-// tools decodes a list of tools. The tools of a namespace become tools with joined names.
+// tools decodes a list of tools. The name of a tool in a namespace is joined with the name of the namespace.
 func (r *requestReader) tools(at place, namespace string) {
 	list := at.list
 	if at.inner != "" {
@@ -123,7 +123,7 @@ func (r *requestReader) tools(at place, namespace string) {
 			at.m = n
 		}
 		if r.Kind() != '{' {
-			r.Is('{', at.String(), "an object") // a null is skipped
+			r.Is('{', at.String(), "an object") // skips null, and records a problem for any other type
 			continue
 		}
 		r.tool(at, namespace)
@@ -184,7 +184,7 @@ func (r *requestReader) requireName(o *object) string {
 	return name
 }
 
-// raw returns the JSON of a value, or nil for null. It also returns nil if no conversation is built.
+// raw returns the JSON of a value, or nil for null. It also returns nil if r.build is false.
 func (r *requestReader) raw(v value) json.RawMessage {
 	if !r.build {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// wrappedSignature is a signature of a provider that uses another format, sent as encrypted reasoning. It names the provider, so that it is
-// sent only to that provider.
+// wrappedSignature is a signature from a provider that uses another format. It is sent to the client as encrypted reasoning, together with
+// the name of the provider, so that the gateway sends it only to that provider.
 type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`
@@ -31,7 +31,7 @@ func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil || json.Unmarshal(raw, &s) != nil {
-		return wrappedSignature{}, false // damaged: the summary is still used
+		return wrappedSignature{}, false // the signature is damaged; the caller can still use the summary
 	}
 	return s, true
 }

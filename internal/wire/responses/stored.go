@@ -18,12 +18,12 @@ const storedPrefix = "resp_fl_"
 // macSize is the number of bytes of the keyed hash in an ID.
 const macSize = 16
 
-// StoredIDs converts between the provider's IDs of stored responses and the IDs that clients see. A client's ID names the provider and the
-// credential, so that every replica finds the account that holds the response without storing anything. It also names the session, so that
-// a request that continues the response belongs to the same session. A keyed hash binds the ID to a workspace.
+// StoredIDs converts between the provider's IDs of stored responses and the IDs that clients see. A client's ID contains the provider and
+// the credential, so every replica can find the account that holds the response without a lookup table. It also contains the session, so a
+// request that continues the response belongs to the same session. A keyed hash binds the ID to a workspace.
 type StoredIDs struct{ hash secret.KeyedHash }
 
-// NewStoredIDs derives the key of the IDs from the master key.
+// NewStoredIDs returns a StoredIDs whose hash key is derived from the master key.
 func NewStoredIDs(masterKey []byte) (StoredIDs, error) {
 	hash, err := secret.NewKeyedHash(masterKey, "responses")
 	if err != nil {
@@ -44,7 +44,7 @@ func (s StoredIDs) Seal(r llm.StoredResponse) string {
 	return string(base64.RawURLEncoding.AppendEncode([]byte(storedPrefix), raw))
 }
 
-// Open is the inverse of Seal. It reports false for an ID that was not sealed for the workspace.
+// Open decodes an ID that Seal returned. It returns false for an ID that was not created for the given workspace.
 func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 	encoded, ok := strings.CutPrefix(id, storedPrefix)
 	if !ok {
@@ -67,7 +67,7 @@ func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 	return r, true
 }
 
-// Stores reports whether the provider stores the response: it does so unless the client sends store: false.
+// Stores reports whether the provider stores the response. It does, unless the client sends store: false.
 func Stores(p *llm.Payload) bool {
 	for _, f := range p.Fields {
 		if f.Name == "store" {
@@ -77,7 +77,7 @@ func Stores(p *llm.Payload) bool {
 	return true
 }
 
-// storedConversation reads the conversation that the provider stores: its ID, or an object with its ID.
+// storedConversation reads a reference to a conversation that the provider stores. The reference is an ID or an object with an ID.
 func (r *requestReader) storedConversation(v rawjson.Value) {
 	id := v
 	if v.IsObject() {
@@ -91,7 +91,7 @@ func (r *requestReader) storedConversation(v rawjson.Value) {
 	r.markStoredInput()
 }
 
-// storedPrompt reads the prompt template that the provider stores.
+// storedPrompt reads a reference to a prompt template that the provider stores.
 func (r *requestReader) storedPrompt(v rawjson.Value) {
 	if !r.is("prompt", v, "an object", rawjson.Object) {
 		return
@@ -105,7 +105,7 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 	r.markStoredInput()
 }
 
-// storedFiles records the IDs of files in a member that only the provider interprets.
+// storedFiles records the IDs of stored files in the value v of a member that only the provider interprets.
 func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
 	if !r.build {
 		for id := range validate.FileIDs(name, v) {
@@ -124,7 +124,7 @@ func (r *requestReader) reference(param string, v rawjson.Value) {
 	r.markStoredInput()
 }
 
-// markStoredInput records that the provider adds stored text to the prompt. Only the Responses API stores it.
+// markStoredInput records that the provider adds stored text to the prompt, which only the Responses API supports.
 func (r *requestReader) markStoredInput() {
 	r.stored = true
 	r.req.Needs |= llm.ResponsesAPI

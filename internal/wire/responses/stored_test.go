@@ -69,7 +69,7 @@ func TestStoredObjectsNeedTheResponsesAPI(t *testing.T) {
 	t.Parallel()
 	type facts struct {
 		Previous, Account string
-		Hosted            bool // whether the length of the prompt is unknown
+		Hosted            bool // whether the prompt length is unknown, because the provider adds text
 		Unsized           int
 	}
 	for members, want := range map[string]facts{

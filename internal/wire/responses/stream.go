@@ -8,7 +8,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// emit prepares an event of a stream: its type, its number, and the given members as name-value pairs.
+// emit adds an event to the ready events of a stream. The event consists of its type, its sequence number, and the given members, which
+// alternate between names and values. Without streaming, emit does nothing.
 func (w *responseWriter) emit(ev llm.Event, kind string, members ...any) {
 	if !w.stream {
 		return
@@ -26,12 +27,13 @@ func (w *responseWriter) emit(ev llm.Event, kind string, members ...any) {
 	w.ready = append(w.ready, ev)
 }
 
-// emitAt is emit for an event inside an item.
+// emitAt is like emit, but adds the ID and the index of the output item to which the event belongs.
 func (w *responseWriter) emitAt(it *item, ev llm.Event, kind string, members ...any) {
 	w.emit(ev, kind, append([]any{"item_id", it.id, "output_index", it.index}, members...)...)
 }
 
-// contentEvent counts text and returns its event. Text that is sent again in an end event is not counted again.
+// contentEvent adds the length of text to the size of the response and returns an event with this length. Do not call it for text that is
+// repeated in an end event.
 func (w *responseWriter) contentEvent(text string) llm.Event {
 	ascii, other := bytesOf(text)
 	w.ascii += ascii
@@ -51,7 +53,7 @@ func (w *responseWriter) open(it *item, ev llm.Event) *item {
 	return it
 }
 
-// current returns the open item if it is of this kind.
+// current returns the last item if it is open and of the given kind, otherwise nil.
 func (w *responseWriter) current(kind string) *item {
 	if n := len(w.items); n > 0 && w.items[n-1].kind == kind && w.items[n-1].status == "in_progress" {
 		return w.items[n-1]
@@ -59,8 +61,8 @@ func (w *responseWriter) current(kind string) *item {
 	return nil
 }
 
-// closeText closes open text or thinking before another item begins. Calls stay open, because their arguments may
-// interleave.
+// closeText closes open text or thinking before another item begins. Calls stay open, because the arguments of several calls may arrive
+// interleaved.
 func (w *responseWriter) closeText() {
 	for _, it := range w.said {
 		w.close(it)
@@ -70,7 +72,7 @@ func (w *responseWriter) closeText() {
 
 func (w *responseWriter) close(it *item) { w.closeAs(it, "completed") }
 
-// closeAs ends an item with a status.
+// closeAs ends an open item with the given status.
 func (w *responseWriter) closeAs(it *item, status string) {
 	if it.status != "in_progress" {
 		return
@@ -86,7 +88,7 @@ func (w *responseWriter) closeAs(it *item, status string) {
 	case customItem:
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "input", it.text.String())
 	default:
-		if it.text.Len() == 0 { // clients parse the arguments, so a function call without arguments gets an empty object
+		if it.text.Len() == 0 { // clients parse the arguments as JSON, so they must not be empty
 			_ = w.arguments(it.place, "{}") // fails only for a call that has not begun
 		}
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "name", it.call.Name, "arguments", it.text.String())
@@ -95,10 +97,10 @@ func (w *responseWriter) closeAs(it *item, status string) {
 	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
 }
 
-// addText adds to the text of the message.
+// addText appends to the text of the current message.
 func (w *responseWriter) addText(text string) { w.addPart(text, false) }
 
-// addRefusal adds to the refusal of the message.
+// addRefusal appends to the refusal of the current message.
 func (w *responseWriter) addRefusal(text string) { w.addPart(text, true) }
 
 func (w *responseWriter) addPart(text string, refusal bool) {
@@ -129,8 +131,8 @@ func (w *responseWriter) addPart(text string, refusal bool) {
 	w.emitAt(it, w.contentEvent(text), p.event()+".delta", members...)
 }
 
-// cite adds a citation to the text that contains its range. If that text has ended, no event is sent, and only the
-// complete response contains the citation.
+// cite adds a citation to the text part in which its range begins. If this part has ended, no event is sent, and only the final response
+// object contains the citation.
 func (w *responseWriter) cite(c *llm.Citation) {
 	for _, it := range slices.Backward(w.items) {
 		for n, p := range slices.Backward(it.parts) {
@@ -185,7 +187,7 @@ func (w *responseWriter) thinking() *item {
 	return w.open(&item{kind: reasoningItem}, llm.Event{})
 }
 
-// addSignature ends a thinking block. The signature is sent in a member that clients return unchanged.
+// addSignature ends a thinking block. The signature is sent in encrypted_content, which clients send back unchanged.
 func (w *responseWriter) addSignature(t *llm.Thinking) {
 	if t == nil || t.Signature == "" && t.Redacted == "" {
 		w.closeText()

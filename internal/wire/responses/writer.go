@@ -12,13 +12,13 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// EncodeResponse implements wire.Format. The format has one choice; other choices are dropped. A response that ends
-// without a finish reason is an error of kind llm.StreamInterrupted.
+// EncodeResponse implements wire.Format. The format supports only one choice, so other choices are dropped. A response that ends without a
+// finish reason is an error of kind llm.StreamInterrupted.
 func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newResponseWriter(f, req, model).write(deltas)
 }
 
-// write encodes the deltas.
+// write encodes the deltas as events.
 func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range deltas {
@@ -42,14 +42,14 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 	}
 }
 
-// responseWriter is the state of encoding one response.
+// responseWriter holds the state of encoding one response.
 type responseWriter struct {
 	stream   bool
 	response response
-	body     []byte // body of the request
+	body     []byte // request body, from which IDs are derived
 	nanos    int64
 
-	namespaced map[string]namespacedTool // tools of the request by joined name
+	namespaced map[string]namespacedTool // tools of the request that are in a namespace, by joined name
 
 	begun    bool
 	started  bool // whether the first events were sent
@@ -70,9 +70,9 @@ type outputItems struct {
 	said  []*item       // open items that are not calls
 }
 
-// textSize counts the text of a response.
+// textSize holds the length of the response text.
 type textSize struct {
-	ascii, other int // number of bytes in ASCII and non-ASCII characters
+	ascii, other int // number of ASCII and of non-ASCII bytes
 	characters   int
 }
 
@@ -145,8 +145,8 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 }
 
-// newID derives an ID from the time and the provider's ID. If the provider sends no ID, newID uses the request instead. parts make the ID
-// unique within the response.
+// newID derives an ID from the time and the ID of the response. Before the response has an ID, newID uses the request body instead. parts
+// must differ for every ID in a response.
 func (w *responseWriter) newID(parts ...any) string {
 	h := sha256.New() // writes to h never fail
 	if w.response.ID == "" {
@@ -185,7 +185,7 @@ func (w *responseWriter) end(finish string) {
 // whole reports whether the response is complete.
 func (w *responseWriter) whole() bool { return w.finish != "length" && w.finish != "content_filter" }
 
-// complete writes the end of the response.
+// complete adds the last event of a stream, or the only event of a non-streamed response.
 func (w *responseWriter) complete() {
 	w.response.Status = "completed"
 	if !w.whole() {
@@ -215,7 +215,7 @@ func (w *responseWriter) complete() {
 	w.ready = append(w.ready, ev)
 }
 
-// fail ends the events with an error. Before the error, it yields the usage so far, which is not sent to the client.
+// fail yields err. In a stream, it first yields the usage so far, in an event that is not sent to the client.
 func (w *responseWriter) fail(yield func(llm.Event, error) bool, err error) {
 	if w.stream && w.usage != nil {
 		if !yield(llm.Event{Data: []byte("{}"), Bare: true, Usage: w.usage, Model: w.reported}, nil) {

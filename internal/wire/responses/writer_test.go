@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden streams")
 
-// sequence yields deltas and then the error, if not nil.
+// sequence yields the deltas and then err if it is not nil.
 func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
@@ -47,9 +47,9 @@ func collect(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 
 var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 
-// answers are test responses as deltas. The golden files contain the encoded form.
+// answers maps names to test responses, given as deltas. The golden files contain the encoded form.
 var answers = map[string]struct {
-	more   string // members of the request
+	more   string // additional members of the request
 	pieces []llm.Delta
 }{
 	"text": {
@@ -143,7 +143,7 @@ func TestEncodeResponse(t *testing.T) {
 	}
 }
 
-// The deltas of a stream add up to the text of its final event and of the complete response.
+// The concatenated deltas of a stream must equal the text in its final event and in the non-streamed response.
 func TestStreamEventsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, tc := range answers {
@@ -196,7 +196,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 	}
 }
 
-// TestSignaturesRoundTrip checks that signatures and their providers are decoded from a response that a client sends back.
+// TestSignaturesRoundTrip checks that signatures and their providers are restored when a client sends a response back as input.
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	tc := answers["thinking_and_calls"]
@@ -278,7 +278,7 @@ func TestErrorEventHasErrorObjectMembers(t *testing.T) {
 	}
 }
 
-// Codex ignores error events and waits for response.failed.
+// The stream must end with response.failed, because Codex ignores error events and waits for response.failed.
 func TestStreamEndsWithResponseFailed(t *testing.T) {
 	t.Parallel()
 	const created = `{"type":"response.created","response":{"id":"resp_1","object":"response","status":"in_progress","error":null,"model":"m","output":[]}}`

@@ -243,8 +243,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// TestEncodedResponsesRoundTrip encodes deltas as a response for a client. It then decodes the response as if a provider
-// had sent it.
+// TestEncodedResponsesRoundTrip encodes deltas as a response for a client and decodes it as a provider's response. The deltas must be
+// equal.
 func TestEncodedResponsesRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := []llm.Delta{
@@ -292,7 +292,7 @@ func deltas(list []llm.Delta) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// join merges adjacent text deltas, because a whole response has one text.
+// join merges adjacent text deltas, because a non-streamed response has only one text.
 func join(list []llm.Delta) []llm.Delta {
 	var out []llm.Delta
 	for _, d := range list {

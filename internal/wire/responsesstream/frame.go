@@ -7,7 +7,7 @@ import (
 
 // frame is an event of a stream, read in one pass.
 type frame struct {
-	name         []byte // type of the frame, or the name of the event
+	name         []byte // member type of the data, or the event name if the data has no type
 	data         []byte
 	response     span // the "response" member
 	item         span // the "item" member
@@ -20,7 +20,7 @@ type span struct{ from, to int }
 
 func (s span) of(data []byte) []byte { return data[s.from:s.to] }
 
-// readFrame reads an event. It reports false for data that is not a JSON object.
+// readFrame reads an event. It returns false for data that is not a JSON object.
 func readFrame(in sse.Event) (frame, bool) {
 	f := frame{name: in.Name, data: in.Data}
 	s := rawjson.Scanner{Data: in.Data}

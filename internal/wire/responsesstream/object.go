@@ -15,7 +15,7 @@ type object struct {
 	calls                      bool // whether the output has a tool call that the client must run
 	ascii, other               int  // number of text bytes that the model wrote
 
-	edits [3]edit // members whose values differ for the client, in order
+	edits [3]edit // members whose value may be replaced for the client, in document order
 	count int     // number of edits
 }
 
@@ -34,7 +34,7 @@ const (
 	editPrevious
 )
 
-// readObject reads the response object at a position. It returns false for a value that is not a JSON object.
+// readObject reads the response object at the given position. It returns false for a value that is not a JSON object.
 func readObject(data []byte, at span) (object, bool) {
 	var o object
 	s := rawjson.Scanner{Data: data[:at.to], Pos: at.from}
@@ -86,7 +86,7 @@ func (o *object) edit(s *rawjson.Scanner, kind byte, what editKind) {
 	o.count++
 }
 
-// output reads the items of the output.
+// output reads the list of output items.
 func (o *object) output(s *rawjson.Scanner) {
 	searches := int64(0)
 	for range s.Elements {
@@ -118,7 +118,7 @@ func (o *object) output(s *rawjson.Scanner) {
 	o.searches = max(o.searches, searches)
 }
 
-// countParts counts the text in the parts of an item.
+// countParts adds the lengths of the texts and refusals in the parts of an output item to the counts.
 func countParts(s *rawjson.Scanner) {
 	for range s.Elements {
 		if s.Kind() != '{' {

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/responsesstream"
 )
 
-// events are events of OpenAI, with members and an event that are unknown to the gateway.
+// Events as OpenAI sends them, including members and an event type that the gateway does not know.
 const (
 	created   = `{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","model":"gpt-5.4-2026-03-05","status":"in_progress","output":[],"new":{"a":1.0}}}`
 	item      = `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}`

@@ -1,5 +1,5 @@
-// Package responsesstream reads the responses of providers that use the Responses format: streams, whole responses and usage. It forwards
-// the bytes unchanged, except for the model name and the IDs of stored responses.
+// Package responsesstream reads the responses of providers that use the Responses format: streams, complete responses and usage. It
+// forwards the bytes unchanged, except for the model name and the IDs of stored responses.
 package responsesstream
 
 import (
@@ -23,8 +23,8 @@ func Usage(response rawjson.Value) *llm.Usage {
 // searchItem is the type of an output item for a web search that the provider ran.
 const searchItem = "web_search_call"
 
-// Searches returns the number of web searches of a complete output item: 1 for a search, 0 for other items. A call that opens
-// a page of an earlier search is not charged.
+// Searches returns the number of billed web searches that a complete output item represents: 1 for a search, 0 for any other item. A call
+// that opens a page from the results of an earlier search is not billed.
 func Searches(item rawjson.Value) int64 {
 	if item.Get("type").String() != searchItem || item.Get("status").String() == "failed" {
 		return 0
@@ -40,7 +40,7 @@ func toolSearches(v rawjson.Value) int64 {
 	return min(max(v.Get("web_search.num_requests").Int(), 0), llm.MaxTokenCount)
 }
 
-// usageOf reads usage in one pass.
+// usageOf converts a usage object. It returns nil if data is not an object or its counts are missing or implausible.
 func usageOf(data []byte, tier string, searches int64) *llm.Usage {
 	s := rawjson.Scanner{Data: data}
 	if s.Kind() != '{' {
@@ -103,8 +103,8 @@ func (c *counter) details(first, second string) (a, b int64) {
 	return a, b
 }
 
-// Finish returns the finish reason of a response object as a finish reason of the chat format. It is empty while the
-// response is not complete.
+// Finish returns the finish reason of a response object in the terms of the chat format. It returns an empty string while the response is
+// not complete.
 func Finish(response rawjson.Value) string {
 	return finishOf(response.Get("status").String(), func() string { return response.Get("incomplete_details.reason").String() }, func() bool {
 		calls := false
@@ -116,8 +116,8 @@ func Finish(response rawjson.Value) string {
 	})
 }
 
-// finishOf returns the finish reason for a status. incomplete returns the reason of an incomplete response. calls
-// reports whether the response has a tool call.
+// finishOf returns the finish reason for a response status. The function incomplete returns the reason why a response is incomplete. The
+// function calls reports whether the response has a tool call.
 func finishOf(status string, incomplete func() string, calls func() bool) string {
 	switch status {
 	case "completed", "":

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// split converts a whole response into the events of a stream. It sends the text of each part in one delta.
+// split converts a non-streamed response into the events of a stream. It sends the text of each part in one delta.
 func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	whole, _, err := s.whole(r)
 	if err == nil {
@@ -28,7 +28,7 @@ func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	})
 	w.emit(llm.Event{Pending: whole.Pending, Content: whole.Pending != ""}, "response.created", member{"response", begun})
 	w.emit(llm.Event{}, "response.in_progress", member{"response", begun})
-	if whole.Finish == "" { // the provider still generates the response in the background, and the client can read it later
+	if whole.Finish == "" { // the provider is still generating the response in the background, and the client can read it later
 		s.pending = w.events[1:]
 		return w.events[0], true, nil
 	}
@@ -44,7 +44,7 @@ func (s *responseStream) split(r io.Reader) (llm.Event, bool, error) {
 	return w.events[0], true, nil
 }
 
-// splitter writes the events of a whole response.
+// splitter creates the events of a stream from a non-streamed response.
 type splitter struct {
 	model  string
 	events []llm.Event
@@ -56,12 +56,12 @@ type member struct {
 	value []byte // JSON
 }
 
-// with returns the concatenation of at and more.
+// with returns a new slice with the members of at, followed by more.
 func with(at []member, more ...member) []member { return slices.Concat(at, more) }
 
 func text(name, value string) member { return member{name, rawjson.AppendString(nil, value)} }
 
-// emit adds an event with its number and its members.
+// emit adds an event with the given type and members and the next sequence number.
 func (w *splitter) emit(ev llm.Event, kind string, members ...member) {
 	var out rawjson.Writer
 	out.Open()
@@ -93,7 +93,7 @@ func (w *splitter) item(index int64, item rawjson.Value) {
 		empty["arguments"] = `""`
 	case "custom_tool_call":
 		empty["input"] = `""`
-	default: // work done by the provider, which has no deltas
+	default: // other items, such as calls of hosted tools, have no deltas
 		empty = nil
 	}
 	added := llm.Event{Content: kind != "message" && kind != "reasoning"}
@@ -148,8 +148,8 @@ func (w *splitter) summary(at []member, part rawjson.Value) {
 	w.emit(llm.Event{}, "response.reasoning_summary_part.done", with(at, member{"part", []byte(part.Raw)})...)
 }
 
-// emitText adds one delta with the whole text, and the event that ends the text. more holds further members of the end
-// event. For output text, the delta also has these members.
+// emitText adds one delta event with the whole text, and the event that ends the text. The members more are added to the end event and,
+// for output text, also to the delta event.
 func (w *splitter) emitText(at []member, kind, name, value string, more ...member) {
 	if value != "" {
 		ev := llm.Event{Content: true}

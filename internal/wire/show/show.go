@@ -12,7 +12,7 @@ import (
 // contains at most provider.MaxWarnings of them.
 const MaxWarnings = 32
 
-// OneLine replaces every Harmful character with a space.
+// OneLine replaces every character for which Harmful returns true with a space.
 func OneLine(s string) string {
 	if printable(s) {
 		return s
@@ -25,7 +25,7 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// printable reports whether s has only printable ASCII characters, none of which is Harmful.
+// printable reports whether s consists of printable ASCII characters, which are never harmful.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -53,7 +53,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Quote quotes a client's value for a message: truncated and on one line.
+// Quote quotes a client's value for use in a message. It truncates the value and puts it on one line.
 func Quote(s string) string {
 	const most = 60
 	clean := OneLine(s)
@@ -63,13 +63,13 @@ func Quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// Preview returns the beginning of s for lists: one line of at most limit bytes.
+// Preview returns the beginning of s for display in a list: one line of at most limit bytes.
 func Preview(s string, limit int) string {
 	s = strings.TrimLeft(s, " \n\r\t")
 	return Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit)
 }
 
-// Shorten truncates a value from a client or provider for an entry or an error.
+// Shorten truncates a value from a client or provider for use in a log entry or an error.
 func Shorten(s string) string { return shortenTo(s, 80) }
 
 // ShortenName truncates a model name. The maximum is longer than any known name.

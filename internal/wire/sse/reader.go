@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// DefaultMaxLine is the default maximum length of a line, and of the joined data of one event.
+// DefaultMaxLine is the default maximum length in bytes of a line, and of the joined data of one event.
 const DefaultMaxLine = 16 << 20
 
 const (
@@ -26,8 +26,8 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 type Event struct {
 	Name []byte // value of the event field; empty for unnamed events
 	Data []byte // data lines joined by LF
-	// Unterminated is whether the data was ended by the end of the stream instead of an empty line. Some providers omit the last empty line,
-	// so the data is returned, but it may also be truncated by a broken connection.
+	// Unterminated is set if the data was ended by the end of the stream instead of an empty line. Some providers omit the last empty
+	// line, so the data is returned, but it may also be truncated by a broken connection.
 	Unterminated bool
 }
 
@@ -37,21 +37,21 @@ type Reader struct {
 	maxLine int
 
 	buf  []byte
-	pos  int // start of the line being read
-	scan int // end of the searched bytes: buf[pos:scan] contains no line end
+	pos  int // start of the current line in buf
+	scan int // position up to which line ends were searched: buf[pos:scan] does not contain one
 	err  error
 
 	started bool // whether the byte order mark was checked
-	skipLF  bool // whether the last line ended in CR, so that a following LF belongs to it
+	skipLF  bool // whether the last line ended in CR; an LF that follows belongs to the same line end
 
 	name    []byte
-	joined  []byte // joined data of several lines
+	joined  []byte // joined data lines of the current event if it has more than one
 	lines   int    // number of data lines in the current event
-	dataPos int    // position of a single data line in buf
+	dataPos int    // start of the data in buf if the event has only one data line so far
 	dataEnd int
 }
 
-// NewReader returns a reader of src. Lines longer than maxLine are rejected with ErrTooLong; 0 means DefaultMaxLine.
+// NewReader returns a reader of src. Lines longer than maxLine bytes are rejected with ErrTooLong; 0 means DefaultMaxLine.
 func NewReader(src io.Reader, maxLine int) *Reader {
 	r := &Reader{}
 	r.Reset(src, maxLine)
@@ -73,8 +73,8 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// First returns the first byte of the stream that is neither white space nor part of a byte order mark. It consumes
-// nothing, so that the caller can distinguish an event stream from another body. It must be called before Next.
+// First returns the first byte of the stream that is neither white space nor part of a byte order mark, without consuming any bytes.
+// Callers use it to distinguish an event stream from another body. It must be called before Next.
 func (r *Reader) First() (byte, error) {
 	for {
 		rest := bytes.TrimPrefix(r.buf, byteOrderMark)
@@ -94,7 +94,7 @@ func (r *Reader) First() (byte, error) {
 	}
 }
 
-// Rest returns the bytes that were not consumed, for a body that is not an event stream according to First.
+// Rest returns a reader of all bytes that were not consumed. It is used if, according to First, the body is not an event stream.
 func (r *Reader) Rest() io.Reader {
 	if r.err != nil {
 		return io.MultiReader(bytes.NewReader(r.buf[r.pos:]), failing{r.err})
@@ -147,8 +147,8 @@ func (r *Reader) event(unterminated bool) Event {
 	return ev
 }
 
-// field handles one line that is not empty. line is a slice of buf. The first data line stays in buf and is copied only when another
-// one follows.
+// field handles one line that is not empty. line is a slice of buf. The data of the first data line of an event stays in buf and is copied
+// only if a second data line follows.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	if len(value) > 0 && value[0] == ' ' {
@@ -209,7 +209,7 @@ func (r *Reader) line() ([]byte, error) {
 			continue
 		}
 		if errors.Is(err, io.EOF) && r.pos < len(r.buf) {
-			r.started = true // the stream is shorter than a byte order mark
+			r.started = true // a stream shorter than a byte order mark ends here
 			line := r.buf[r.pos:]
 			r.pos, r.scan = len(r.buf), len(r.buf)
 			return line, nil
@@ -244,7 +244,7 @@ func (r *Reader) dropLF() {
 	}
 }
 
-// lineEnd returns the position of the first CR or LF, or -1.
+// lineEnd returns the index of the first CR or LF, or -1.
 func lineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
@@ -256,7 +256,7 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// fill reads more bytes into buf. It moves unread bytes to the front, or into a larger buffer when buf is full.
+// fill reads more bytes into buf. If buf is full, it first makes space with grow.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err

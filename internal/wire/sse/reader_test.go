@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is the comparable form of an event, used in tests.
+// seen holds the contents of an event for comparison in tests.
 type seen struct {
 	Name, Data   string
 	Unterminated bool
@@ -34,7 +34,7 @@ func readAll(t *testing.T, src io.Reader, maxLine int) ([]seen, error) {
 	}
 }
 
-// reference is a simple implementation of the parser.
+// reference is a simple implementation of the parser, with which the results of Reader are compared.
 func reference(stream string) []seen {
 	stream = strings.TrimPrefix(stream, "\ufeff")
 	stream = strings.ReplaceAll(stream, "\r\n", "\n")
@@ -305,7 +305,7 @@ func TestBufferedEventIsReturnedWithoutReading(t *testing.T) {
 	}
 }
 
-// pieces is a source that returns one piece per read.
+// pieces is a reader that returns one piece per call of Read.
 type pieces struct {
 	left  []string
 	reads int

@@ -24,7 +24,7 @@ func WriteData(w io.Writer, payload []byte) error {
 // WriteEvent writes payload as one event with a name. An empty name is omitted.
 func WriteEvent(w io.Writer, name string, payload []byte) error {
 	if name != "" {
-		for _, part := range [...]string{"event: ", name, "\n"} { // joining them would allocate
+		for _, part := range [...]string{"event: ", name, "\n"} { // concatenating the strings would allocate
 			if _, err := io.WriteString(w, part); err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func WriteEvent(w io.Writer, name string, payload []byte) error {
 	return WriteData(w, payload)
 }
 
-// writeLine writes one data line and the bytes that end it.
+// writeLine writes one data line, followed by end.
 func writeLine(w io.Writer, line []byte, end string) error {
 	if _, err := io.WriteString(w, "data: "); err != nil {
 		return err

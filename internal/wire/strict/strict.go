@@ -1,5 +1,5 @@
-// Package strict parses a request body so that every later parser reads it in the same way: one JSON object in valid
-// UTF-8, without duplicate keys and without data after it. It also defines the form of validation errors.
+// Package strict accepts only request bodies that every later parser reads in the same way: one JSON object in valid UTF-8, without
+// duplicate keys and without data after it. It also defines the form of validation errors.
 package strict
 
 import (
@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// maxKey is the maximum length of a key in an error message.
+// maxKey is the maximum length of a key in an error message, in bytes.
 const maxKey = 512
 
 // Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or InvalidRequest, or
@@ -25,23 +25,24 @@ func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 	return ObjectAfter(ctx, body, nil, "", nil)
 }
 
-// Prefix is the state of Object after an element of a list. It does not refer to the body.
+// Prefix holds the state of the parser after an element of a list that is a top-level member. ObjectAfter can continue from this state. A
+// Prefix does not refer to the body.
 type Prefix struct {
 	scanner rawjson.Checkpoint
 	Fields  []llm.Field // members before the list
-	List    llm.Field   // list, without the position of its end
+	List    llm.Field   // position of the list in the body; its end is not known yet
 	Next    int         // index of the next element
 }
 
-// End returns the position in the body at which the prefix ends.
+// End returns the position in the body up to which it was parsed.
 func (p *Prefix) End() int { return p.scanner.Pos }
 
 // Bytes returns the approximate memory size of p.
 func (p *Prefix) Bytes() int { return 128 + p.scanner.Bytes() + 48*len(p.Fields) }
 
-// ObjectAfter is like Object, but continues after the prefix from. If from is nil, it reads the body from its beginning. It calls mark
-// after every element of the named list that ends at least turncache.MinPrefix bytes after the beginning of the body, and stores the state
-// in the prefix that mark returns.
+// ObjectAfter is like Object, but continues from the state in the given Prefix. A nil Prefix means the start of the body. After every
+// element of the named list that ends at position turncache.MinPrefix or later, ObjectAfter calls mark and stores its state in the Prefix
+// that mark returns.
 func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, mark func() *Prefix) ([]llm.Field, error) {
 	s := rawjson.NewStrict(ctx, body)
 	defer s.Release()
@@ -65,7 +66,7 @@ func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, ma
 type objectReader struct {
 	*rawjson.Scanner
 	fields []llm.Field
-	top    string // name of the member being read
+	top    string // name of the current member
 	list   string
 	mark   func() *Prefix
 }
@@ -90,7 +91,7 @@ func (o *objectReader) element(n int, list llm.Field) {
 	}
 }
 
-// resume reads the rest of the list and the members after it.
+// resume continues from the given state: it reads the rest of the list and the members after it.
 func (o *objectReader) resume(from *Prefix) {
 	o.fields = append(o.fields, from.Fields...)
 	o.Resume(from.scanner)
@@ -109,7 +110,8 @@ func (o *objectReader) resume(from *Prefix) {
 	}
 }
 
-// Members calls read for every member of a document, which must be one object. read starts at the member's value.
+// Members calls read for every member of a document, which must be one object. The scanner is then at the value of the member. Syntax
+// errors are recorded in the scanner; Members returns an error if the document is not an object.
 func Members(s *rawjson.Scanner, read func(key []byte)) error {
 	switch s.Peek() {
 	case '{':
@@ -130,7 +132,7 @@ func Members(s *rawjson.Scanner, read func(key []byte)) error {
 	return nil
 }
 
-// Error converts a scanner error to an error for the client. top is the top-level member that was read last.
+// Error converts a scanner error to an error for the client. top is the name of the top-level member that was read last.
 func Error(s *rawjson.Scanner, top string) *llm.Error {
 	if s.Context != nil && errors.Is(s.Err, s.Context.Err()) {
 		return llm.AsError(llm.Cancelled(s.Context))

@@ -14,13 +14,13 @@ import (
 // firstRead is the size of the buffer for a response of unknown length.
 const firstRead = 4 << 10
 
-// ReadAll reads a response of at most limit bytes into buf, or into a larger buffer if the capacity of buf is too
-// small. buf must be empty. hint is the Content-Length, if known. The buffer doubles up to the limit, so all buffers
-// together use at most about twice the limit.
+// ReadAll reads a response of at most limit bytes into buf, or into a larger buffer if the capacity of buf is too small. buf must be
+// empty. hint is the Content-Length, if known. The size of the buffer doubles until it reaches the limit, so the allocations total at
+// most about twice the limit.
 func ReadAll(r io.Reader, buf []byte, limit, hint int64) ([]byte, error) {
 	size := int64(firstRead)
 	if hint > 0 && hint <= limit {
-		size = hint + 1 // one more byte, to detect the end without growing the buffer
+		size = hint + 1 // one byte more than the response, to detect its end without growing the buffer
 	}
 	if int64(cap(buf)) < size {
 		buf = make([]byte, 0, size)
@@ -47,8 +47,8 @@ func ReadAll(r io.Reader, buf []byte, limit, hint int64) ([]byte, error) {
 	}
 }
 
-// Failure classifies an error from reading a response. It wraps context errors and *llm.Error values. It reports any other error as a
-// broken connection.
+// Failure classifies an error from reading a response. The returned error wraps err. It keeps context errors and *llm.Error values,
+// reports sse.ErrTooLong as a malformed response, and reports any other error as a broken connection.
 func Failure(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {

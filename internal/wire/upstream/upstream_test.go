@@ -62,7 +62,7 @@ func TestFailureDistinguishesBrokenConnections(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		err  error
-		want llm.Kind // empty for an error without a kind
+		want llm.Kind // expected kind; empty if the result is not an *llm.Error
 	}{
 		"connection":   {io.ErrUnexpectedEOF, llm.StreamInterrupted},
 		"long line":    {sse.ErrTooLong, llm.UpstreamMalformed},

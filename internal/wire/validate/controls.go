@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// Controls declares the fields with which a request of any format selects its model and provider.
+// Controls declares the fields that select the model and the provider in a request of any format.
 func Controls[T any](request func(*T) *llm.Request) []Field[T] {
 	return []Field[T]{
 		Name("model", func(t *T, s string) { request(t).Model = s }),
@@ -19,7 +19,7 @@ func Controls[T any](request func(*T) *llm.Request) []Field[T] {
 	}
 }
 
-// providerPreferences declares the provider field. It allows members that only other gateways support.
+// providerPreferences declares the members of the provider object. It accepts members that only other gateways support.
 var providerPreferences = NewObject(
 	Names("order", func(p *llm.ProviderPreferences, s []string) { p.Order = s }),
 	Names("only", func(p *llm.ProviderPreferences, s []string) { p.Only = s }),
@@ -66,7 +66,7 @@ func (r *Reader) readPrice(param string) *float64 {
 	return &f
 }
 
-// Metadata declares an object of labels for the log. Values that are not strings are ignored.
+// Metadata declares the metadata object, whose members are labels for the log. Values that are not strings are ignored.
 func Metadata[T any](request func(*T) *llm.Request) Field[T] {
 	return Field[T]{"metadata", func(r *Reader, param string, into *T) {
 		if !r.Is('{', param, "an object") {

@@ -49,8 +49,8 @@ func (o *Object[T]) Read(r *Reader, param string, into *T) bool {
 	return true
 }
 
-// ReadMember reads the value of a top-level member and returns the member's name. It reads nothing if the member has no
-// Read function.
+// ReadMember reads the value of the top-level member with the given key and returns the member's name. If the member has no Read function,
+// its value is not read.
 func (o *Object[T]) ReadMember(r *Reader, key []byte, into *T) string {
 	f, known := o.fields[string(key)]
 	if !known {
@@ -63,7 +63,7 @@ func (o *Object[T]) ReadMember(r *Reader, key []byte, into *T) string {
 	return f.Name
 }
 
-// Unvalidated declares fields that only the provider interprets. Declaring them saves a copy of their names.
+// Unvalidated declares fields that only the provider interprets. For a declared field, ReadMember does not need to allocate the name.
 func Unvalidated[T any](names ...string) []Field[T] {
 	fields := make([]Field[T], len(names))
 	for i, name := range names {
@@ -72,7 +72,7 @@ func Unvalidated[T any](names ...string) []Field[T] {
 	return fields
 }
 
-// Name declares a name; see Reader.ReadName.
+// Name declares a field that is read with Reader.ReadName.
 func Name[T any](name string, set func(*T, string)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) {
 		if s, ok := r.ReadName(param); ok {
@@ -81,12 +81,12 @@ func Name[T any](name string, set func(*T, string)) Field[T] {
 	}}
 }
 
-// Names declares a list of names.
+// Names declares a field that is a list of names.
 func Names[T any](name string, set func(*T, []string)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) { set(into, r.ReadNames(param)) }}
 }
 
-// Text declares a string.
+// Text declares a string field.
 func Text[T any](name string, set func(*T, string)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) {
 		if s, ok := r.ReadText(param); ok {
@@ -95,17 +95,17 @@ func Text[T any](name string, set func(*T, string)) Field[T] {
 	}}
 }
 
-// Label declares a string that is only stored in the log, truncated if necessary.
+// Label declares a string field that is only stored in the log, truncated if necessary.
 func Label[T any](name string, set func(*T, string)) Field[T] {
 	return Text(name, func(into *T, s string) { set(into, show.Cut(s, MaxName)) })
 }
 
-// Bool declares a boolean.
+// Bool declares a boolean field.
 func Bool[T any](name string, set func(*T, bool)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) { set(into, r.ReadBool(param)) }}
 }
 
-// OptionalBool declares an optional boolean. set is not called for null.
+// OptionalBool declares an optional boolean field. set is not called for null.
 func OptionalBool[T any](name string, set func(*T, *bool)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) {
 		if value := r.ReadOptionalBool(param); value != nil {
@@ -114,7 +114,7 @@ func OptionalBool[T any](name string, set func(*T, *bool)) Field[T] {
 	}}
 }
 
-// Int declares an integer from low to high.
+// Int declares an integer field with values in the range [low, high].
 func Int[T any](name string, low, high int64, set func(*T, int64)) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) {
 		if n, ok := r.ReadInt(param, low, high); ok {
@@ -123,7 +123,7 @@ func Int[T any](name string, low, high int64, set func(*T, int64)) Field[T] {
 	}}
 }
 
-// OneOf declares a string that must be one of allowed.
+// OneOf declares a string field whose value must be one of the allowed values.
 func OneOf[T any](name string, set func(*T, string), allowed ...string) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) { set(into, r.ReadOneOf(param, allowed...)) }}
 }
@@ -137,7 +137,7 @@ func Value[T any](name string, set func(*T, rawjson.Value)) Field[T] {
 	}}
 }
 
-// Nested declares an object. get returns the destination.
+// Nested declares an object field. get returns the value into which the object is decoded.
 func Nested[T, U any](name string, fields *Object[U], get func(*T) *U) Field[T] {
 	return Field[T]{name, func(r *Reader, param string, into *T) { fields.Read(r, param, get(into)) }}
 }

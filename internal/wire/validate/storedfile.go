@@ -6,7 +6,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// FileIDs yields the file IDs in a member of a request, in document order: the values of file_id and file_ids at any depth.
+// FileIDs yields the file IDs in the value v of the member with the given name, in document order. File IDs are the values of file_id and
+// file_ids at any depth.
 func FileIDs(name string, v rawjson.Value) iter.Seq[rawjson.Value] {
 	return func(yield func(rawjson.Value) bool) { fileIDs(name, v, yield) }
 }
@@ -17,7 +18,7 @@ func fileIDs(name string, v rawjson.Value, yield func(rawjson.Value) bool) bool 
 	}
 	more := true
 	v.ForEach(func(key, value rawjson.Value) bool {
-		inner := name // an element of a list has the name of the list
+		inner := name // treat an element of a list as if it had the name of the list
 		if v.IsObject() {
 			inner = key.String()
 		}

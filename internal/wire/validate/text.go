@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes that it added. It
-// stops when the context of the reader is cancelled.
+// CountText adds every string of a value, including keys, to the text counts of a request. It returns the number of bytes that it added.
+// It stops when the context of the reader is cancelled.
 func (r *Reader) CountText(size *llm.PromptSize, v rawjson.Value) int {
 	before := size.ASCIIBytes + size.NonASCIIBytes
 	counter := textCounter{ctx: r.Context, size: size}
@@ -23,14 +23,14 @@ func (r *Reader) CountText(size *llm.PromptSize, v rawjson.Value) int {
 	return size.ASCIIBytes + size.NonASCIIBytes - before
 }
 
-// textCounter counts the strings that a scanner reads.
+// textCounter adds the strings that a scanner reads to the text counts of a request.
 type textCounter struct {
 	ctx  context.Context
 	size *llm.PromptSize
 	data []byte
 }
 
-// Add counts one string, which may have escapes.
+// Add counts the text of one encoded string.
 func (c *textCounter) Add(start, end int) {
 	raw := c.data[start:end]
 	c.add(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))

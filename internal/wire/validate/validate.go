@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// Limits of single values.
+// Limits for single fields.
 const (
 	MaxName   = 256 // maximum length of a model name, a session ID or an end user's name, in bytes
 	MaxTokens = 1 << 53
@@ -32,14 +32,14 @@ type Reader struct {
 	problems []strict.Problem
 }
 
-// Problem records a problem of a field. Only the first problems are kept.
+// Problem records a problem with the field param. It keeps at most maxProblems problems.
 func (r *Reader) Problem(param, format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, strict.Problem{Param: param, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// HasProblem reports whether a problem of the field was recorded. It ignores the case of param.
+// HasProblem reports whether a problem with the field param was recorded. It ignores the case of param.
 func (r *Reader) HasProblem(param string) bool {
 	return slices.ContainsFunc(r.problems, func(p strict.Problem) bool { return strings.EqualFold(p.Param, param) })
 }
@@ -47,7 +47,7 @@ func (r *Reader) HasProblem(param string) bool {
 // Valid reports whether no problem was recorded.
 func (r *Reader) Valid() bool { return len(r.problems) == 0 }
 
-// Reject returns an error with every problem for the client, or nil when there is none.
+// Reject returns an error for the client that lists every recorded problem, or nil if there are none.
 func (r *Reader) Reject() *llm.Error {
 	if r.Valid() {
 		return nil
@@ -55,22 +55,23 @@ func (r *Reader) Reject() *llm.Error {
 	return strict.Reject(r.problems...)
 }
 
-// Require records a problem if a field is missing and has no other problem. advice describes what to send.
+// Require records a problem if the field param is not present, unless a problem with this field is already recorded. advice explains to the
+// client how to fix the problem.
 func (r *Reader) Require(param string, present bool, advice string) {
 	if !present && !r.HasProblem(param) {
 		r.Problem(param, "The field %q is missing. %s", param, advice)
 	}
 }
 
-// RejectLookAlikes records a problem for a key that differs from one of names only in case. Some providers ignore the
-// case of keys and would use a field that was not validated. path is the path of the object, with a dot at the end.
+// RejectLookAlikes records a problem if key differs from one of the given names only in case. Some providers ignore the case of keys and
+// would use a field that was not validated. path is the path of the object, with a dot at the end.
 func (r *Reader) RejectLookAlikes(path, key string, names ...string) {
 	if name, found := strict.LookAlike(key, names...); found {
 		r.Problem(path+show.Cut(key, maxLabel), "The key %s differs from %q only in letter case. Use %q.", show.Quote(key), name, name)
 	}
 }
 
-// SkipWrongType skips the next value and records that it has the wrong type.
+// SkipWrongType skips the next value and records the problem that it has the wrong type. want describes the expected type.
 func (r *Reader) SkipWrongType(param, want string) {
 	kind := rawjson.KindOf(r.Kind())
 	if r.Skip(); r.Err == nil {
@@ -85,8 +86,8 @@ func kindName(kind rawjson.Kind) string {
 	}[kind]
 }
 
-// Is reports whether the next value has the given kind; see rawjson.Scanner.Kind. A null is skipped and counts as
-// absent. Any other kind is recorded as a problem.
+// Is reports whether the next value has the given kind; see rawjson.Scanner.Kind. Otherwise it skips the value and, unless the value is
+// null, records a problem.
 func (r *Reader) Is(kind byte, param, want string) bool {
 	switch r.Kind() {
 	case kind:
@@ -99,7 +100,7 @@ func (r *Reader) Is(kind byte, param, want string) bool {
 	return false
 }
 
-// IsKind reports whether v has an allowed kind, and records a problem otherwise.
+// IsKind reports whether the kind of v is one of the allowed kinds. If it is not, IsKind records a problem.
 func (r *Reader) IsKind(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	ok := slices.Contains(allowed, v.Kind)
 	if !ok {
@@ -108,7 +109,7 @@ func (r *Reader) IsKind(param string, v rawjson.Value, want string, allowed ...r
 	return ok
 }
 
-// IsKindOrNull is like IsKind, but a null counts as absent: it returns false without a problem.
+// IsKindOrNull is like IsKind, but does not record a problem if v is null and null is not allowed.
 func (r *Reader) IsKindOrNull(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	if v.Kind == rawjson.Null && !slices.Contains(allowed, rawjson.Null) {
 		return false
@@ -167,8 +168,7 @@ func (r *Reader) ReadBool(param string) bool {
 	return value != nil && *value
 }
 
-// ReadOptionalBool reads a boolean. It returns nil for null. It also returns nil for any other value, and records a
-// problem.
+// ReadOptionalBool reads a boolean. It returns nil for null. For any other value, it records a problem and returns nil.
 func (r *Reader) ReadOptionalBool(param string) *bool {
 	switch kind := r.Kind(); kind {
 	case 't', 'f':
@@ -183,7 +183,8 @@ func (r *Reader) ReadOptionalBool(param string) *bool {
 	return nil
 }
 
-// ReadInt reads an integer from low to high. It returns false if the next value is null or not such an integer.
+// ReadInt reads an integer in the range [low, high]. It returns false if the next value is null. If the value is not an integer or is out
+// of range, ReadInt records a problem and returns false.
 func (r *Reader) ReadInt(param string, low, high int64) (int64, bool) {
 	if !r.Is('0', param, "a whole number") {
 		return 0, false
@@ -197,7 +198,8 @@ func (r *Reader) ReadInt(param string, low, high int64) (int64, bool) {
 	return n, r.Err == nil
 }
 
-// ReadOneOf reads a string that must be one of allowed. It returns "" if the next value is null or not allowed.
+// ReadOneOf reads a string that must be one of the allowed values. It returns "" if the next value is null. For any other value, it
+// records a problem and returns "".
 func (r *Reader) ReadOneOf(param string, allowed ...string) string {
 	s, ok := r.ReadText(param)
 	if ok && !slices.Contains(allowed, s) {

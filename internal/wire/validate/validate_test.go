@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// read decodes body with the fields that select a model and provider. It returns the request and the problems in order.
+// read decodes a body with the fields of Controls and Metadata and with max_tokens. It returns the request and the problems in order.
 func read(t *testing.T, body string) (*llm.Request, []strict.Problem) {
 	t.Helper()
 	self := func(req *llm.Request) *llm.Request { return req }

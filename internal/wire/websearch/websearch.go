@@ -13,11 +13,11 @@ import (
 // this type.
 const Hosted = "web_search"
 
-// maxDomains limits each list of domains.
+// maxDomains is the maximum length of a domain list. Further domains are dropped.
 const maxDomains = 100
 
-// Is reports whether a tool type is a web search of the Responses format (web_search, web_search_preview) or of the
-// messages format (web_search_20250305), with or without a date.
+// Is reports whether a tool type is a web search tool of the Responses format (web_search, web_search_preview) or of the messages format
+// (web_search_20250305). The type may have a date as a suffix.
 func Is(kind string) bool { return kind == Hosted || strings.HasPrefix(kind, Hosted+"_") }
 
 // Read returns the options of a web search tool in the Responses or messages format, or of web_search_options in the
@@ -40,7 +40,7 @@ func Read(v rawjson.Value) *llm.Search {
 	return s
 }
 
-// domains returns a list of domains. The Responses format has it in a filters object.
+// domains returns the domain list with the given name. In the Responses format, the list is a member of the filters object.
 func domains(v rawjson.Value, name string) (list []string) {
 	for _, value := range slices.Concat(v.Get(name).List(), v.Get("filters."+name).List()) {
 		if domain := value.String(); domain != "" && len(list) < maxDomains {
