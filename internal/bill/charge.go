@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Spent is the usage and cost of earlier attempts that the client pays for.
+// Spent holds the usage and cost of earlier attempts that the client pays for.
 type Spent struct {
 	Tokens int64 // tokens of interrupted attempts that delivered part of the response
 	Cost   money.Amount
@@ -21,7 +21,7 @@ type Spent struct {
 	CheckedCost   money.Amount
 }
 
-// Charge is the usage and cost of a response. Unknown costs are nil.
+// Charge holds the usage and cost of a response. Unknown costs are nil.
 type Charge struct {
 	Usage    llm.Usage
 	Attempt  *money.Amount // cost of the last attempt only
@@ -135,7 +135,7 @@ func CacheRules(t *provider.Target) catalog.CacheRule {
 	if p := t.Price; t.EndMark && rules.Granularity == catalog.CacheMarks && rules.Writes && *p.CacheRead < p.Input {
 		saved := float64(p.Input - *p.CacheRead)
 		rules.EndMark, rules.BreakEven = true, float64(*p.CacheWrite-p.Input)/saved
-		if p.CacheWriteLong != nil { // otherwise the cost of a cache mark with a long lifetime is unknown
+		if p.CacheWriteLong != nil { // nil if the price of cache writes with a long lifetime is unknown
 			rules.BreakEvenLong = float64(*p.CacheWriteLong-p.Input) / saved
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// priced returns terms with one target that has a price for every class.
+// priced returns terms with one target that has a price for every billing class.
 func priced(req llm.Request) (Terms, *provider.Target) {
 	long, audio, spoken := money.PerMillion(4), money.PerMillion(20), money.PerMillion(40)
 	until := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)

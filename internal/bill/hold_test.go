@@ -140,7 +140,7 @@ func TestLimitOfSearchesIsRead(t *testing.T) {
 	}
 }
 
-// holding returns terms for a body with one target that has a price for every class.
+// holding returns terms for a body with one target that has a price for every billing class.
 func holding(t testing.TB, in clientFormat, body string, budgeted bool) (Terms, *provider.Target) {
 	t.Helper()
 	req, err := in.format.DecodeRequest(t.Context(), llm.Chat, []byte(body))
@@ -190,7 +190,7 @@ func TestHoldCoversEveryKindOfPart(t *testing.T) {
 	}
 }
 
-// inputs returns a usage for each class in which a prompt can be charged.
+// inputs returns one usage for each billing class in which a prompt can be charged.
 func inputs(tokens int64, audio bool) []llm.Usage {
 	all := []llm.Usage{{Input: tokens}, {CacheRead: tokens}, {CacheWrite: tokens}, {CacheWrite: tokens, CacheWriteLong: tokens}}
 	if audio {

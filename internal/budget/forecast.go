@@ -16,7 +16,7 @@ type Charge struct {
 	Amount money.Amount
 }
 
-// RecentSpending is the recent spending from which a forecast extrapolates.
+// RecentSpending holds the recent charges from which a forecast is extrapolated.
 type RecentSpending struct {
 	Step    time.Duration // length of an interval
 	From    time.Time     // start of the first interval; zero if no interval exists
@@ -37,7 +37,7 @@ const (
 
 const (
 	minIntervals = 3                    // minimum number of complete intervals for a forecast
-	horizon      = 365 * 24 * time.Hour // maximum time that a budget without a reset is extrapolated
+	horizon      = 365 * 24 * time.Hour // maximum time over which a budget without a reset is extrapolated
 	maxPoints    = 48                   // maximum number of points of a forecast curve
 )
 
@@ -55,15 +55,15 @@ type Forecast struct {
 	curve curve
 }
 
-// Point is the expected spending at a time, with the bounds of the 80 % interval.
+// Point is one point of a forecast curve: the expected spending at a time, with the bounds of the 80 % interval.
 type Point struct {
 	At                  time.Time
 	Expected, Low, High money.Amount
 }
 
-// NewRecentSpending returns the intervals for a budget, without charges: the last 24 hours by the hour for daily budgets, otherwise the
-// last 7 days by the day. Intervals begin at full hours, because charges are stored as sums per hour. since is the creation time of the
-// budget's owner.
+// NewRecentSpending returns the intervals for a budget, without charges: hourly intervals of the last 24 hours for a daily budget, otherwise
+// 24-hour intervals of the last 7 days. Intervals begin at full hours, because charges are stored as sums per hour. since is the creation
+// time of the budget's owner; the intervals do not begin earlier.
 func NewRecentSpending(p ledger.Period, since, now time.Time) RecentSpending {
 	span, step := 7*24*time.Hour, 24*time.Hour
 	if p == ledger.Daily {
@@ -87,7 +87,7 @@ type curve struct {
 	step   time.Duration // length of an interval
 }
 
-// at returns the expected spending and its bounds at a time. The variance is the sum of two parts: the variance of the remaining
+// at returns the expected spending and its bounds at the given time. The variance is the sum of two parts: the variance of the remaining
 // intervals, and the variance of the rate, which was estimated from count intervals.
 func (c curve) at(t time.Time) (expected, low, high float64) {
 	n := max(t.Sub(c.from), 0).Hours() / c.step.Hours()
@@ -143,7 +143,7 @@ func Predict(b *ledger.Budget, s ledger.Status, recent RecentSpending, now time.
 	return f
 }
 
-// Points returns the forecast curve up to a time. It is empty if the forecast is unknown.
+// Points returns the forecast curve up to the given time. It is empty if the forecast is unknown.
 func (f *Forecast) Points(until time.Time) []Point {
 	if f.curve.step == 0 || !until.After(f.curve.from) {
 		return nil
@@ -158,8 +158,8 @@ func (f *Forecast) Points(until time.Time) []Point {
 	return points
 }
 
-// reaches returns the first time before end at which the spending reaches an amount, or the zero time. line selects the expected spending
-// or one of its bounds.
+// reaches returns the first time before end at which the spending reaches the given amount, or the zero time. line selects the expected
+// spending or one of its bounds.
 func (c curve) reaches(end time.Time, amount float64, line func(expected, low, high float64) float64) time.Time {
 	const steps = 1000
 	span := end.Sub(c.from)
@@ -217,7 +217,8 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)-1))
 }
 
-// quantile returns the 90 % quantile of the t distribution, which is the factor for a two-sided 80 % interval.
+// quantile returns the 90 % quantile of the t distribution with the given degrees of freedom. It is the factor for a two-sided 80 %
+// interval.
 func quantile(freedom int) float64 {
 	small := [...]float64{3.078, 1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383, 1.372}
 	if freedom <= len(small) {
@@ -226,7 +227,7 @@ func quantile(freedom int) float64 {
 	return 1.282 + 0.9/float64(freedom) // within 0.003 of the exact value
 }
 
-// amount rounds nano-dollars to an amount.
+// amount rounds a number of nano-dollars to a money.Amount.
 func amount(nano float64) money.Amount {
 	if nano >= float64(money.Max) {
 		return money.Max

@@ -18,7 +18,7 @@ func month() (ledger.Budget, ledger.Status) {
 	return b, ledger.Status{Loaded: true, Spent: 40 * money.Dollar, Start: start, End: end}
 }
 
-// daily returns recent spending with the given amount on each of the last days, newest first, in dollars.
+// daily returns recent spending with the given amounts in dollars, one per day, newest first.
 func daily(perDay ...float64) RecentSpending {
 	s := NewRecentSpending(ledger.Monthly, noon.AddDate(0, 0, -len(perDay)), noon)
 	for i, dollars := range perDay {

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/session"
 )
 
-// Kind is the kind of owner that a budget limits.
+// Kind is the type of owner whose spending a budget limits.
 type Kind string
 
 // Kinds of budgets.
@@ -29,7 +29,7 @@ const (
 	OfUser      Kind = "user"    // budget of a key's end user
 )
 
-// Item is a budget with its use and its forecast.
+// Item is a budget with its usage and its forecast.
 type Item struct {
 	ID        string // ID in the API: the ID of the workspace or the key; otherwise built from the kind, the key and the name
 	Kind      Kind
@@ -74,7 +74,7 @@ type SubjectReader interface {
 type Service struct {
 	Accounts Accounts
 	Status   func(ledger.Budget) ledger.Status
-	// Spent returns the charges of a budget since a time. It is called for budgets that the ledger has not loaded.
+	// Spent returns the total charges of a budget since the given time. It is called for budgets that the ledger has not loaded.
 	Spent    func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error)
 	Charges  ChargeReader
 	Subjects SubjectReader
@@ -201,7 +201,7 @@ func (i *Item) spendingStart(charges []Charge, now time.Time) time.Time {
 
 // Shared returns the budgets of sessions and end users that were active in the last 30 days, the most used first. It considers the 200 most
 // recent sessions: of all keys if a policy limits sessions, otherwise of the keys that limit their sessions or end users. more is true if
-// 200 sessions were found, so that further sessions may exist.
+// 200 sessions were found, because further sessions may then exist.
 func (s *Service) Shared(ctx context.Context, workspaceID string) (items []Item, more bool, err error) {
 	keys, err := s.Accounts.Keys(ctx, workspaceID)
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *Service) ForSession(ctx context.Context, one *requestlog.Session) ([]It
 	return items, s.loadSubjects(ctx, items)
 }
 
-// subjectItems returns the budgets that a key sets for a session and an end user, without their use.
+// subjectItems returns the budgets that a key sets for a session and an end user, without their usage.
 func (s *Service) subjectItems(workspaceID string, k *account.Key, name, endUser string) []Item {
 	if k == nil {
 		return nil
@@ -306,7 +306,7 @@ func (s *Service) limitByPolicy(ctx context.Context, one *requestlog.Session, ke
 	return items, nil
 }
 
-// loadSubjects sets the use and the forecasts of session and end-user budgets.
+// loadSubjects sets the usage and the forecasts of session and end-user budgets.
 func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 	if len(items) == 0 {
 		return nil

@@ -137,14 +137,14 @@ func (l *Client) read(reply []any, at time.Time) (State, error) {
 	}, nil
 }
 
-// AwaitReady sends heartbeats until Redis is ready. It returns false after the time limit patience.
+// AwaitReady sends heartbeats until Redis is ready. It returns false if Redis is not ready within patience.
 func (l *Client) AwaitReady(ctx context.Context, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(min(probeEvery, l.o.Settling+time.Millisecond))
 	defer tick.Stop()
 	for {
-		_ = l.Beat(ctx) // the error is ignored: State returns the result
+		_ = l.Beat(ctx) // the error is ignored: State reports whether Redis is ready
 		if l.State().Ready {
 			return true
 		}

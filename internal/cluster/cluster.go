@@ -169,14 +169,14 @@ func (l *Client) OnBeat(hook func(context.Context, State)) {
 const (
 	// maxCalls limits the concurrent calls. Redis processes one call at a time, so more calls only delay each other.
 	maxCalls = 16
-	// maxSilentBudgets is the number of budgets that may pass without a reply before Redis is marked as unavailable. It is
-	// more than one because a short load peak on the machine delays all calls.
+	// maxSilentBudgets is the time without a reply after which Redis is marked as unavailable, as a multiple of Options.Budget. It
+	// is more than one because a short load peak on the machine delays all calls.
 	maxSilentBudgets = 3
-	// maxWaits is the number of budgets that a call waits for a slot while other calls get replies.
+	// maxWaits is the maximum time that a call waits for a slot while other calls get replies, as a multiple of Options.Budget.
 	maxWaits = 50
 )
 
-// Do makes a call that a request waits for. It returns ErrUnavailable when the call takes longer than the budget or Redis is
+// Do makes a call that a request waits for. It returns ErrUnavailable when the call takes longer than Options.Budget or Redis is
 // down. The call continues if the client disconnects, because its outcome must be known. A single late reply does not mark Redis
 // as down.
 func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
@@ -201,8 +201,8 @@ func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Script
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// enter acquires a slot for a call. It waits while other calls get replies. It returns false if Redis has not replied for a whole
-// budget, because the call would then take at least twice the budget.
+// enter acquires a slot for a call. It waits while other calls get replies. It returns false if Redis has not replied for
+// Options.Budget, because the call would then take at least twice that time.
 func (l *Client) enter() bool {
 	select {
 	case l.slots <- struct{}{}:

@@ -72,7 +72,7 @@ func (l *Liveness) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		limited, cancel := context.WithTimeout(ctx, livenessEvery)
-		if l.client.State().Ready { // even the only known replica waits, because others may be disconnected from Redis
+		if l.client.State().Ready { // write the marker even without other known replicas: they may be disconnected from Redis
 			marker := id.New("rep", time.Now())
 			if l.settings.SetSetting(limited, livenessSetting, marker) == nil { // the database may be unavailable
 				l.fresh(marker)

@@ -16,7 +16,7 @@ type Span struct {
 	Match bool // whether the part matches a query term
 }
 
-// Excerpter extracts the excerpt of a text that contains the most query terms.
+// Excerpter extracts an excerpt from the added text that contains the most query terms.
 type Excerpter struct {
 	query Query
 	best  int
@@ -56,7 +56,7 @@ func (e *Excerpter) Add(text []byte) {
 	e.cut(text, words, places, first)
 }
 
-// cut makes an excerpt around a word.
+// cut sets the excerpt to the text around the word with the index first.
 func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int) {
 	begin := first
 	for begin > 0 && places[first][0]-places[begin-1][0] <= before {

@@ -65,7 +65,7 @@ func stringEnd(piece []byte, i int) int {
 	return len(piece)
 }
 
-// isKey reports whether the next character after white space is a colon.
+// isKey reports whether the string that ends before i is a member name: whether the next character that is not white space is a colon.
 func isKey(piece []byte, i int) bool {
 	for ; i < len(piece); i++ {
 		switch piece[i] {

@@ -23,7 +23,7 @@ const (
 // allowanceRefresh records when the local allowance was last computed in an outage.
 type allowanceRefresh struct {
 	outage int64
-	asked  time.Time // time of the latest database read; zero if it was not read
+	asked  time.Time // time of the latest database read; zero if the database was not read
 }
 
 // holdLocally reserves from the local allowance of each budget.

@@ -52,7 +52,7 @@ type budgetWindow struct {
 type ownAmounts struct {
 	held           money.Amount
 	localAllowance money.Amount // amount that this replica may spend without Redis
-	charged        money.Amount // charges since the base in Redis was loaded
+	charged        money.Amount // charges since the base in Redis, a sum from the database, was loaded
 	charges        amountLog    // charges of this replica in this window
 	delivered      amountLog    // part of charges that is in the database
 	unsentFreed    money.Amount // settled holds that Redis does not have yet
@@ -63,7 +63,7 @@ type ownAmounts struct {
 
 // redisState describes how the amounts of this replica relate to the amounts in Redis.
 type redisState struct {
-	baseID           string // base that charged is relative to; empty before the first load
+	baseID           string // ID of the base to which charged is relative; empty before the first load
 	generation       int64
 	epoch            string // epoch of the Redis data that includes all amounts of this replica
 	outcomeUnknown   bool   // whether the outcome of the last call is unknown

@@ -201,7 +201,7 @@ func TestWarningIsReportedOncePerWindow(t *testing.T) {
 	b := Budget{ID: "key:1", Amount: money.Dollar, Period: Daily, WarnPercent: 80, WarnOnly: true}
 	for range 2 {
 		for range 4 {
-			mustHold(t, m, 40*cent, b).Settle(40 * cent) // 1.60 total, never rejected
+			mustHold(t, m, 40*cent, b).Settle(40 * cent) // 1.60 dollars in total, never rejected because of WarnOnly
 		}
 		now = now.AddDate(0, 0, 1)
 	}

@@ -168,7 +168,7 @@ func (m *model) edit(t *rapid.T) {
 	m.budgets[i].Amount = money.Amount(rapid.Int64Range(0, 300).Draw(t, "new amount"))
 }
 
-// crash loses the holds. The log keeps the charges.
+// crash restarts the ledger without its holds. The log keeps the charges.
 func (m *model) crash(*rapid.T) { m.restart() }
 
 func (m *model) check(t *rapid.T) {

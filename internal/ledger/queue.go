@@ -116,7 +116,7 @@ func wake(l *list.List) {
 	}
 }
 
-// hold calls try until it succeeds, fails for a reason other than a reservation, or the limit has passed. A request
+// hold calls try until it succeeds, fails for a reason other than a reservation, or the time limit has passed. A request
 // queues behind earlier requests for one of its budgets. With poll > 0, the first request of a queue also retries at
 // that interval. A request that never became first tries once at the end, because it may be small enough for the
 // remaining budget.

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Every request reserves far more than it costs, so that a few reservations exhaust the budget.
+// Every request reserves far more than it costs, so a few reservations exhaust the budget.
 func TestRequestsWaitForReservedMoney(t *testing.T) {
 	t.Parallel()
 	workspace := Budget{ID: "ws:ws_1", Name: "Acme", Amount: money.Dollar, Period: Monthly}

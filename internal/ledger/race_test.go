@@ -2,5 +2,5 @@
 
 package ledger
 
-// smallestCharges is lower with the race detector, because the full number of charges takes too long.
+// smallestCharges is the number of charges in TestSmallestChargesAreExact. It is lower with the race detector, which slows the test down.
 const smallestCharges = 100_000

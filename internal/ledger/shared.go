@@ -166,7 +166,7 @@ func (s *Shared) Delivered(budgetID string, began time.Time, cost money.Amount) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.budgets[budgetID]
-	if t == nil || began.Before(t.start) || began.Before(s.started) || cost <= 0 { // another window, or an earlier process
+	if t == nil || began.Before(t.start) || began.Before(s.started) || cost <= 0 { // not charged in this window by this process
 		return
 	}
 	t.delivered.add(at, min(cost, maxAmount))

@@ -682,7 +682,7 @@ func TestSharedWarningIsReportedOnce(t *testing.T) {
 	}
 	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Total, WarnPercent: 50, WarnOnly: true}
 	for n := range 12 {
-		d.settle(n%2, d.hold(t, n%2, b, 10*cent), b, 10*cent) // 1.20 total, never rejected
+		d.settle(n%2, d.hold(t, n%2, b, 10*cent), b, 10*cent) // 1.20 dollars in total, never rejected because of WarnOnly
 		d.beat(t)
 	}
 	if warned.Load() != 1 {

@@ -45,8 +45,8 @@ func (z zones) load(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// firstMoment returns the earliest time at which the zone's date is date or later. time.Date cannot be used: for a midnight
-// that does not exist it may return a time on the evening before.
+// firstMoment returns the earliest time at which the local date is the given date or later. time.Date cannot be used: for a
+// midnight that does not exist it may return a time on the evening before.
 func firstMoment(date time.Time, zone *time.Location) time.Time {
 	const farthest = 26 * time.Hour // an upper bound for the UTC offset of any zone
 	at := date.Add(-farthest)
@@ -55,7 +55,7 @@ func firstMoment(date time.Time, zone *time.Location) time.Time {
 		_, offset := local.Zone()
 		_, change := local.ZoneBounds()
 		midnight := date.Add(-time.Duration(offset) * time.Second)
-		if midnight.Before(at) { // the clock change at time at skips midnight
+		if midnight.Before(at) { // the clock change at this time skips midnight
 			midnight = at
 		}
 		if change.IsZero() || midnight.Before(change) {

@@ -54,7 +54,7 @@ func TestTotalHasNoBounds(t *testing.T) {
 }
 
 // The test covers the days around every clock change from 2024 to 2032 in every zone, and the first days of years without a change.
-// Windows follow each other without gap or overlap, and each local date has exactly one window. Each window begins at local
+// Windows have no gaps or overlaps, and each local date has exactly one window. Each window begins at local
 // midnight, or at the first moment after midnight if midnight does not exist.
 func TestDaysInEveryZone(t *testing.T) {
 	t.Parallel()

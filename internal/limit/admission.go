@@ -29,7 +29,7 @@ const (
 // ErrOverloaded is returned by AdmissionQueue.Acquire when the queue is full.
 var ErrOverloaded = errors.New("admission queue is full")
 
-// AdmissionQueue limits how many requests use the CPU at a time and queues the others per key. Keys are served round-robin, so
+// AdmissionQueue limits how many requests use the CPU concurrently and queues the others per key. Keys are served round-robin, so
 // one key cannot starve the others. After a quarter of a second of congestion, the queue is limited to the number of requests
 // that can be admitted within the configured wait; further requests are rejected on arrival. The zero value admits everything. It
 // is safe for concurrent use.
@@ -67,8 +67,8 @@ func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 		q.admitted++
 		q.mu.Unlock()
 		// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is fair and
-		// bounded, instead of the scheduler's queue. A request that has waited here continues immediately, so that rejecting new requests cannot
-		// use up the CPU.
+		// bounded, instead of the scheduler's queue. A request that has waited here continues immediately; otherwise, the rejection of new
+		// requests could use up the CPU.
 		runtime.Gosched()
 		return nil
 	}

@@ -32,7 +32,7 @@ func newClients() *clients {
 	return c
 }
 
-// send sends requests of key at a constant rate for d and waits for their results.
+// send sends requests with the given key at a constant rate, per second, for the duration d and waits for their results.
 func (c *clients) send(key string, rate int, d time.Duration) {
 	var all sync.WaitGroup
 	for n := range int(d.Seconds() * float64(rate)) {

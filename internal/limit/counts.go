@@ -10,7 +10,7 @@ import (
 // window begins.
 const buckets = int64(Window/time.Second) + 1
 
-// counts is the usage of one ID.
+// counts holds the usage of one ID.
 type counts struct {
 	at       int64 // current second
 	running  int64
@@ -18,13 +18,13 @@ type counts struct {
 	tokens   ring
 }
 
-// ring holds the counts of the last seconds and their sum. It is allocated at the first count.
+// ring holds the counts of the seconds in the window, and their sum. Its slots are allocated at the first count.
 type ring struct {
 	sum   int64
 	slots []int64
 }
 
-// advance moves the window forward to second to and removes the counts that have left the window.
+// advance moves the end of the window forward to the given second and removes the counts that have left the window.
 func (c *counts) advance(to int64) {
 	if to <= c.at {
 		return
@@ -68,7 +68,7 @@ func (r *ring) add(at, n int64) {
 	r.sum += n
 }
 
-// takeBack subtracts n from the count of second taken, unless that second has left the window.
+// takeBack subtracts n from the count of the given second (taken), unless that second has left the window, which ends at the second at.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return
@@ -88,7 +88,7 @@ func (r *ring) clear(from, to int64) {
 	}
 }
 
-// freed returns how long it takes until counts totalling need have left the window.
+// freed returns how long it takes until counts that add up to at least need have left the window.
 func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	for s := at - buckets + 1; s <= at; s++ {
 		need -= r.slots[(s+buckets)%buckets] // s may be negative in the first minute

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Limits holds the limits of one ID; 0 means unlimited.
+// Limits holds the limits of one ID, usually that of an API key; 0 means unlimited.
 type Limits struct {
 	RequestsPerMinute int64
 	TokensPerMinute   int64
@@ -42,7 +42,7 @@ type Rejection struct {
 // Window is the period over which rates are counted.
 const Window = time.Minute
 
-// Grant is a limiter's state of an admitted request.
+// Grant is the limiter's record of one admitted request.
 type Grant interface {
 	// Settle replaces the estimated number of tokens with the actual one. It is called at most once.
 	Settle(tokens int64)
@@ -106,7 +106,7 @@ func inSeconds(n time.Duration) string {
 	return fmt.Sprintf("%d seconds", n)
 }
 
-// RejectTooLarge returns the error for a request whose estimated tokens alone exceed the limit, so that a retry cannot succeed.
+// RejectTooLarge returns the error for a request whose estimated tokens alone exceed the limit, so a retry cannot succeed.
 func RejectTooLarge(r Rejection, tokens int64) *llm.Error {
 	e := llm.Errorf(llm.RateLimited, "This request is estimated at %d tokens, and this key may use %d a minute. Send a shorter prompt or a lower output limit, or raise the limit in API key settings.", tokens, r.Limit)
 	e.Final = true

@@ -84,7 +84,7 @@ func (m *Memory) used(id string) int64 {
 	return c.tokens.sum
 }
 
-// grant is the Grant of a request counted in memory.
+// grant implements Grant for a request that is counted in memory.
 type grant struct {
 	shard  *shard
 	counts *counts

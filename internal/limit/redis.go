@@ -131,7 +131,7 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	return NewSlot(g), nil
 }
 
-// redisGrant is the Grant of a request counted in Redis.
+// redisGrant implements Grant for a request that is counted in Redis.
 type redisGrant struct {
 	limiter *Redis
 	id      string

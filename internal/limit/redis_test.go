@@ -173,7 +173,7 @@ func TestConcurrencyAndTokensWithoutRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slot.Settle(60) // half of the assumed remaining tenth is 50
+	slot.Settle(60) // the replica's half of the remaining tenth is 50 tokens
 	if _, err := f.limiters[0].Take(t.Context(), "tokens", l, 1); err == nil {
 		t.Error("admitted beyond the replica's share of tokens")
 	}

@@ -56,8 +56,8 @@ local function write(w)
 end
 `
 
-// takeScript admits a request or returns the exceeded limit. Running requests of a replica that has sent no heartbeat for a lease
-// do not count.
+// takeScript admits a request or returns the exceeded limit. Running requests of a replica do not count if it has sent no heartbeat
+// for the duration of a lease.
 var takeScript = redis.NewScript(scriptHead + `
 local perMinute, tokensPerMinute, concurrent = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, replica, lease = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])

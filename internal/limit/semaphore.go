@@ -13,11 +13,11 @@ const (
 	fairShare = 3
 	// aloneFor is the time for which an ID must have been the only active ID before it can get all slots.
 	aloneFor = time.Minute
-	// minQueue is the minimum length of the queue.
+	// minQueue is the minimum capacity of the queue. The capacity is the number of slots if that is larger.
 	minQueue = 16
 )
 
-// FairSemaphore limits how many requests run at a time and divides the slots fairly, so that one ID cannot starve the others. It
+// FairSemaphore limits how many requests run concurrently and divides the slots fairly, so one ID cannot starve the others. It
 // is safe for concurrent use. The zero value is ready to use.
 type FairSemaphore struct {
 	// Reserve sets whether to keep slots free for other IDs even if only one ID has been active recently.
@@ -28,7 +28,7 @@ type FairSemaphore struct {
 	held    map[string]int
 	queue   []*waiter
 	last    string    // ID of the latest request
-	changed time.Time // time of the latest change of last
+	changed time.Time // latest time at which the field last changed
 }
 
 type waiter struct {
@@ -37,8 +37,8 @@ type waiter struct {
 	ready chan struct{} // closed when a slot is granted
 }
 
-// Acquire takes one of size slots for id and waits up to wait. It reports whether it succeeded; if so, the caller must call
-// Release.
+// Acquire takes a slot for id. size is the total number of slots, and wait is the maximum waiting time. It reports whether it
+// succeeded; if so, the caller must call Release.
 func (p *FairSemaphore) Acquire(ctx context.Context, id string, size int, wait time.Duration) bool {
 	w, ok := p.enter(id, size, wait > 0)
 	if w == nil {

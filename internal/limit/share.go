@@ -57,19 +57,19 @@ func (p replicaShare) admit(l Limits, tokens int64) (Rejection, time.Duration, b
 	return Rejection{}, 0, true
 }
 
-// fits reports whether n more are within this replica's share of the remaining capacity. One request per minute always fits if
-// the total limit has capacity, because a share may be smaller than a single request.
+// fits reports whether n more requests or tokens are within this replica's share of the remaining capacity. One request per minute
+// always fits if the total limit has capacity, because a share may be smaller than a single request.
 func (p replicaShare) fits(limit, seen, since, n int64) bool {
-	const fresh = 3 * time.Second // a few heartbeats
+	const fresh = 3 * time.Second // maximum age of usable totals: a few heartbeats
 	known := p.view.known && p.outage-p.view.updatedAt < fresh
-	if !known && p.at-p.outage < Window { // the use by other replicas in the last minute is unknown
+	if !known && p.at-p.outage < Window { // usage by other replicas in the last minute is unknown
 		seen = max(seen, int64(unknownUse*float64(limit)))
 	}
 	left := limit - seen
 	return since <= left/p.replicas-n || (since == 0 && n <= left)
 }
 
-// wait returns how long it takes until a count leaves the window.
+// wait returns how long it takes until the oldest count leaves the window.
 func (p replicaShare) wait(seen, since *ring) time.Duration {
 	at := second(p.at)
 	for _, r := range []*ring{seen, since} {

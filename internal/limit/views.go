@@ -35,7 +35,7 @@ type replicaView struct {
 	epoch        string // epoch of the Redis data that includes all counts of this replica
 }
 
-// with calls do with the view of an ID, after advancing it to the current time.
+// with advances the view of an ID to the current time and passes it to do.
 func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
 	s := &v.shards[maphash.String(v.seed, id)%shardCount]
 	s.mu.Lock()

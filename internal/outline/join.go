@@ -41,7 +41,7 @@ func (j *joiner) join(steps []byte, depth int) error {
 		case !ok:
 			j.gone++
 			if n := len(j.body); n > 0 && (j.body[n-1] == '}' || j.body[n-1] == ']' || j.body[n-1] == '"') {
-				j.body = append(j.body, ',') // the text replaces elements of a list
+				j.body = append(j.body, ',') // the missing part began with the comma after the previous element
 			}
 			j.body = append(j.body, Gone...)
 			return nil
@@ -73,7 +73,7 @@ func JoinCarried(outline, block []byte) (body []byte, gone int, err error) {
 	})
 }
 
-// Missing returns the addresses that an outline and the lists in its block refer to and that the block does not have.
+// Missing returns the addresses in an outline, and in the lists of its block, whose parts are not in the block.
 func Missing(outline, block []byte) ([]Address, error) {
 	present := map[Address]bool{}
 	var lists [][]byte

@@ -54,7 +54,7 @@ func (k *Known) add(s stored) {
 	k.recent[s] = struct{}{}
 }
 
-// Add adds the parts of a block that were written on a day.
+// Add adds the parts of a block that was written on the given day.
 func (k *Known) Add(day int64, block []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,9 +1,10 @@
 // Package outline splits request bodies into parts that the turns of a conversation share, and joins them again. Every turn of
 // an agent repeats the messages of the previous turns. With its outline, a turn stores references to them instead of their text.
 //
-// A part is a long JSON string, a run of elements of a list such as messages or tools, or a list of references to other parts. It is
-// addressed by a keyed hash of its bytes. An outline is the text between the parts and the addresses of the parts. Joining an outline
-// restores the body byte for byte.
+// A part is a long JSON string, a run of elements of an array such as messages or tools, or a list of references to other parts. It is
+// addressed by a keyed hash of its bytes. An outline is a sequence of steps: each step is some text of the body, followed by the address
+// of the part that comes after the text. A list has the same form. A block is a sequence of encoded parts. Joining an outline restores
+// the body byte for byte.
 package outline
 
 import (
@@ -25,7 +26,7 @@ const AddressSize = 16
 // Address identifies a part within a workspace and a day.
 type Address [AddressSize]byte
 
-// Kind is the kind of a step in an outline.
+// Kind specifies the type of a step, and of its part.
 type Kind byte
 
 // The kinds of steps: text without a part, a JSON string, a run of JSON text, and a list of steps.
@@ -116,7 +117,7 @@ func appendStep(to, text []byte, kind Kind, a Address) []byte {
 	return append(to, a[:]...)
 }
 
-// Each calls fn for every step of an outline or a list: text that comes before the part, and the part's kind and address.
+// Each calls fn for every step of an outline or a list, with the text before the part, and the kind and address of the part.
 func Each(steps []byte, fn func(text []byte, kind Kind, a Address) error) error {
 	for len(steps) > 0 {
 		head, width := binary.Uvarint(steps)
@@ -140,7 +141,7 @@ func Each(steps []byte, fn func(text []byte, kind Kind, a Address) error) error 
 	return nil
 }
 
-// Edit returns the steps with their text replaced.
+// Edit returns the steps after replacing the text of each step with the result of calling text on it. Addresses do not change.
 func Edit(steps []byte, text func([]byte) []byte) ([]byte, error) {
 	out := make([]byte, 0, len(steps))
 	err := Each(steps, func(before []byte, kind Kind, a Address) error {
@@ -153,7 +154,7 @@ func Edit(steps []byte, text func([]byte) []byte) ([]byte, error) {
 	return out, err
 }
 
-// Part is a part with its content: JSON text, or the steps of a list.
+// Part holds the content of a part, which is JSON text or the encoded steps of a list, and its address.
 type Part struct {
 	Address Address
 	Kind    Kind

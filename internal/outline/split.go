@@ -10,23 +10,23 @@ import (
 const (
 	// minBody is the length below which a body is not split.
 	minBody = 2 << 10
-	// minString is the minimum length of a string that becomes a separate part. Clients move marks such as cache_control from message to
-	// message. With separate parts, the long strings of a message do not change when a mark moves.
+	// minString is the minimum length of a string that becomes a separate part. Clients move cache_control from message to message. With
+	// separate parts, the long strings of a message do not change when cache_control moves.
 	minString = 512
 	// minRun is the minimum length of other text that becomes a part. Shorter messages are stored together with the next messages.
 	minRun = 256
-	// minGroup, maxGroup and groupMask bound the steps of a list. A list ends at an address whose last bits are zero, so that equal
-	// sequences of parts give equal lists at any position.
+	// A list has between minGroup and maxGroup steps. Between these limits, it ends at the first step whose address has zeros in the
+	// bits of groupMask, so that equal sequences of parts give equal lists at any position.
 	minGroup  = 4
 	maxGroup  = 32
 	groupMask = 7
 )
 
-// growing names the lists to which the next turn appends. Their last parts are not grouped, because the next turn would replace the
-// list.
+// growing names the arrays to which each turn appends. Their last parts are not grouped into a list, because that list would change with
+// the next turn.
 var growing = map[string]bool{"messages": true, "input": true, "contents": true}
 
-// step is a step of an outline before it is encoded: the text of the body from begin to start, and a part.
+// step is a step of an outline that is not encoded yet: the text of the body from begin to start, followed by a part.
 type step struct {
 	begin, start int
 	end          int // end of the part; equal to start for a step without a part or with a list
@@ -35,7 +35,7 @@ type step struct {
 	list         *list // content of a part of kind List
 }
 
-// list is a part that consists of steps.
+// list holds the steps of a part of kind List, and their encoding.
 type list struct {
 	content []byte
 	steps   []step
@@ -47,15 +47,15 @@ type splitter struct {
 	body   []byte
 	from   int      // start of the text that does not belong to a part yet
 	top    []step   // steps of the outline
-	open   bool     // whether a list of the body is open
-	levels [][]step // levels of the open list: steps that are not in a list yet, then lists of steps, lists of lists, ...
+	open   bool     // whether the splitter is inside an array that is a member of the body
+	levels [][]step // steps of the open array that are not in a list yet, by level: strings and runs, then lists of them, lists of lists, ...
 	parts  int      // number of parts so far
 
 	turn   *turncache.Turn         // states of earlier turns; nil if none are kept
-	recent turncache.Recent[state] // states after the last elements of a growing list
+	recent turncache.Recent[state] // states after the last elements of a growing array
 }
 
-// state is the state of a splitter after an element of a growing list. Its steps are not changed afterwards, and their memory is
+// state is the state of a splitter after an element of a growing array. Its steps are not changed afterwards, and their memory is
 // shared with the states of other turns.
 type state struct {
 	scope  Address
@@ -73,7 +73,7 @@ func (s Scope) Split(body []byte, known func(Address) bool) (outline, block []by
 	return s.SplitTurn(body, nil, nil, known)
 }
 
-// SplitTurn is like Split. It continues where an earlier turn of the conversation ended, and appends the block to the memory of to.
+// SplitTurn is like Split. It continues where an earlier turn of the conversation ended, and appends the block to the slice to.
 func (s Scope) SplitTurn(body []byte, turn *turncache.Turn, to []byte, known func(Address) bool) (outline, block []byte, ok bool) {
 	if len(body) < minBody {
 		return nil, nil, false
@@ -111,7 +111,7 @@ func (c *splitter) resume() int {
 	return s.end
 }
 
-// mark stores the state after the element that ends at end.
+// mark stores the state after the element that ends at the given position.
 func (c *splitter) mark(end int) {
 	if c.turn == nil || end < turncache.MinPrefix {
 		return
@@ -120,8 +120,9 @@ func (c *splitter) mark(end int) {
 	*s = state{scope: c.scope.tweak, end: end, from: c.from, top: c.top, levels: append(s.levels[:0], c.levels...), parts: c.parts}
 }
 
-// scan finds the parts of the body from a position on: the elements of lists that are members of the body, and long strings. It only tracks
-// depth and strings, because the body was validated before. If the splitter has resumed an earlier turn, a list is open at the position.
+// scan finds the parts of the body from the given position on: the elements of arrays that are members of the body, and long strings. It
+// only tracks depth and strings, because the body was validated before. If the splitter has resumed an earlier turn, the position is
+// inside an array.
 func (c *splitter) scan(from int) bool {
 	depth, grows, key := 0, false, []byte(nil)
 	if c.open {
@@ -197,7 +198,7 @@ func (c *splitter) next(i int) byte {
 	return 0
 }
 
-// openList begins a list that is a member of the body. The text before the list changes more often than the elements, so it is not
+// openList begins an array that is a member of the body. The text before the array changes more often than the elements, so it is not
 // grouped with them.
 func (c *splitter) openList(start int) {
 	c.run(start)
@@ -208,8 +209,8 @@ func (c *splitter) openList(start int) {
 	c.open, c.levels = true, nil
 }
 
-// element ends an element of a list before its comma, so that the last element is the same part in the next turn. A list of numbers
-// has no parts.
+// element ends an array element before the comma that follows it, so that the last element is the same part in the next turn. An array of
+// numbers has no parts.
 func (c *splitter) element(end int) {
 	last := end - 1
 	for last > 0 && (c.body[last] == ' ' || c.body[last] == '\n' || c.body[last] == '\t' || c.body[last] == '\r') {
@@ -220,7 +221,7 @@ func (c *splitter) element(end int) {
 	}
 }
 
-// closeList ends a list that is a member of the body. The last parts of a growing list are not grouped.
+// closeList ends an array that is a member of the body. The last parts of a growing array are not grouped into a list.
 func (c *splitter) closeList(grows bool) {
 	for level := 0; level < len(c.levels); level++ {
 		if !grows && len(c.levels[level]) >= minGroup {
@@ -251,8 +252,8 @@ func (c *splitter) part(kind Kind, start, end int) {
 	c.add(0, s)
 }
 
-// add adds a step to a level of the open list. Enough steps become a list, and enough lists become a list of lists, so that the
-// outline stays short for any number of steps.
+// add adds a step to a level of the open array. When the level is complete, its steps are grouped into a list, which becomes a step of
+// the next level. The outline therefore stays short for any number of steps.
 func (c *splitter) add(level int, s step) {
 	if level == len(c.levels) {
 		c.levels = append(c.levels, nil)
@@ -263,7 +264,7 @@ func (c *splitter) add(level int, s step) {
 	}
 }
 
-// group combines the steps of a level into a list.
+// group combines the steps of a level into a list and adds the list to the next level.
 func (c *splitter) group(level int) {
 	steps := c.levels[level]
 	content := c.encode(nil, steps)

@@ -114,7 +114,7 @@ func (h *Histogram) mergeBinary(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Without returns the figures minus the figures of a part. Quantiles cannot be subtracted and are 0.
+// Without returns the figures minus those of part, whose requests are a subset. Quantiles cannot be subtracted and are 0.
 func (f *Figures) Without(part *Figures) Figures {
 	var left Figures
 	own, theirs := f.Counts(), part.Counts()

@@ -58,8 +58,8 @@ type Kind int
 
 // The kinds of columns.
 const (
-	Text     Kind = iota // the filter lists values
-	Number               // the filter lists values
+	Text     Kind = iota // the filter is a list of values
+	Number               // the filter is a list of values
 	Truth                // the filter is true or false
 	Amount               // amount in dollars; the filter is a range
 	Duration             // the filter is a range
@@ -85,7 +85,8 @@ type Column struct {
 	Partial bool
 	Common  string
 
-	// Redacted returns a pointer to the value in an entry to which redaction rules apply; nil if callers cannot choose the value.
+	// Redacted returns a pointer to the column's value in an entry, which redaction rules can change. It is nil if callers cannot choose the
+	// value.
 	Redacted func(*Entry) *string
 
 	terms  func(*Filter) *[]string // filter field of a column of kind Text

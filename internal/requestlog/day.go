@@ -2,7 +2,7 @@ package requestlog
 
 import "time"
 
-// DayStart returns the start of the day that contains t in a time zone, rounded to the nearest whole UTC hour, because figures are summed
+// DayStart returns the start of the day that contains t in the given zone, rounded to the nearest whole UTC hour, because figures are summed
 // by UTC hours. For zones with an offset of whole hours, the result is midnight. If two hours are equally near, it is the earlier hour. A
 // nil zone means UTC.
 func DayStart(t time.Time, zone *time.Location) time.Time {

@@ -27,7 +27,7 @@ func TestDaysBeginAtMidnightOrTheNearestHour(t *testing.T) {
 		{"Asia/Kolkata", "2026-11-15T18:00:00Z", "2026-11-15T18:00:00Z", "2026-11-16T18:00:00Z", "-30m0s"},
 		{"Asia/Kathmandu", "2026-11-15T18:00:00Z", "2026-11-15T18:00:00Z", "2026-11-16T18:00:00Z", "-15m0s"},
 		{"America/St_Johns", "2026-11-15T03:10:00Z", "2026-11-15T03:00:00Z", "2026-11-16T03:00:00Z", "-30m0s"},
-		// Clocks go back on the first of November, so this day has 25 hours. They go forward in March, so that day has 23 hours.
+		// Clocks change on the next two days: the first has 25 hours, the second 23 hours.
 		{"America/New_York", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z", "0s"},
 		{"Europe/Berlin", "2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z", "0s"},
 		// On these days, midnight occurs twice in Havana and does not exist in Beirut.

@@ -214,8 +214,8 @@ type Cache struct {
 	Status CacheStatus `json:"status"`
 	// Reason is the reason why the cache was bypassed, or why the response was not stored after a miss; empty for a stored response.
 	Reason string        `json:"reason,omitempty"`
-	Age    time.Duration `json:"age_ns,omitempty"`    // age of the cached response of a hit
-	Source string        `json:"source,omitempty"`    // ID of the request for which the response of a hit was generated
+	Age    time.Duration `json:"age_ns,omitempty"`    // on a cache hit, age of the cached response
+	Source string        `json:"source,omitempty"`    // on a cache hit, ID of the request that produced the cached response
 	Saved  *money.Amount `json:"saved_usd,omitempty"` // cost of the cached response; nil if unknown
 	Inputs int           `json:"inputs,omitempty"`    // number of embeddings inputs served from the cache
 }
@@ -358,7 +358,7 @@ type Attempt struct {
 	Reported *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if the gateway rejected it
 	Cost     *money.Amount `json:"cost_usd,omitempty"`
 	Bytes    int64         `json:"bytes"`
-	Hedge    bool          `json:"hedge,omitempty"` // whether the attempt was made in parallel to an attempt without a response
+	Hedge    bool          `json:"hedge,omitempty"` // whether the attempt was made in parallel to another attempt that had not responded yet
 	PromptCache
 	// Check is the result of the response checks; empty if no policy checked the response.
 	Check CheckState `json:"check,omitempty"`
@@ -393,11 +393,11 @@ type AttemptResult struct {
 
 // PromptCache describes how the gateway used the provider's prompt cache.
 type PromptCache struct {
-	// CacheMark is the lifetime of the prompt-cache mark that the gateway set, 5m or 1h; empty for none.
+	// CacheMark is the lifetime of the prompt-cache breakpoint that the gateway set, 5m or 1h; empty for none.
 	CacheMark string `json:"cache_mark,omitempty"`
 	// CacheKey is the prompt_cache_key that the gateway set; empty for none.
 	CacheKey string `json:"cache_key,omitempty"`
-	// CacheSaved is the cost of the attempt without a prompt cache minus its cost with the mark. It is negative if the cache write costs
+	// CacheSaved is the cost of the attempt without a prompt cache minus its cost with the breakpoint. It is negative if the cache write costs
 	// more than the cache read saves, and nil if unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
 }

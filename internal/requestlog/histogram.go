@@ -71,7 +71,7 @@ func (h *Histogram) Merge(other Histogram) {
 	}
 }
 
-// addCount adds to the count of a bucket and returns the index of the bucket in the list. The search starts at index at.
+// addCount adds to the count of a bucket and returns the index of the bucket in the list. The search starts at the given index.
 func (h *Histogram) addCount(c bucketCount, at int) int {
 	for at < len(h.counts) && h.counts[at].bucket < c.bucket {
 		at++

@@ -17,7 +17,7 @@ const (
 // chosen by clients, and databases cannot store arbitrary values.
 func Term(s string) string { return clip(s, termBytes) }
 
-// Terms returns the terms of several values.
+// Terms applies Term to each value.
 func Terms(values []string) []string {
 	terms := make([]string, len(values))
 	for i, v := range values {
@@ -34,7 +34,7 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// Stamp returns the time that filters compare. It is the time encoded in the ID, so that entries sorted by ID are also sorted by time.
+// Stamp returns the time that filters compare. It is the time encoded in the ID, so entries sorted by ID are also sorted by time.
 func (e *Entry) Stamp() time.Time {
 	if t, ok := id.Time(e.ID); ok {
 		return t
@@ -96,7 +96,7 @@ func (f *Filter) Match(e *Entry) bool {
 	return strings.Contains(Fold(e.ID), q) || strings.Contains(Fold(e.PreviewText()), q) || strings.Contains(Fold(e.FailureText()), q)
 }
 
-// oneOf reports whether the list contains the value or is empty.
+// oneOf reports whether the wanted list is empty or contains at least one of the values.
 func oneOf(wanted []string, values ...string) bool {
 	if len(wanted) == 0 {
 		return true

@@ -137,7 +137,7 @@ func (c *Column) parameters() []Parameter {
 	return []Parameter{p}
 }
 
-// rangeParameters returns the filter parameters for the minimum and the maximum.
+// rangeParameters returns the filter parameters for the minimum and the maximum of a column with a range.
 func (c *Column) rangeParameters() []Parameter {
 	low := Parameter{Name: "min_" + c.Name, Label: c.Label + " ≥", Help: "Minimum. " + c.Help, Example: c.Example}
 	high := Parameter{Name: "max_" + c.Name, Label: c.Label + " ≤", Help: "Maximum. " + c.Help, Example: c.Example}

@@ -44,7 +44,7 @@ var presets = []preset{
 	{"unpriced", func() (Filter, Page) { return Filter{Unpriced: true}, Page{} }},
 }
 
-// Preset returns the filter and the sort order of a preset.
+// Preset returns the filter and the sort order of the preset with the given name. It reports false for an unknown name.
 func Preset(name string) (Filter, Page, bool) {
 	i := slices.IndexFunc(presets, func(p preset) bool { return p.name == name })
 	if i < 0 {

@@ -13,7 +13,7 @@ const (
 	mostSpare  = 256     // maximum number of begin records kept for reuse, each about a kilobyte
 )
 
-// begun is a request that has begun but not ended.
+// begun holds the state of a request that has begun but not ended.
 type begun struct {
 	segment *segment // segment of the latest begin record; nil until the record is written
 	record  []byte
@@ -88,7 +88,7 @@ func (b *batches) reuse(written *batch) {
 	if cap(written.buf) <= keepBatch {
 		b.spare, written.buf = written.buf, nil
 	}
-	clear(written.ops) // releases the ids
+	clear(written.ops) // allows the ids to be garbage collected
 	b.spareOps, written.ops = written.ops, nil
 }
 
@@ -97,7 +97,7 @@ func newBatch(buf []byte, ops []op) *batch {
 	return &batch{buf: buf[:0], ops: ops[:0], done: make(chan struct{})}
 }
 
-// buffer is the memory of a record while it is encoded.
+// buffer holds a record while it is encoded.
 type buffer struct {
 	bytes.Buffer
 	parts []byte // parts of a split request
@@ -243,14 +243,14 @@ func (s *Spool) wait(b *batch) error {
 	return b.err
 }
 
-// write writes the open batch. The caller holds the turn.
+// write writes the open batch. The caller holds s.turn.
 func (s *Spool) write() {
 	s.mu.Lock()
 	b := s.batches.take()
 	seg := s.disk.active
 	s.mu.Unlock()
 
-	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of the turn changes the size
+	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of s.turn changes the size
 		seg, b.err = s.create()
 	}
 	if b.err == nil {

@@ -17,7 +17,7 @@ type RunOptions struct {
 	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; default 100 ms
 	MaxBackoff  time.Duration                    // maximum wait after a failed write; default 2 s
 	Busy        func() bool                      // reports whether requests need the CPU; nil for never
-	Away        func(error) bool                 // reports whether a failure means that the writer is unreachable, so that the entries are not the cause; nil for never
+	Away        func(error) bool                 // reports whether a failure was caused by an unreachable writer, not by the entries; nil for never
 	Prepare     func(entries []requestlog.Entry) // called with the entries of a batch before they are written; may change them
 	OnDelivered func(entries []requestlog.Entry) // called with the entries that the writer accepted
 }
@@ -103,7 +103,7 @@ func (b *backlog) announce() {
 	b.progress = make(chan struct{})
 }
 
-// poke signals Run that entries are waiting.
+// poke signals to Run that entries are waiting.
 func (b *backlog) poke() {
 	select {
 	case b.wake <- struct{}{}:
@@ -247,7 +247,7 @@ func (d *delivery) delivered(entries []requestlog.Entry) {
 	}
 }
 
-// sleep waits for the span minus a random part of up to a fifth, so that replicas do not retry at the same time.
+// sleep waits for the given time minus a random part of up to a fifth, so that replicas do not retry at the same time.
 func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
 	timer := time.NewTimer(span - time.Duration(rand.Int64N(int64(span)/5+1)))
 	defer timer.Stop()
@@ -375,7 +375,7 @@ func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
 	_ = s.await(ctx, &s.backlog.reading) // entries that are not delivered are missing from the result
 }
 
-// await waits until all entries written so far are delivered. It increments waiters while it waits.
+// await waits until all entries written so far are delivered. waiters is incremented for the duration of the call.
 func (s *Spool) await(ctx context.Context, waiters *int) error {
 	s.mu.Lock()
 	target := s.disk.end()

@@ -243,7 +243,7 @@ func TestDeliveryPausesWhileRequestsNeedTheCPU(t *testing.T) {
 		if got := db.ids(); len(got) > 0 {
 			t.Errorf("delivered while the gateway is busy: %v", got)
 		}
-		must(t, s.Flush(t.Context())) // a caller that waits for the flush
+		must(t, s.Flush(t.Context())) // delivery is not delayed while Flush waits for it
 		mustRecord(t, s, "req_2")
 		busy.Store(false)
 		time.Sleep(time.Second)

@@ -11,7 +11,7 @@ import (
 type FS interface {
 	// OpenFile opens a file for reading and writing; flag adds os.O_CREATE and os.O_EXCL.
 	OpenFile(name string, flag int) (File, error)
-	// Names lists the files.
+	// Names returns the names of the files.
 	Names() ([]string, error)
 	// Remove deletes a file.
 	Remove(name string) error
@@ -19,7 +19,7 @@ type FS interface {
 	SyncDir() error
 }
 
-// File is the part of a file's interface that a spool uses.
+// File contains the operations that a spool performs on a file.
 type File interface {
 	io.ReaderAt
 	io.WriterAt

@@ -77,7 +77,7 @@ func (d *delivery) strike(e requestlog.Entry, cause error) (rejected bool) {
 	return true
 }
 
-// rejection is a line in the file of rejected entries, which the writer never accepted.
+// rejection is one line of the file of rejected entries: an entry that the writer never accepted.
 type rejection struct {
 	Time     time.Time         `json:"time"`
 	ID       string            `json:"id"`

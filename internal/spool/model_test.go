@@ -240,7 +240,7 @@ func TestBeginIsNotRewrittenAfterItsEnd(t *testing.T) {
 	must(t, s.Begin(entry("req_1")))
 	s.turn <- struct{}{} // block other writers
 	s.mu.Lock()
-	s.backlog.pos, s.disk.active = position{2, 0}, nil // delivered and sealed
+	s.backlog.pos, s.disk.active = position{2, 0}, nil // all entries are delivered and the segment is sealed
 	s.mu.Unlock()
 	ended := make(chan error, 1)
 	go func() { ended <- s.End(entry("req_1")) }()

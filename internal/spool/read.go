@@ -41,7 +41,7 @@ type piece struct {
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }
 
-// room returns memory to read into.
+// room returns a buffer of the given size to read into.
 func (p *piece) room(size int64) []byte {
 	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few records are longer than a chunk, and a short record needs no chunk
 		return make([]byte, size)
@@ -83,8 +83,8 @@ func (p *piece) empty() {
 	p.entries, p.broken, p.reading, p.rest, p.chunks = p.entries[:0], nil, nil, nil, p.chunks[:0]
 }
 
-// read replaces the content of the piece with up to limit ended entries from a position on. If no entries remain, the piece is empty
-// and its next position is from.
+// read replaces the content of the piece with up to limit ended entries from the given position on. If no entries remain, the piece is
+// empty and its next position is the given one.
 func (s *Spool) read(p *piece, from position, limit int) error {
 	p.empty()
 	p.next, p.full = from, false

@@ -44,7 +44,7 @@ func TestEntriesFromMemoryEqualThoseOnDisk(t *testing.T) {
 	if diff := cmp.Diff(slow.entries[1].Decision, decision); diff != "" || decision == nil {
 		t.Errorf("the decision was recorded as %v: %s", decision, diff)
 	}
-	for i := range quick.entries { // the other fields equal the entry on disk
+	for i := range quick.entries { // compare entries with decoded decisions
 		e := &quick.entries[i]
 		whole, err := e.WholeDecision()
 		must(t, err)
@@ -110,14 +110,14 @@ func TestReusedMemoryHasNoDataOfThePreviousEntry(t *testing.T) {
 	}
 }
 
-// Buffers read from disk are freed once their entries are decoded, because a whole batch is in memory at a time.
+// Read buffers are freed once their entries are decoded, because all entries of a batch are in memory together.
 func TestBatchFreesItsReadBuffers(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	const n, size = 400, 1 << 10
 	for i := range n {
 		e := entry(fmt.Sprintf("req_%03d", i))
-		e.Warnings = []string{strings.Repeat("w", 4*size)} // decoded, or already in memory
+		e.Warnings = []string{strings.Repeat("w", 4*size)} // part of the JSON, which needs no read buffer after decoding
 		e.BodyState, e.Body = requestlog.BodyStored, requestlog.Body{Request: bytes.Repeat([]byte{byte(i)}, size), Response: bytes.Repeat([]byte{byte(i >> 4)}, size)}
 		must(t, s.End(e))
 	}
@@ -134,7 +134,7 @@ func TestBatchFreesItsReadBuffers(t *testing.T) {
 	}
 }
 
-// Long texts stay in the memory of the read, and the texts between them are not lost.
+// Long texts keep the read buffer in memory, and short texts are copied. Both kinds remain intact in one batch.
 func TestLongAndShortTextsInOneBatch(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})

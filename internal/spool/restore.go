@@ -70,7 +70,7 @@ func (s *Spool) savePosition(p position) error {
 	return err
 }
 
-// restoreSegment reads a segment and updates open, the begin records without an end record.
+// restoreSegment reads a segment and updates the map open, which holds the begin records without an end record by request id.
 func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 	f, err := s.o.FS.OpenFile(seg.name, 0)
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r r
 	return offset + int64(at)
 }
 
-// adoptOrphans creates entries for the requests that the earlier process did not end. The entries are only in memory. Their
-// segments are kept until they are delivered, so that another restart finds them again.
+// adoptOrphans creates entries for the requests that the earlier process did not end. The entries are only in memory. The segments
+// of their begin records are kept until the entries are delivered, so that another restart finds them again.
 func (s *Spool) adoptOrphans(open map[string][]byte) {
 	for id, begin := range open {
 		e, err := interrupted(begin)

@@ -43,7 +43,7 @@ func (d *disk) end() position {
 	return position{last.number, last.size}
 }
 
-// since returns the number of bytes after a position.
+// since returns the number of bytes after the given position.
 func (d *disk) since(p position) int64 {
 	bytes := int64(0)
 	for _, seg := range d.segments {
@@ -66,7 +66,7 @@ func parseName(name string) (number uint64, salt uint32, ok bool) {
 	return number, salt, name == fmt.Sprintf(segmentName, number, salt)
 }
 
-// create starts a segment. The caller holds the turn.
+// create starts a segment. The caller holds s.turn.
 func (s *Spool) create() (*segment, error) {
 	s.mu.Lock()
 	number := s.disk.next

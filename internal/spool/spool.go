@@ -86,7 +86,7 @@ type Spool struct {
 	closing sync.Once
 }
 
-// Open reads the entries of an earlier process and prepares the queue. It writes nothing, so that it also works on a full disk. An
+// Open reads the entries of an earlier process and prepares the queue. It writes nothing, so it also works on a full disk. An
 // incomplete record at the end of a segment is ignored. Damage in the middle is logged and skipped.
 func Open(dir string, o Options) (*Spool, error) {
 	o = o.withDefaults(dir)
@@ -124,7 +124,7 @@ func (s *Spool) Close() error {
 	s.closing.Do(func() {
 		close(s.stop)
 		s.stopped.Wait()
-		s.turn <- struct{}{} // the turn is never released, so that no further writes happen
+		s.turn <- struct{}{} // s.turn is never released, to prevent further writes
 		err = s.sync()
 		s.mu.Lock()
 		s.closed = true

@@ -278,7 +278,7 @@ func TestLimitRejectsBeginsAndReservesSpaceForEnds(t *testing.T) {
 	for _, id := range begun {
 		e := entry(id)
 		e.Body.Response = bytes.Repeat([]byte("x"), 20<<10)
-		must(t, s.End(e)) // regardless of the size of its bodies
+		must(t, s.End(e)) // End succeeds regardless of the size of the bodies
 	}
 	if st := s.Stats(); st.Disk > 64<<10 {
 		t.Errorf("%d bytes on disk, want at most the limit", st.Disk)
@@ -314,7 +314,7 @@ func TestWorkspaceCannotFillTheQueue(t *testing.T) {
 			}
 			wantUnavailable(t, err)
 		}
-		wantUnavailable(t, s.Ready()) // no workspace with requests is served
+		wantUnavailable(t, s.Ready()) // all workspaces with queued entries have used their share
 		must(t, record("ws_other", 1))
 		must(t, s.Ready())
 		if s.Stats().Bytes < 2<<20 {

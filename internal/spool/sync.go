@@ -74,8 +74,8 @@ func (s *Spool) sync() error {
 }
 
 // abandon stops using the active segment after a failure, and rejects requests until heal succeeds. Records that were not
-// acknowledged are truncated if the disk allows it; otherwise they may be delivered once after a restart. The caller holds the
-// turn.
+// acknowledged are truncated if the disk allows it; otherwise they may be delivered once after a restart. The caller holds
+// s.turn.
 func (s *Spool) abandon(cause error) {
 	s.mu.Lock()
 	seg := s.disk.active

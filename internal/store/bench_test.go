@@ -23,8 +23,8 @@ import (
 	"fairlead.dev/internal/store/storetest"
 )
 
-// benchEntry returns an entry of typical size, as the spool delivers it, with a recorded decision among a dozen targets
-// and two kilobytes of body.
+// benchEntry returns an entry of typical size, as the spool delivers it, with a recorded decision that compares a dozen
+// targets, and two kilobytes of body.
 func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	b.Helper()
 	cost, baseline := money.Amount(310_000+i%977*1000), money.Amount(941_000)

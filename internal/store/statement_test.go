@@ -103,7 +103,7 @@ func checkRepricing(t *testing.T, db *store.DB, from, to time.Time) {
 	}
 	t.Logf("priced %d entries in %s", report.Logged, time.Since(began).Round(time.Millisecond))
 	n := int64(*statementEntries)
-	if report.Repriced != n || report.Total.BaselineCost != money.Amount(n*7_000_000) { // 700 tokens each
+	if report.Repriced != n || report.Total.BaselineCost != money.Amount(n*7_000_000) { // each request has 700 tokens
 		t.Errorf("coverage %+v, baseline cost %s; want every request repriced", report.Coverage, report.Total.BaselineCost)
 	}
 }

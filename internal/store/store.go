@@ -63,7 +63,7 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// Charged returns the amount that a budget of the ledger was charged since a time. It excludes the given requests, which the caller
+// Charged returns the amount charged to a budget of the ledger since the given time. It excludes the given requests, which the caller
 // counts itself, whether or not they are stored yet.
 func (db *DB) Charged(ctx context.Context, budgetID string, since time.Time, except ...string) (spent money.Amount, err error) {
 	switch kind, owner, _ := strings.Cut(budgetID, ":"); kind {

@@ -91,8 +91,8 @@ func turnFormats() map[string]turnFormat {
 	}
 }
 
-// conversation returns the bodies of a random conversation. Later turns may change the last messages, like clients that move a cache
-// mark or edit a message. They may also add elements that are rejected.
+// conversation returns the bodies of a random conversation. Later turns may change the last messages, like clients that move a
+// prompt-cache breakpoint or edit a message. They may also add elements that are rejected.
 func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	element := func(of string) string {
@@ -114,9 +114,9 @@ func conversation(f turnFormat, r *rand.Rand, turns int) (bodies [][]byte) {
 		if n := len(list); n > 4 {
 			at := r.IntN(n - 1)
 			switch r.IntN(12) {
-			case 0: // two elements change places
+			case 0: // swap two elements
 				list[at], list[at+1] = list[at+1], list[at]
-			case 1: // another text of the same length
+			case 1: // replace a text with another one of the same length
 				list[at] = strings.Replace(list[at], "xx", "xy", 1)
 			case 2:
 				list = list[:at+1]

@@ -3,7 +3,7 @@ package turncache
 import "iter"
 
 // Recent holds the states of a reader after the last messages. At the end of the body, the last state and an earlier state are kept. The
-// earlier state is used if the client changes its last messages in the next turn, for example by moving a cache mark.
+// earlier state is used if the client changes its last messages in the next turn, for example by moving a prompt-cache breakpoint.
 type Recent[T any] struct {
 	states [earlier + 1]*T
 	count  int

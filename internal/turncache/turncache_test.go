@@ -55,7 +55,7 @@ func TestSizeIsBounded(t *testing.T) {
 				turn := c.Turn("ws", "chat", body(worker*1000+i, 30_000))
 				for end := 5000; end < 30_000; end += 1000 {
 					turn.Keep(turncache.Decoding, end, i, 1000)
-					turn.Keep(turncache.Decoding, end, i, 1000) // the same state again
+					turn.Keep(turncache.Decoding, end, i, 1000) // store the same state again
 				}
 				if c.Bytes() > limit {
 					t.Errorf("cache has %d bytes, want at most %d", c.Bytes(), limit)

@@ -1,5 +1,5 @@
-// Package redistest provides a Redis or Valkey server for tests: the server given by the environment variable, or a new one that
-// runs as long as the test process. Tests that kill their server start their own with Own.
+// Package redistest provides a Redis or Valkey server for tests: the server given by the environment variable
+// FAIRLEAD_TEST_REDIS, or a new one that runs as long as the test process. Tests that kill their server start their own with Own.
 package redistest
 
 import (
@@ -140,8 +140,8 @@ func prepare() (*Server, error) {
 	return &Server{binary: binary, port: port, url: fmt.Sprintf("redis://127.0.0.1:%d/0", port)}, free.Close()
 }
 
-// start starts the server and waits until it responds. The server is killed when the OS thread that started it ends, so that
-// thread stays alive.
+// start starts the server and waits until it responds. The server is killed when the OS thread that started it ends. This
+// thread is therefore kept alive.
 func (s *Server) start() error {
 	command := exec.CommandContext(context.Background(), s.binary,
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--save", "", "--appendonly", "no", "--dir", os.TempDir())
@@ -154,7 +154,7 @@ func (s *Server) start() error {
 		err := command.Start()
 		begun <- err
 		if err == nil {
-			_ = command.Wait() // the server is killed
+			_ = command.Wait() // the error is ignored: the test kills the server
 		}
 	}()
 	if err := <-begun; err != nil {

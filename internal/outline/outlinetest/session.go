@@ -18,7 +18,7 @@ type Session struct {
 	Marks  bool // whether to mark the last message with cache_control in the messages format, as clients do
 }
 
-// Formats are the formats of a session.
+// Formats returns the supported values of Session.Format.
 func Formats() []string { return []string{"chat", "messages", "responses"} }
 
 // Turn is one request of a session with its response.

@@ -132,7 +132,7 @@ func (s *Store) CreateInvitation(ctx context.Context, i account.Invitation, even
 	})
 }
 
-// InvitationsOf lists the invitations that are valid at now, newest first.
+// InvitationsOf lists the invitations that are valid at the given time, newest first.
 func (s *Store) InvitationsOf(ctx context.Context, workspaceID string, now time.Time) ([]account.Invitation, error) {
 	const q = `select ` + invitationColumns + ` from invitations where workspace_id = $1 and expires_at > $2 order by id desc`
 	rows, err := s.db.Query(ctx, q, workspaceID, sqldb.Millis(now))

@@ -107,7 +107,7 @@ func (s *Store) TakeGuess(ctx context.Context, subject []byte, at time.Time, win
 	return wait, err
 }
 
-// ReturnGuess removes the attempt recorded at time at, so that it does not count toward the limit.
+// ReturnGuess removes the attempt that was recorded at the given time, so that it does not count toward the limit.
 func (s *Store) ReturnGuess(ctx context.Context, subject []byte, at time.Time) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
 		times, err := lockGuesses(ctx, tx, subject)

@@ -10,11 +10,11 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// listedRetention is the time for which a model is kept after the last list that contained it.
+// listedRetention is the time for which a model is kept after the latest model list that contained it.
 const listedRetention = 90 * 24 * time.Hour
 
-// SaveModelList records the list that a provider returned at time at. If the list is complete, the missed count of each
-// model that is not in it is incremented.
+// SaveModelList records the model list that a provider returned at the given time. If the list is complete, the missed count of
+// each stored model of the provider that is not in the list is incremented.
 func (s *Store) SaveModelList(ctx context.Context, providerName string, models []string, complete bool, at time.Time) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		// The revision serialises the replicas, which would otherwise deadlock by locking rows in different orders.

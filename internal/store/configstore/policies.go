@@ -43,7 +43,7 @@ func (s *Store) ChangedPolicies(ctx context.Context, after int64, visit func(wor
 	if err != nil {
 		return fmt.Errorf("read changed policies: %w", err)
 	}
-	defer func() { _ = rows.Close() }() // Err reports the read error
+	defer func() { _ = rows.Close() }() // rows.Err reports the read error
 	for rows.Next() {
 		var workspaceID string
 		v, err := scanPolicies(rows, &workspaceID)
@@ -57,7 +57,8 @@ func (s *Store) ChangedPolicies(ctx context.Context, after int64, visit func(wor
 	return rows.Err()
 }
 
-// AddPolicies adds the next version. It returns policystore.ErrConflict when basedOn is not the newest version.
+// AddPolicies adds the next version of a workspace's policies. It returns policystore.ErrConflict when basedOn is not the newest
+// version.
 func (s *Store) AddPolicies(ctx context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := sqldb.NextRevision(ctx, tx, policystore.Topic)

@@ -26,8 +26,8 @@ func (s *Store) UpdateProvider(ctx context.Context, p provider.Connected) error 
 	return s.changeProvider(ctx, p, provider.ErrNotConnected, q)
 }
 
-// changeProvider runs a statement whose first six parameters are the name and the settings of a provider. It returns the error none
-// if no row was changed.
+// changeProvider runs a statement whose first six parameters are the name and the settings of a provider. If the statement changed no
+// row, changeProvider returns the error passed as none.
 func (s *Store) changeProvider(ctx context.Context, p provider.Connected, none error, q string, more ...any) error {
 	options, err := json.Marshal(p.Options)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) changeProvider(ctx context.Context, p provider.Connected, none e
 	return nil
 }
 
-// orNone returns the error none if a statement changed no row.
+// orNone returns the error passed as none if a statement changed no row.
 func orNone(res sql.Result, none error) error {
 	n, err := res.RowsAffected()
 	if err == nil && n == 0 {

@@ -54,7 +54,8 @@ func (s *Store) KeptVersion(ctx context.Context, kind, version string) ([]byte, 
 	return s.codec.Unpack(packed)
 }
 
-// ExpireVersions deletes the versions that were last used before the oldest entry that any workspace still keeps.
+// ExpireVersions deletes the versions whose last use was more than usedMargin before the given time, that of the oldest entry
+// that any workspace still keeps.
 func (s *Store) ExpireVersions(ctx context.Context, oldestEntry time.Time) error {
 	_, err := s.db.Exec(ctx, `delete from kept_versions where used_at < $1`, sqldb.Millis(oldestEntry.Add(-usedMargin)))
 	return err

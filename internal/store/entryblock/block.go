@@ -27,15 +27,15 @@ type Block struct {
 	Bodies    Bodies
 }
 
-// Bodies are the encoded bodies of a block. An entry with only a preview counts as having a body.
+// Bodies holds the encoded bodies of a block. An entry with only a preview counts as having a body.
 type Bodies struct {
 	Content []byte
 	Held    int    // number of entries with a body
 	Oldest  string // smallest id among the entries with a body
 }
 
-// Slots are the decoded entries of a block. An empty slot means that the entry was deleted or has no body. A slot with bodies begins
-// with the entry's id.
+// Slots holds the decoded entries of a block, one per slot. An empty slot means that the entry was deleted or has no body. A slot with
+// bodies begins with the entry's id.
 type Slots [][]byte
 
 var errCorrupt = errors.New("corrupt block of entries")
@@ -90,7 +90,7 @@ func (c *Codec) DecodeSlots(content []byte) (Slots, error) {
 	return all, nil
 }
 
-// At returns the slot at an index, or nil if the index is out of range.
+// At returns the slot with index i, or nil if i is out of range.
 func (s Slots) At(i int64) []byte {
 	if i < 0 || i >= int64(len(s)) {
 		return nil

@@ -24,7 +24,7 @@ const (
 	packedOutline = 4 // an outline (see package outline), followed by its packed text
 )
 
-// minPart is the minimum length of compressed parts. Text longer than MaxZstd is compressed with S2, which is faster than zstd.
+// minPart is the minimum length of parts that are compressed. Text longer than MaxZstd is compressed with S2, which is faster than zstd.
 const (
 	minPart = 160
 	MaxZstd = 16 << 10

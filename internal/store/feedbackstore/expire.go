@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// DeleteOf deletes the feedback on requests, in the transaction that deletes the requests. Deleting ratings that count
-// changes the corrections, so it increments the revision.
+// DeleteOf deletes the feedback on requests, in the transaction that deletes the requests. If it deletes feedback other than
+// signals, the corrections change and DeleteOf increments the revision.
 func DeleteOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if len(ids) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,
 	r.source, r.signal, r.model, r.task, r.skills, r.predictor, r.other from ratings r `
 
-// Each of these statements uses an index, so that its cost does not depend on the number of ratings.
+// Each of these statements uses an index, so its cost does not depend on the number of ratings.
 const (
 	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2 and source <> 'signal'`
 	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.source <> 'signal' and r.at > $3
@@ -44,13 +44,13 @@ func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
 	return r, nil
 }
 
-// CountedRatings calls visit for each model with its newest ratings that count.
+// CountedRatings calls visit for each model with its newest ratings, at most limit per model, without those that a reset excludes.
 func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []feedback.Rating) error) error {
 	resets, err := s.resets(ctx, workspaceID)
 	if err != nil {
 		return fmt.Errorf("read feedback resets: %w", err)
 	}
-	for model := ""; ; { // finds each model that has ratings, without reading the ratings
+	for model := ""; ; { // find each model that has ratings, without reading the ratings
 		var next sql.NullString
 		if err := s.db.QueryRow(ctx, nextRated, workspaceID, model).Scan(&next); err != nil {
 			return fmt.Errorf("list rated models: %w", err)
@@ -72,7 +72,7 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 	}
 }
 
-// CountedSignals returns the newest signals of a workspace that count.
+// CountedSignals returns the newest signals of a workspace, at most limit, without those that a reset excludes.
 func (s *Store) CountedSignals(ctx context.Context, workspaceID string, limit int) ([]feedback.Rating, error) {
 	resets, err := s.resets(ctx, workspaceID)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Sett
 	return v, nil
 }
 
-// resets returns the time from which ratings count, by model. The empty name stands for all models.
+// resets returns the time of the latest reset by model. Earlier ratings do not count. The empty name stands for all models.
 func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int64, error) {
 	rows, err := s.db.Query(ctx, `select model, at from rating_resets where workspace_id = $1`, workspaceID)
 	if err != nil {

@@ -52,7 +52,7 @@ func takeWaiting(ctx context.Context, tx *sql.Tx) (rollups, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = rows.Close() }() // Err reports the read error
+	defer func() { _ = rows.Close() }() // rows.Err reports the read error
 	sums, n := rollups{}, 0
 	for ; rows.Next(); n++ {
 		var table string

@@ -145,7 +145,7 @@ type Batch map[batchKey]*requestlog.Sums
 
 type batchKey struct {
 	rollupKey
-	units unit // number of units, coarsest first, whose tables still store this time
+	units unit // number of units, counted from the coarsest, whose tables still store this time
 }
 
 // Add counts an entry. An attempt counts for the model and provider that were tried, even if another one served the request.

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Spent returns the ledger's total for a key or a workspace (kind) since the given time. It excludes the requests in
-// except, which the caller counts itself, whether or not they are stored yet.
+// Spent returns the ledger's total since the given time for the key or the workspace with the given ID; kind is "key" or
+// "workspace". It excludes the requests in except, which the caller counts itself, whether or not they are stored yet.
 func (s *Store) Spent(ctx context.Context, kind, id string, since time.Time, except ...string) (money.Amount, error) {
 	column, ok := map[string]string{"key": "key_id", "workspace": "workspace_id"}[kind]
 	if !ok {
@@ -47,8 +47,8 @@ func (s *Store) Spent(ctx context.Context, kind, id string, since time.Time, exc
 	return spent, nil
 }
 
-// Spending returns the spending of each key of a workspace, for display. It sums roll-ups, so it begins with the hour
-// of since. Budgets use Spent.
+// Spending returns the spending of each key of a workspace, for display. It sums roll-ups, so it begins at the start of the
+// hour that contains since. Budgets use Spent.
 func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Time) (map[string]money.Amount, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -75,8 +75,8 @@ func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Tim
 	return spending, rows.Err()
 }
 
-// WorkspaceCharges returns the spending of a workspace in intervals that begin with since, which must be a full hour. It omits sample
-// traffic, which is not charged. Hours are kept for 400 days; older intervals are whole days of UTC.
+// WorkspaceCharges returns the spending of a workspace in intervals of the given length. The first interval begins at since, which must
+// be a full hour. It omits sample traffic, which is not charged. Hours are kept for 400 days; older intervals are whole days of UTC.
 func (s *Store) WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]budget.Charge, error) {
 	var samples []string
 	for _, key := range requestlog.SampleKeys() {

@@ -11,5 +11,5 @@ func Class(n int64) int64 {
 	return int64(bits.Len64(uint64(n))+1) / 2
 }
 
-// MaxClass is the class of the largest number.
+// MaxClass is the class of the largest int64.
 const MaxClass = 32

@@ -86,7 +86,7 @@ func figureScans(f *requestlog.Filter) []scan {
 	return []scan{{from: fromRequests, id: "r.id"}}
 }
 
-// classScans scans every class between the bounds.
+// classScans returns one scan for each class between the bounds.
 func classScans(column string, low, high *int64) []scan {
 	first, last := int64(-MaxClass), int64(MaxClass)
 	if low != nil {

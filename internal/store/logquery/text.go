@@ -22,7 +22,7 @@ const (
 // TextTable returns the name of the full-text index of a day in SQLite.
 func TextTable(day int64) string { return fmt.Sprintf("text_%d", day) }
 
-// textDay is the index of a day, and the ids of the day's entries.
+// textDay holds the full-text index of a day and the bounds of the ids of the day's entries.
 type textDay struct{ table, low, high string }
 
 // textDays returns the indexes of the days within the bounds, newest first.
@@ -47,7 +47,7 @@ func (b Builder) textDays(f *requestlog.Filter, bounds Bounds) []textDay {
 
 const unknownDay = -1
 
-// idDay returns the day of an id, or unknownDay.
+// idDay returns the day encoded in an id, or unknownDay.
 func idDay(name string) int64 {
 	at, ok := id.Time(name)
 	if !ok {

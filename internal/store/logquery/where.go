@@ -124,7 +124,7 @@ func matchColumn(w *sqldb.Where, c *requestlog.Column, f *requestlog.Filter) {
 			w.Conds = append(w.Conds, fmt.Sprintf("%s <> %s", column, c.Common))
 		}
 	case requestlog.Truth:
-		if want := c.Truth(f); want != nil { // a literal, because the index on simulated is partial and has only the simulated rows
+		if want := c.Truth(f); want != nil { // compare with a literal, so that the partial index of simulated requests can be used
 			w.Conds = append(w.Conds, fmt.Sprintf("%s = %d", column, sqldb.Flag(*want)))
 		}
 	case requestlog.Amount, requestlog.Duration:

@@ -14,8 +14,8 @@ import (
 // expireBlockCount is the number of blocks that one transaction removes bodies from.
 const expireBlockCount = sqldb.DeleteBatch / entryblock.MaxEntries
 
-// expireSome removes the bodies of a workspace's entries before an id from some blocks and marks the bodies as expired. It returns
-// the number of blocks and of entries.
+// expireSome processes up to expireBlockCount blocks of a workspace. It removes the bodies of entries whose ID is less than before,
+// and marks these bodies as expired. It returns the number of blocks and entries processed.
 func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before string) (blocks, entries int, err error) {
 	const q = `select number from packed_bodies where workspace_id = $1 and oldest < $2 order by oldest limit $3`
 	numbers, err := sqldb.Column[int64](ctx, tx, q, workspace, before, expireBlockCount)
@@ -81,7 +81,7 @@ func (t blockTables) remove(ctx context.Context, tx *sql.Tx, workspace string, i
 	})
 }
 
-// clearSlots empties the slots with the given numbers in one column of a table of blocks. The numbers are sorted.
+// clearSlots empties the slots with the given numbers in one column of a table of blocks. The numbers must be sorted.
 func (t blockTables) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, slotNumbers []int64, update func(number int64, all entryblock.Slots) error) error {
 	for len(slotNumbers) > 0 {
 		number, all, err := t.at(ctx, tx, table, column, slotNumbers[0])

@@ -30,7 +30,7 @@ func storedEntry(workspace, name string, at time.Time) requestlog.Entry {
 	}
 }
 
-// checkStored compares a stored entry with its bodies.
+// checkStored checks that the stored entry and its stored bodies equal e.
 func checkStored(t *testing.T, db *testDB, e requestlog.Entry) {
 	t.Helper()
 	got, err := db.Entry(t.Context(), e.WorkspaceID, e.ID)
@@ -71,7 +71,7 @@ func TestBlocksOfSeveralWorkspacesAreRead(t *testing.T) {
 	var all []requestlog.Entry
 	for i := range 3*entryblock.MaxEntries + 5 {
 		e := storedEntry(fmt.Sprintf("ws%d", i%2), fmt.Sprint(i), time.Now())
-		if i%7 == 0 { // fills a block by itself
+		if i%7 == 0 { // the body is long enough to fill a block by itself
 			e.Body.Response = []byte(strings.Repeat(fmt.Sprintf("%d ", i), entryblock.MaxBytes))
 		}
 		all = append(all, e)
@@ -196,7 +196,7 @@ func TestEntriesWithoutBlocksAreRead(t *testing.T) {
 	}
 }
 
-// TestDeflatedBodiesAreReadFromBlocks reads a block whose bodies were already compressed when the block was compressed.
+// TestDeflatedBodiesAreReadFromBlocks reads a block whose bodies were deflated before the whole block was compressed.
 func TestDeflatedBodiesAreReadFromBlocks(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())

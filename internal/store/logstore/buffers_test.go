@@ -14,7 +14,7 @@ import (
 func TestCompressedTextsStayValid(t *testing.T) {
 	t.Parallel()
 	db := &Store{codec: entryblock.NewCodec(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }}}
-	noise := rand.NewChaCha8([32]byte{}) // incompressible
+	noise := rand.NewChaCha8([32]byte{}) // source of incompressible text
 	for batch := range 3 {
 		r := db.buffers.Get().(*batchBuffers)
 		var texts, packed [][]byte

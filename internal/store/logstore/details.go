@@ -37,7 +37,7 @@ type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, erro
 // joinBlock joins the block that contains the slot of a request. %[1]s is the table of blocks.
 const joinBlock = ` left join %[1]s p on p.number = (select max(number) from %[1]s where number <= r.place) and r.place < p.number + p.size`
 
-// each calls fn for each existing entry, in any order. The detail stays valid after fn returns.
+// each calls fn for each entry that exists among the given ids, in any order. The detail stays valid after fn returns.
 func (r detailReader) each(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
 	if len(ids) == 0 {
 		return nil

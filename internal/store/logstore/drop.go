@@ -75,7 +75,8 @@ func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired)
 	return nil
 }
 
-// markPartition marks the entries whose bodies are in a partition. If before is not empty, it marks only entries with lower ids.
+// markPartition marks the bodies in a partition as expired and removes the previews of their entries. If before is not empty, it
+// processes only entries with lower ids.
 func (s *Store) markPartition(ctx context.Context, name, before string) error {
 	workspace, after := "", ""
 	q := `select workspace_id, request_id from ` + name + ` where (workspace_id, request_id) > ($1, $2) and ($3 = '' or request_id < $3)

@@ -66,7 +66,7 @@ func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog
 	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q. Use time, cost, latency or tokens.", p.Sort), Param: "sort"}
 }
 
-// newest lists ids by time, newest first. A page after an entry is listed oldest first.
+// newest lists ids by time, newest first. A page with After is listed oldest first.
 func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
 	var all []string
 	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
@@ -81,7 +81,7 @@ func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.P
 // listing lists at most limit entries within the bounds and returns their number. It must have no effect if it is cancelled.
 type listing func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error)
 
-// inParts lists a page in order of time, in one or more parts.
+// inParts lists a page in order of time. It calls list for one or more consecutive parts of the time span.
 func (s *Store) inParts(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int, list listing) error {
 	timeless, b := s.query().Within(f, p)
 	if !b.Descending || s.query().Indexed(&timeless) {

@@ -152,7 +152,7 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 // markExpired removes the previews of entries and marks their bodies as expired.
 const markExpired = `update requests set preview = '', body_state = case body_state when 'stored' then 'expired' else body_state end where workspace_id = $1 and id in (%s)`
 
-// deleteEntries deletes entries with everything that belongs to them except the ledger.
+// deleteEntries deletes entries with everything that belongs to them except their ledger rows.
 func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if err := proofstore.DeleteOf(ctx, tx, workspace, ids); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	return n, nil
 }
 
-// valuesOf adds the end users, sessions and tags of entries to into.
+// valuesOf adds the end users, sessions and tags of the given entries to the values in into.
 func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string, into reportstore.Values) error {
 	if len(ids) == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids 
 	})
 }
 
-// forget removes values that occur in no remaining entry from the report roll-ups.
+// forget removes from the report roll-ups those of the given values that no remaining entry has.
 func (s *Store) forget(ctx context.Context, workspace string, values reportstore.Values) error {
 	for d, some := range values {
 		q, prefix := `select 1 from tags where workspace_id = $1 and tag = $2 limit 1`, ""

@@ -27,7 +27,7 @@ func (s *Store) entryFigures(ctx context.Context, f *requestlog.Filter, p reques
 	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
 		some, n, err := s.figuresWithin(ctx, reader, f, b, limit)
 		if all == nil {
-			all = some // most pages have one part
+			all = some // most pages are found in one part
 		} else {
 			all = append(all, some...)
 		}

@@ -183,7 +183,7 @@ func TestExpiredEntriesAreHiddenUntilTheirPartitionIsDropped(t *testing.T) {
 
 	total, err := db.Expire(t.Context(), noon, keep)
 
-	// Whole days and the rows of the default partition count; hidden entries are dropped with their day.
+	// The result counts the entries of dropped days and of the default partition. Hidden entries are dropped later, with their day.
 	if err != nil || total != (Expired{Entries: 2, Bodies: 4}) {
 		t.Errorf("expired %+v, %v; want 2 entries and 4 bodies", total, err)
 	}

@@ -19,7 +19,7 @@ const maxSorted = 100_000
 
 // greatest lists the ids with the greatest values of a column. If the filter selects few entries, it sorts all of them, because an
 // index by value would also visit the many entries that do not match. Otherwise it reads the entries by class of magnitude, greatest
-// class first, so that only the last class may contain rows that are sorted but not needed. PostgreSQL does this in one statement,
+// class first, so only the last class may contain rows that are sorted but not needed. PostgreSQL does this in one statement,
 // which it plans only once for all partitions.
 func (s *Store) greatest(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
 	timeless, b := s.query().Within(f, requestlog.Page{})

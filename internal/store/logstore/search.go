@@ -13,7 +13,7 @@ import (
 
 const (
 	firstStretch = time.Minute
-	fastStep     = 50 * time.Millisecond  // a faster step makes the next stretch four times as long instead of twice
+	fastStep     = 50 * time.Millisecond  // a faster search step makes the next stretch of the time span four times as long instead of twice
 	slowStep     = 200 * time.Millisecond // a slower step does not lengthen the next stretch, during the first steps
 	steadySteps  = 4                      // number of steps after which stretches always grow, so that the search ends
 	minStep      = 50 * time.Millisecond  // minimum time for a step, however little time is left

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Traced returns a page of matching entries older than the id before, newest first, with compressed traces. next is the id before which the
-// next page begins; it is empty on the last page.
+// Traced returns a page of matching entries whose id is less than before, newest first, with compressed traces. next is the value of before
+// for the next page; it is empty on the last page.
 func (s *Store) Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []replay.Row, next string, err error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 // firstDays is the number of days that a list without a start reads first. Each further step reads moreDays times as many days. Most pages
-// are full after the first step, so that PostgreSQL rarely plans for every partition.
+// are full after the first step, so PostgreSQL rarely plans for every partition.
 const (
 	firstDays = 2
 	moreDays  = 4

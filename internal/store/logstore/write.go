@@ -238,7 +238,7 @@ func (s *Store) insertRows(ctx context.Context, tx *sql.Tx, b batch) ([]record, 
 	return fresh, err
 }
 
-// among returns the records with one of the ids.
+// among returns the records whose id is in ids.
 func (b batch) among(ids []string) []record {
 	if len(ids) == len(b.records) {
 		return b.records

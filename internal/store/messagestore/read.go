@@ -130,7 +130,7 @@ type loadedPart struct {
 	segment int64
 }
 
-// load reads segments into to. In the mode withoutContent, it reads only their lists.
+// load reads the segments with the given numbers and stores them in to. In the mode withoutContent, it reads only their lists.
 func (s *Store) load(ctx context.Context, query queryFunc, scope int64, numbers []int64, mode contentMode, to loaded) error {
 	columns := "number, refs, lists, null"
 	if mode == withContent {

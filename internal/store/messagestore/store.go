@@ -2,7 +2,7 @@
 // this package stores its parts, once per day and workspace, until the last entry that refers to them is deleted.
 //
 // The parts that a request stores first are grouped in segments, one row each. An index maps each part to its segment. A segment that
-// contains lists of parts also records the segments of these parts, so that reading a long conversation needs few index searches.
+// contains lists of parts also records the segments of these parts, so reading a long conversation needs few index searches.
 package messagestore
 
 import (
@@ -446,7 +446,7 @@ func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*
 	return nil
 }
 
-// Usage is the amount of storage that requests with shared messages used in the last days.
+// Usage describes the storage used by requests with shared messages in the last usageDays days.
 type Usage struct {
 	Since        time.Time
 	Requests     int64
@@ -457,7 +457,7 @@ type Usage struct {
 // usageDays is the number of days that Usage covers, including today.
 const usageDays = 7
 
-// Usage sums the figures of the last days.
+// Usage sums the figures of the last usageDays days.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	today := outline.DayOf(s.db.Now())
 	u := Usage{Since: time.Unix((today-usageDays+1)*24*60*60, 0).UTC()}

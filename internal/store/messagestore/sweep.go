@@ -81,7 +81,7 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	return err
 }
 
-// deleteUnused deletes the parts of a scope that are not in used. It returns the number of bytes freed.
+// deleteUnused deletes the parts of a scope that are not in the map used. It returns the number of bytes freed.
 func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, used map[outline.Address][]byte) (freed int64, err error) {
 	scopeID, err := scopeNumber(ctx, tx.QueryContext, scope)
 	if err != nil {

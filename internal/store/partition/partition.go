@@ -64,7 +64,7 @@ func (t Table) timeOf(key string) (time.Time, bool) {
 const CreateLock = 0x64617973
 
 const (
-	daysAhead    = 3                    // partitions created before their day
+	daysAhead    = 3                    // number of days for which partitions are created in advance
 	maxAge       = 400 * 24 * time.Hour // older entries stay in the default partition, because they would need many short-lived partitions
 	retryAfter   = time.Minute          // pause after a failed creation; entries go to the default partition in the meantime
 	sinceSetting = "log_days_since"     // name of the setting with the time before which entries are in the unpartitioned log
@@ -354,7 +354,7 @@ func (c *partitionCache) setFailed(day, now time.Time) {
 	c.failed[day] = now
 }
 
-// forget makes create check a day again, because another replica may have dropped its partitions.
+// forget removes a day from the cache, so that its partitions are checked again: another replica may have dropped them.
 func (c *partitionCache) forget(day time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -67,7 +67,7 @@ func (o *Owned) Address() string { return "127.0.0.1:" + strconv.Itoa(o.port) }
 // DSN returns the URL of the server's database.
 func (o *Owned) DSN() string { return DSN(o.Address()) }
 
-// DSN returns the URL of the database of an owned server that can be reached at the TCP address.
+// DSN returns the database URL of an owned server at the given TCP address.
 func DSN(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable"
 }

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package pgtest provides a PostgreSQL server for tests: the server named in the environment, or one that is started
-// for the test process.
+// Package pgtest provides a PostgreSQL server for tests: the server given by the environment variable
+// FAIRLEAD_TEST_POSTGRES, or one that is started for the test process.
 package pgtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 )
 
 // Variable is the name of the environment variable with the URL of a server on which databases may be created.
@@ -33,7 +33,7 @@ var shared = sync.OnceValues(func() (*server, error) {
 	return start()
 })
 
-// server is a running PostgreSQL.
+// server is a running PostgreSQL server.
 type server struct {
 	dsn  string
 	stop func()

@@ -78,7 +78,7 @@ func scanRecord(row sqldb.Scanner) (proof.Record, error) {
 	return r, err
 }
 
-// Samples returns the comparisons that have a verdict, for requests served at or after from and before to, oldest first.
+// Samples returns the comparisons that have a verdict, for requests served in the period [from, to), oldest first.
 func (s *Store) Samples(ctx context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -111,7 +111,7 @@ func (s *Store) ComparisonCost(ctx context.Context, workspace string, from, to t
 	return cost, nil
 }
 
-// Records returns up to limit comparison records for requests served at or after from and before to, newest first.
+// Records returns up to limit comparison records for requests served in the period [from, to), newest first.
 func (s *Store) Records(ctx context.Context, workspace string, from, to time.Time, limit int) ([]proof.Record, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -144,7 +144,7 @@ func (s *Store) Record(ctx context.Context, workspace, request string) (r proof.
 	return r, true, nil
 }
 
-// Tally counts the comparison records for requests served at or after from.
+// Tally counts the comparison records for requests served at or after the given time.
 func (s *Store) Tally(ctx context.Context, workspace string, from time.Time) (proof.Tally, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

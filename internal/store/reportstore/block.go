@@ -51,7 +51,7 @@ const (
 type builder struct {
 	n                    int
 	text                 [textColumns]dictionary
-	minutes              []uint64 // minutes of the day
+	minutes              []uint64 // minute of the day in which each request began
 	flags, latency, ttft []byte
 	numbers              [numberColumns][]uint64 // values of the number columns, zigzag encoded
 }
@@ -192,7 +192,7 @@ func (b *builder) encode() []byte {
 	return out
 }
 
-// block is a parsed block. It shares memory with the encoded one.
+// block holds the columns of a parsed block. It shares memory with the encoded block.
 type block struct {
 	n                    int
 	text                 [textColumns]textColumn

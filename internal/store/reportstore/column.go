@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/report"
 )
 
-// column is a list of numbers. All numbers have the same size, which is 0, 1, 2, 4 or 8 bytes, so that a number can be read without
+// column is an encoded list of numbers. All numbers have the same size, which is 0, 1, 2, 4 or 8 bytes, so a number can be read without
 // reading the numbers before it.
 type column struct {
 	width int

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// grain is the dimensions of a row of report_days: one, or two in the order of report.Dimensions followed by tags.
+// grain holds the dimensions by which a row of report_days groups requests: one, or two in the order of report.Dimensions followed by tags.
 type grain [2]report.Dimension
 
 // separator separates the two dimensions in the stored name of a grain.
@@ -25,7 +25,7 @@ func newGrain(a, b report.Dimension) grain {
 	return grain{a, b}
 }
 
-// rank orders the dimensions; tags are last.
+// rank returns the position of a dimension in a grain's order. Tags are last.
 func rank(d report.Dimension) int {
 	if i := slices.Index(report.Dimensions(), d); i >= 0 {
 		return i
@@ -40,8 +40,8 @@ func (g grain) String() string {
 	return string(g[0]) + separator + string(g[1])
 }
 
-// limit returns the number of groups that a day keeps by cost, which is also the number that it keeps by requests. End users, sessions and
-// tags have many values.
+// limit returns how many groups with the highest cost a day keeps; it also keeps that many groups with the most requests. The limit
+// depends on whether a dimension is an end user, a session or a tag, because these have many values.
 func (g grain) limit() int {
 	switch {
 	case g[1] == "":
@@ -101,7 +101,7 @@ func (d *day) encode() []byte {
 	return append(appendColumn(out, ends), histograms...)
 }
 
-// storedDay is a parsed day.
+// storedDay holds the parsed sums of one day.
 type storedDay struct {
 	grain      grain
 	n          int

@@ -129,7 +129,7 @@ func (r *reading) read(ctx context.Context, tx *sql.Tx) error {
 	return r.blocks(ctx, tx, "report_waiting", "1", from, r.q.To)
 }
 
-// selective reports whether the filter has end users or sessions. Only few chunks contain requests that match such a filter.
+// selective reports whether the filter has end users or sessions. Only a few chunks contain requests that match such a filter.
 func (r *reading) selective() bool { return len(r.q.User)+len(r.q.Session) > 0 }
 
 // facts reads all facts of a range that can match the filter, and returns true. If there are too many, facts returns false: it reads
@@ -174,7 +174,7 @@ func (r *reading) facts(ctx context.Context, tx *sql.Tx, from, to time.Time, sam
 	return !r.found.Sampled, err
 }
 
-// candidates returns by day the chunks that can contain matching requests, and the total number of facts in these chunks.
+// candidates returns the chunks that can contain matching requests, by day, and the total number of facts in these chunks.
 func (r *reading) candidates(ctx context.Context, tx *sql.Tx, from, to time.Time) (chunks map[int64][]string, count int64, err error) {
 	w := r.where(from, to)
 	if len(r.q.User) > 0 {
@@ -278,7 +278,7 @@ func (r *reading) classes(w *sqldb.Where) {
 	w.Conds = append(w.Conds, "class in ("+strings.Join(list, ",")+")")
 }
 
-// dayPlace identifies a day of one class.
+// dayPlace identifies one day of one class of requests (see place).
 type dayPlace struct{ start, class int64 }
 
 // days adds the sums of whole days.
@@ -296,7 +296,7 @@ func (r *reading) days(ctx context.Context, tx *sql.Tx, from, to time.Time) erro
 	wanted := []string{g.String()}
 	_, tagA := g[0].Tag()
 	_, tagB := g[1].Tag()
-	if tagA || tagB { // a day without the tag has no sums by that tag
+	if tagA || tagB { // if a day has no sums for the tag, they are derived from other sums
 		wanted = append(wanted, string(report.Model), string(g[0]), otherTags)
 		if g[1] != "" {
 			wanted = append(wanted, string(g[1]))
@@ -368,7 +368,7 @@ func (r *reading) addTagged(g grain, stored map[string][]byte) error {
 	if err := d.fromOther(g, unpack); err != nil || unpackErr != nil {
 		return fmt.Errorf("%w%w", err, unpackErr)
 	}
-	if _, other := stored[otherTags]; other { // the tag may be one that the day does not keep
+	if _, other := stored[otherTags]; other { // the tag may be one for which the day keeps no sums
 		for _, one := range d.groups {
 			d.rest.Merge(&one.sums().Sums)
 		}

@@ -20,7 +20,7 @@ type condition struct {
 	values    map[string]bool
 }
 
-// newSelection returns the selection of groups with conditions.
+// newSelection returns a selection with the given dimensions and conditions.
 func newSelection(by, then report.Dimension, conditions ...report.Condition) *selection {
 	sel := &selection{by: by, then: then}
 	for _, c := range conditions {
@@ -183,8 +183,8 @@ func newFilters(t rows, conditions []condition) ([]filter, error) {
 	return all, nil
 }
 
-// top returns the limit groups with the highest measure. If second is true, it returns that many groups for each value of the first
-// dimension.
+// top returns the groups with the highest measure, at most limit. If second is true, it returns at most limit groups for each value of
+// the first dimension.
 func (g *grouping) top(limit int, second bool) []*group {
 	slices.SortFunc(g.groups, func(a, b *group) int {
 		if second && a.by != b.by {

@@ -63,14 +63,15 @@ type Batch struct {
 	blocks map[place]*builder
 }
 
-// place identifies the facts of one workspace, hour and class.
+// place identifies the facts of one workspace, hour and class. The class separates simulated requests and requests from the playground from
+// other requests.
 type place struct {
 	workspace string
 	start     int64 // start of the hour in Unix milliseconds
 	class     int64
 }
 
-// The bits of a class.
+// The bits of a class; both are 0 for requests that are neither simulated nor from the playground.
 const (
 	classSimulated  = 1
 	classPlayground = 2
@@ -162,7 +163,7 @@ func wrapFold(err error) error {
 type step struct {
 	at      place
 	waiting []int64    // queued rows to delete
-	hours   [][2]int64 // start and number of rows of report_facts to delete
+	hours   [][2]int64 // keys (start, number) of the rows of report_facts to delete
 	facts   [][]any    // rows of report_facts
 	days    [][]any    // rows of report_days
 	chunks  [][]any    // rows of report_chunks
@@ -285,7 +286,7 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 // otherTags is the grain that marks a day with more than maxTags tag names.
 const otherTags = "other tags"
 
-// start sets the stored sums of a grain. A tag that is new to the day has the empty value in all earlier requests.
+// start adds the stored sums of a grain to d. If a tag is new to the day, all earlier requests count as having its empty value.
 func (d *day) start(g grain, stored map[string][]byte) error {
 	if data, ok := stored[g.String()]; ok {
 		before, err := parseDay(g, data)
@@ -301,8 +302,8 @@ func (d *day) start(g grain, stored map[string][]byte) error {
 	})
 }
 
-// fromOther adds the sums of a day that does not have a tag of the grain. It reads them from a grain without the tag, and the
-// requests have the empty value for the tag.
+// fromOther adds the sums of a day that has no sums for a tag of the grain. It reads the sums of a grain without the tag, and counts the
+// requests as having the empty value for the tag.
 func (d *day) fromOther(g grain, stored func(name string) ([]byte, bool)) error {
 	for position, dimension := range g {
 		other := g[1-position]

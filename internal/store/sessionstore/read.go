@@ -95,7 +95,7 @@ func (s *Store) Session(ctx context.Context, workspaceID, id string) (requestlog
 	return found[0], nil
 }
 
-// read runs a query for columns and adds the models and the first prompt of each session.
+// read runs a query that selects columns and adds the models and the first prompt of each session.
 func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
 	rows, err := s.db.Query(ctx, q, args...)
 	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) {
@@ -132,7 +132,7 @@ func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]re
 	return found, nil
 }
 
-// pairs runs a query with two text columns for a list of ids, and calls each with every row.
+// pairs runs a query with two text columns for a list of ids, and calls the function each for every row.
 func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
 	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
@@ -159,7 +159,7 @@ func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID strin
 	return position + max(gone, 0), nil
 }
 
-// Spent returns the amount that a session or an end user was charged since a time. It excludes the given requests, which the caller
+// Spent returns the amount charged to a session or an end user since the given time. It excludes the given requests, which the caller
 // counts itself, whether or not they are stored yet.
 func (s *Store) Spent(ctx context.Context, subject string, since time.Time, except ...string) (money.Amount, error) {
 	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from subject_charges where subject = $1 and at >= $2`
@@ -185,7 +185,7 @@ func (s *Store) Spent(ctx context.Context, subject string, since time.Time, exce
 	return spent, nil
 }
 
-// SubjectCharges returns the charges of sessions and end users in intervals that begin with since.
+// SubjectCharges returns the charges of sessions and end users in intervals of the given length. The first interval begins at since.
 func (s *Store) SubjectCharges(ctx context.Context, subjects []string, since time.Time, step time.Duration) (map[string][]budget.Charge, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

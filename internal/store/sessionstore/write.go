@@ -98,7 +98,7 @@ func (b *Batch) Add(e *requestlog.Entry) {
 	b.sessions[k] = one
 }
 
-// join returns the sum of two parts of a session.
+// join combines two partial records of a session. It adds their sums and takes fields such as the key from the earlier record.
 func join(a, b requestlog.Session) requestlog.Session {
 	if b.FirstID < a.FirstID {
 		a, b = b, a
@@ -158,7 +158,7 @@ func (s *Store) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, s
 	return nil
 }
 
-// SessionsOf returns the sessions of some entries.
+// SessionsOf returns the session IDs of the entries with the given IDs, without duplicates.
 func (s *Store) SessionsOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -167,7 +167,7 @@ func (s *Store) SessionsOf(ctx context.Context, tx *sql.Tx, workspace string, id
 	return sqldb.Column[string](ctx, tx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
 }
 
-// Expire deletes the sessions of a workspace whose latest request is older than an id.
+// Expire deletes the sessions of a workspace whose latest request has an ID less than before.
 func (s *Store) Expire(ctx context.Context, workspace, before string) error {
 	_, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
 		old, err := sqldb.Column[string](ctx, tx, `select session from log_sessions where workspace_id = $1 and last_id < $2 order by last_id limit $3`, workspace, before, sqldb.DeleteBatch)

@@ -219,7 +219,7 @@ func (db *DB) InSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // the transaction is read-only
+	defer func() { _ = tx.Rollback() }() // the error is ignored: the transaction is read-only
 	return fn(tx)
 }
 

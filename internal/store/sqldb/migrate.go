@@ -17,7 +17,7 @@ import (
 // ErrNewerSchema is returned when a newer version of the program has migrated the database.
 var ErrNewerSchema = errors.New("the database was migrated by a newer version of fairlead")
 
-// migration is one numbered step of the schema.
+// migration is one numbered change of the schema.
 type migration struct {
 	number     int
 	name       string

@@ -57,7 +57,7 @@ func Each(rows *sql.Rows, err error, fn func(Scanner) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err reports the read error
+	defer func() { _ = rows.Close() }() // rows.Err reports the read error
 	for rows.Next() {
 		if err := fn(rows); err != nil {
 			return err

@@ -66,7 +66,7 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 		t.Errorf("owners without files: %v, %v; want none", owners, err)
 	}
 	begin := time.UnixMilli(1_800_000_000_123).UTC()
-	for i := range 4 { // begins twice, ends twice
+	for i := range 4 { // the settlement is begun twice and ended twice
 		at := begin.Add(time.Duration(i) * time.Minute)
 		if i >= 2 {
 			at = time.Time{}

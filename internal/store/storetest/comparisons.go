@@ -82,7 +82,7 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 	}
 }
 
-// comparisonsAreCharged charges calls of a comparison once.
+// comparisonsAreCharged checks that each call of a comparison is charged once.
 func comparisonsAreCharged(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	at := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)

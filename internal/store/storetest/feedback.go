@@ -30,7 +30,7 @@ func signalled(workspace, requestID string, at time.Time, s feedback.Signal) fee
 	return r
 }
 
-// countedIn returns the ratings that count, by model.
+// countedIn returns the result of CountedRatings by model.
 func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[string][]feedback.Rating {
 	t.Helper()
 	found := map[string][]feedback.Rating{}

@@ -112,7 +112,7 @@ func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 				batch = append(batch, drawEntry(t, ws, span))
 			}
 			write(t, db, batch...)
-			write(t, db, batch...) // a repeated delivery
+			write(t, db, batch...) // delivering the batch again must not count it twice
 			all = append(all, batch...)
 		}
 		f := requestlog.RollupFilter{

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/store"
 )
 
-// Replay tests reading stored traffic for recomputing decisions. open returns a new, empty database.
+// Replay runs the tests for reading stored decisions in order to recompute them. open returns a new, empty database.
 func Replay(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t)
@@ -39,7 +39,7 @@ func traced(t *testing.T, row replay.Row) requestlog.Entry {
 	t.Helper()
 	var e requestlog.Entry
 	must(t, json.Unmarshal(row.Summary, &e))
-	room := make([]byte, 3, 16) // its content must not be changed
+	room := make([]byte, 3, 16) // Trace appends to room and must not change its content
 	text, err := row.Trace(room)
 	must(t, err)
 	var parts struct {

@@ -78,7 +78,7 @@ func reportsEqualRecomputation(t *testing.T, db *store.DB) {
 	dimensions := append(report.Dimensions(), report.Tag("team"), report.Tag("x,y"), report.Tag("absent"), "")
 	rapid.Check(t, func(t *rapid.T) {
 		ws := newWorkspace()
-		const span = 40 * time.Hour // minutes are kept, so that the ends of a range are exact
+		const span = 40 * time.Hour // short enough that figures by minute are still kept, so the ends of a range are exact
 		var all []requestlog.Entry
 		for range rapid.IntRange(1, 4).Draw(t, "batches") {
 			var batch []requestlog.Entry

@@ -63,7 +63,7 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 }
 
 func oldRollupsExpire(t *testing.T, open func(testing.TB) *store.DB) {
-	db := open(t) // minutes of every workspace expire
+	db := open(t) // a separate database, because the minute figures of every workspace expire
 	ctx, ws := t.Context(), newWorkspace()
 	write(t, db, sample(ws, now.Add(-47*time.Hour)))
 	query := requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.Add(-47*time.Hour - time.Minute), To: now.Add(-47*time.Hour + time.Minute)}, Step: time.Minute}
@@ -92,7 +92,7 @@ func oldRollupsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	real, simulated := sample(ws, now), []requestlog.Entry{}
-	for range 701 { // more than one batch
+	for range 701 { // more than one batch of deletions
 		e := sample(ws, now)
 		e.Simulated = true
 		simulated = append(simulated, e)

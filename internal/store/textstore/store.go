@@ -21,7 +21,7 @@ import (
 
 // Store writes and deletes the words of entries.
 type Store struct {
-	Enabled atomic.Bool // whether the text of entries is indexed, so that Filter.Text is supported
+	Enabled atomic.Bool // whether the text of entries is indexed and Filter.Text is supported
 	db      *sqldb.DB
 	days    atomic.Pointer[[]int64] // SQLite: days with an index, from the latest call of loadDays
 }

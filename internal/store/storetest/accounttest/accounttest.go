@@ -79,12 +79,12 @@ func Event(workspaceID, action string) account.AuditEvent {
 	}
 }
 
-// Person returns an account.
+// Person returns an account with the given name.
 func Person(name string) account.Account {
 	return account.Account{ID: "acc_" + name, Email: name + "@example.com", Name: name, PasswordHash: "hash of " + name, TimeZone: "UTC", CreatedAt: now}
 }
 
-// Workspace returns a workspace.
+// Workspace returns a workspace with the given name that was created at the given time.
 func Workspace(name string, at time.Time) account.Workspace {
 	return account.Workspace{ID: "ws_" + name, Name: name, LogBodies: true, CreatedAt: at}
 }

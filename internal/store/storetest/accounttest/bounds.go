@@ -132,7 +132,7 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 
 func workspacesPerAccountAreBounded(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	Enrol(t, db, "ann") // owns one workspace
+	Enrol(t, db, "ann") // ann owns one workspace
 	results := make([]error, 5)
 	var all sync.WaitGroup
 	for i := range results {
