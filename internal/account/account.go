@@ -37,7 +37,7 @@ type Workspace struct {
 	ID             string
 	Name           string
 	DefaultModel   string // baseline model; empty for the instance's default
-	PinnedEmbed    string // model that `auto` selects for embeddings; empty until first used
+	PinnedEmbed    string // model that `auto` selects for embeddings; empty until the first such request
 	LogBodies      bool
 	EntryRetention time.Duration // retention of log entries; 0 for the instance's default
 	BodyRetention  time.Duration // retention of bodies; 0 for the instance's default
@@ -121,7 +121,7 @@ type Key struct {
 	Secrets    []Secret
 }
 
-// KeySettings are the settings of a key. Only the name is required. The default scope of a new key is Inference.
+// KeySettings holds the settings of a key. Only the name is required. The default scope of a new key is Inference.
 type KeySettings struct {
 	Name          string
 	Scopes        []Scope
@@ -144,7 +144,7 @@ type Grant struct {
 	Workspace *Workspace
 }
 
-// Limits are the rate limits of a key; 0 means unlimited.
+// Limits holds the rate limits of a key; 0 means unlimited.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`
 	TokensPerMinute   int64 `json:"tokens_per_minute"`
@@ -168,7 +168,7 @@ type Budget struct {
 	Period      Period       `json:"period"`
 	Zone        string       `json:"zone,omitempty"` // IANA name; empty for UTC
 	WarnPercent int          `json:"warn_percent,omitempty"`
-	WarnOnly    bool         `json:"warn_only,omitempty"` // whether requests above the budget cause a warning instead of an error
+	WarnOnly    bool         `json:"warn_only,omitempty"` // whether requests that would exceed the budget cause a warning instead of an error
 }
 
 // SessionLimits limits the spending per session and per end user of a key.
@@ -186,7 +186,7 @@ type CacheMode string
 
 // The cache modes of a key.
 const (
-	CacheOnRequest CacheMode = "on_request" // requests that ask for it in a header
+	CacheOnRequest CacheMode = "on_request" // requests that enable caching in a header
 	CacheAlways    CacheMode = "always"
 )
 
@@ -194,7 +194,7 @@ const (
 type ResponseCache struct {
 	Mode   CacheMode     `json:"mode"`
 	TTL    time.Duration `json:"ttl_ns"`           // maximum age of a cached response
-	Shared bool          `json:"shared,omitempty"` // whether responses are shared with the other sharing keys of the workspace
+	Shared bool          `json:"shared,omitempty"` // whether cached responses are shared with all keys of the workspace that set Shared
 }
 
 // Limits on the age of a cached response.
@@ -203,7 +203,7 @@ const (
 	MaxCacheTTL = 30 * 24 * time.Hour
 )
 
-// Secret is a secret of a key: the current one, or an older one in its grace period after a rotation.
+// Secret is one secret of a key: the current one, or an older one in its grace period after a rotation.
 type Secret struct {
 	Hash      []byte // keyed hash of the whole key
 	Start     string // first characters, for display: "fl_Ab3d"

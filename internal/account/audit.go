@@ -24,7 +24,8 @@ type AuditEvent struct {
 
 const maxAuditPage = 200
 
-// Audit returns a page of the workspace's events, newest first, older than the event before (empty for the newest).
+// Audit returns a page of the workspace's events, newest first. If before is not empty, the page contains only events older than
+// the event with that ID.
 func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit int) ([]AuditEvent, error) {
 	if limit <= 0 || limit > maxAuditPage {
 		limit = maxAuditPage

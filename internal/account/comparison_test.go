@@ -62,7 +62,8 @@ func TestComparisonSettingsAreCheckedAndAudited(t *testing.T) {
 	}
 }
 
-// A comparison spends money that the budget of the workspace does not include.
+// Comparison calls are not charged to the workspace budget, so a tenant could exceed that budget by raising the comparison
+// budget.
 func TestOnlyTheOperatorRaisesComparisonBudgetsOfLimitedWorkspaces(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")

@@ -45,7 +45,7 @@ func TestKnownDeviceIsNotLockedOutByStrangers(t *testing.T) {
 		t.Log(name)
 		f.refused(login(forged, password), llm.RateLimited)
 	}
-	for range 10 { // the device has its own limit
+	for range 10 { // the known device has a separate attempt limit
 		f.refused(login(token, "wrong password"), llm.WrongCredentials)
 	}
 	f.refused(login(token, password), llm.RateLimited)

@@ -10,7 +10,7 @@ import (
 // everywhere even when the database is unavailable.
 type Ending struct {
 	KeyID  string    `json:"key"`
-	Before time.Time `json:"before,omitzero"` // time before which created secrets are invalid; zero if the whole key was revoked
+	Before time.Time `json:"before,omitzero"` // secrets created before this time are invalid; zero if the whole key was revoked
 }
 
 // Message encodes the ending as JSON for other replicas.

@@ -104,7 +104,7 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 type admission struct {
 	first      bool   // whether no account exists yet
 	invitation []byte // hash of the invitation token; nil without an invitation
-	open       bool   // whether the registration is open, so that the workspace gets the quota's budget
+	open       bool   // whether registration is open; a new workspace then gets the quota's budget
 }
 
 func (s *Service) admit(ctx context.Context, r Registration) (admission, error) {

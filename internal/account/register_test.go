@@ -223,7 +223,8 @@ func TestTheCommandLineCreatesAccounts(t *testing.T) {
 	}
 }
 
-// commits is a store that counts write transactions, as a measure of the work that a caller can time.
+// commits is a store that counts write transactions. Their number must not depend on whether an account exists, because clients
+// can measure the response time.
 type commits struct {
 	account.Store
 	account.AuditStore

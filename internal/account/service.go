@@ -47,7 +47,7 @@ type Options struct {
 	HashSlots    int                           // maximum number of concurrent password hashes; half of the processors when 0
 	Busy         func() bool                   // reports whether model requests are being shed, in which case sign-ins are rejected; nil for never
 	Changed      func(context.Context)         // called after a change of keys or workspaces, to refresh the keyring of this process
-	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, to inform other replicas
+	Ended        func(context.Context, Ending) // called after a key is revoked, or rotated without a grace period, to notify other replicas
 	Passwords    func(email string) bool       // reports whether the account may sign in with a password; nil for always
 	SecondFactor SecondFactor                  // check of the second factor; nil to require none
 	Passkeys     PasskeyVerifier               // verifier of passkeys; nil to disable passkeys

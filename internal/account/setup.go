@@ -18,7 +18,7 @@ import (
 const (
 	setupAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // 32 characters that are hard to confuse
 	setupLength   = 16
-	setupGroup    = 4 // characters between dashes
+	setupGroup    = 4 // number of characters between dashes
 	setupLife     = time.Hour
 )
 

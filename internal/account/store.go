@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stores are the parts of the store that a Service uses.
+// Stores holds the stores that a Service uses.
 //
 // Every method that changes data writes its audit event in the same transaction and increments the revision of the topic "keys"
 // or "workspaces", which keyrings poll.
@@ -42,12 +42,12 @@ type Store interface {
 
 // PasswordStore stores password hashes and counts wrong passwords.
 type PasswordStore interface {
-	// SetPassword deletes all sessions of the account and creates the session next, unless next is nil.
+	// SetPassword stores the password hash and deletes all sessions of the account. If next is not nil, it creates that session.
 	SetPassword(ctx context.Context, accountID, hash string, next *Session, event AuditEvent) error
-	// TakeGuess records a sign-in attempt for the subject at time at. If the window that ends at that time already has limit
-	// attempts, it records nothing and returns the time to wait.
+	// TakeGuess records a sign-in attempt for the subject at the given time. If the window that ends at that time already
+	// contains the maximum number of attempts, it records nothing and returns the time to wait.
 	TakeGuess(ctx context.Context, subject []byte, at time.Time, window time.Duration, limit int) (time.Duration, error)
-	// ReturnGuess removes the sign-in attempt recorded at time at, so that it does not count toward the limit.
+	// ReturnGuess removes the sign-in attempt recorded at the given time, so that it does not count toward the limit.
 	ReturnGuess(ctx context.Context, subject []byte, at time.Time) error
 	// ForgetGuesses removes all sign-in attempts recorded for the subject.
 	ForgetGuesses(ctx context.Context, subject []byte, event AuditEvent) error
@@ -103,7 +103,7 @@ type MemberStore interface {
 // InvitationStore stores invitations to workspaces.
 type InvitationStore interface {
 	CreateInvitation(ctx context.Context, invitation Invitation, event AuditEvent) error
-	// InvitationsOf returns the invitations that are valid at now.
+	// InvitationsOf returns the invitations that are valid at the given time.
 	InvitationsOf(ctx context.Context, workspaceID string, now time.Time) ([]Invitation, error)
 	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
 	DeleteInvitation(ctx context.Context, workspaceID, invitationID string, event AuditEvent) error
@@ -114,8 +114,9 @@ type InvitationStore interface {
 
 // KeyStore stores API keys.
 type KeyStore interface {
-	// CreateKey returns ErrTooMany when the creator already has maximum active keys. It counts the account's keys in all
-	// workspaces or, without an account, the keys without an account in the key's workspace. A maximum of 0 means unlimited.
+	// CreateKey returns ErrTooMany when the creator already has the maximum number of active keys. It counts the account's keys
+	// in all workspaces or, without an account, the keys without an account in the key's workspace. A maximum of 0 means
+	// unlimited.
 	CreateKey(ctx context.Context, key Key, maximum int, event AuditEvent) error
 	// KeysOf returns all keys, including revoked ones, newest first.
 	KeysOf(ctx context.Context, workspaceID string) ([]Key, error)

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/vault"
 )
 
-// fakeAlerts stores alerts in memory. It does not encrypt channels, and it counts messages in sent instead of sending them.
+// fakeAlerts stores alerts in memory. It does not encrypt channels. It counts messages in the field sent instead of sending them.
 type fakeAlerts struct {
 	rules    []alert.Rule
 	channels []alert.Channel

@@ -48,7 +48,7 @@ type site struct {
 	past     *replayer
 	rated    *ratings
 	alerts   *fakeAlerts
-	lines    *bytes.Buffer // lines of the log
+	lines    *bytes.Buffer // captured log lines
 	signOn   *signOn
 	learner  *learner
 }

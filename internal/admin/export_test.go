@@ -58,7 +58,7 @@ func TestCSVNeutralizesFormulas(t *testing.T) {
 func TestExportWritesTimesInZone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for i, at := range []string{"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"} { // clocks go back between them
+	for i, at := range []string{"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"} { // the clocks go back between these two times
 		e := entry(numbered(i), home)
 		e.Time, _ = time.Parse(time.RFC3339, at)
 		s.log.entries = append(s.log.entries, e)

@@ -68,7 +68,7 @@ type fake struct {
 	samples     []overview.StorageSample
 }
 
-// note is a recorded call of Note.
+// note is a recorded call to Note.
 type note struct {
 	Action, Object string
 	Before, After  string // JSON; empty for nil
@@ -602,7 +602,7 @@ func (x explainer) Explain(ctx context.Context, q policies.ExplainQuery) (*route
 // entryLog holds entries in memory, oldest first.
 type entryLog struct {
 	buckets []requestlog.Bucket // buckets that Series returns, if set
-	reading sync.Mutex          // a statement lists several days at the same time
+	reading sync.Mutex          // needed because a statement lists several days at the same time
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
 	failAt  int      // number of the listing that fails; 0 for none
@@ -740,7 +740,7 @@ func (w *fake) reset() {
 	w.keys, w.secrets, w.invitations, w.events, w.noted = fresh.keys, fresh.secrets, fresh.invitations, nil, nil
 }
 
-// reset restores the data of a new site.
+// reset restores the initial data of the site.
 func (s *site) reset() {
 	s.fake.reset()
 	s.fleet.enabled, s.fleet.connected = map[string]bool{"acme": true}, nil

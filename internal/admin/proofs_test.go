@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/internal/statement"
 )
 
-// measured returns 100 samples of the last days. In every tenth sample, the routed response is worse than the baseline response.
+// measured returns 100 recent samples. In every tenth sample, the routed response is worse than the baseline response.
 type measured struct{ asked []time.Time }
 
 func (c *measured) Samples(_ context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// sliceReader returns the same groups for every query with groups.
+// sliceReader returns the same groups for every query that groups requests.
 type sliceReader struct{}
 
 func (sliceReader) Slices(_ context.Context, q *report.Query) (report.Slices, error) {

@@ -16,7 +16,7 @@ import (
 type samples struct {
 	available bool
 	fails     error
-	next      chan struct{} // nil to continue immediately
+	next      chan struct{} // delays each request until the test sends a value; nil for no delay
 }
 
 func (s *samples) Available() bool { return s.available }
@@ -73,7 +73,7 @@ data: {"done":3,"total":3}
 	if e := s.fake.events; len(e) != 1 || e[0].Action != "requests.sample" || e[0].Actor != "acc_admin" || e[0].WorkspaceID != home {
 		t.Errorf("audit log: %+v", e)
 	}
-	s.call("POST", "/samples", "", as("acc_admin")).want(200) // possible again after the first run
+	s.call("POST", "/samples", "", as("acc_admin")).want(200) // a second run is possible after the first
 }
 
 func TestSampleTrafficRunsOnceAndEndsOnDisconnect(t *testing.T) {

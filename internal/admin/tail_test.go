@@ -229,7 +229,7 @@ func TestTailEndsWithPermission(t *testing.T) {
 	})
 }
 
-// A changed role applies to open streams: a role without read_bodies gets no more texts.
+// A changed role applies to open streams: a role without read_bodies no longer receives request texts.
 func TestTailFollowsRoleChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

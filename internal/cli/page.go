@@ -24,7 +24,7 @@ func (p *Page) Paragraph(text string, indent int) {
 
 // Field writes a name and its value, at least two columns apart. Wrapped lines of the value are aligned.
 func (p *Page) Field(name, text string) {
-	const usual = 14 // two more than the width of capabilities, the longest usual name
+	const usual = 14 // two more than the length of "capabilities", the longest common name
 	room := max(usual, Width(name)+2)
 	for i, line := range Wrap(Clean(text), p.Width-room-2) {
 		if i > 0 {

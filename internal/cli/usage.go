@@ -60,7 +60,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return Usagef(fix, "unknown command %q", args[0])
 }
 
-// NoArgs validates the arguments of commands without arguments.
+// NoArgs validates the arguments of commands that take no arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usagef("see  "+cmd.CommandPath()+" --help", "unexpected %q: %s takes no arguments", args[0], cmd.CommandPath())
 }
 
-// OneArg validates the arguments of commands with exactly one argument.
+// OneArg validates the arguments of commands that take exactly one argument. Error messages use the given name of the argument.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -84,7 +84,8 @@ func OneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// OptionalArg validates the arguments of commands with at most one argument.
+// OptionalArg validates the arguments of commands that take at most one argument. Error messages use the given name of the
+// argument.
 func OptionalArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= 1 {

@@ -29,7 +29,7 @@ type Site struct {
 	load     func() *content
 }
 
-// content is the parsed folder.
+// content is the parsed folder of Markdown files.
 type content struct {
 	pages    map[string]*page // pages by path without extension, for example guides/agents
 	groups   []group

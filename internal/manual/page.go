@@ -46,7 +46,7 @@ type section struct {
 	text  string
 }
 
-// group is a part of the navigation.
+// group is a heading of the navigation with its links.
 type group struct {
 	Title string
 	Links []navLink

@@ -32,7 +32,7 @@ func readDoc(t *testing.T, name string) string {
 	return string(body)
 }
 
-// compare fails if a page differs from its generated text, or writes the page with -update.
+// compare fails the test if a page differs from its generated text. With -update, it writes the page instead.
 func compare(t *testing.T, name, want string) {
 	t.Helper()
 	if *update {

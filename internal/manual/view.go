@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// view is the data of the page template.
+// view holds the data of the page template.
 type view struct {
 	Title    string
 	Body     template.HTML

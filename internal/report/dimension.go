@@ -1,5 +1,5 @@
-// Package report computes reports: figures of requests by one or two dimensions over any time range. It selects the roll-ups for a query,
-// and reports the requests that the result does not cover.
+// Package report computes reports: figures of requests over any time range, grouped by one or two dimensions. It selects the
+// roll-ups for a query and reports the requests that the result does not cover.
 package report
 
 import (

@@ -25,8 +25,8 @@ const (
 	LatencyGroups = 200
 
 	day       = 24 * time.Hour
-	minuteAge = 47 * time.Hour       // age up to which minutes are used; the roll-ups by minute are kept slightly longer
-	hourAge   = 398 * 24 * time.Hour // age up to which hours are used; the roll-ups by hour and the facts are kept slightly longer
+	minuteAge = 47 * time.Hour       // age up to which per-minute buckets are used; the roll-ups by minute are kept slightly longer
+	hourAge   = 398 * 24 * time.Hour // age up to which hourly buckets are used; the roll-ups by hour and the facts are kept slightly longer
 )
 
 // Query selects the requests of a report and its groups.
@@ -117,12 +117,13 @@ func (q *Query) Needed() []Dimension {
 	return all
 }
 
-// Reader sums the requests that a query selects. With a limit, a Reader may omit groups that are not among the first by measure.
+// Reader sums the requests that a query selects. If the query has a limit, a Reader may omit groups that are not among the top
+// groups by measure.
 type Reader interface {
 	Slices(ctx context.Context, q *Query) (Slices, error)
 }
 
-// Slices is the result of a Reader.
+// Slices holds the result of a query to a Reader.
 type Slices struct {
 	Rows    []Row
 	Kept    bool      // whether the roll-ups contain all values
@@ -144,14 +145,14 @@ type Group struct {
 	Rest   *requestlog.Figures // figures of the requests in the group that are not in Groups; nil if there are none
 }
 
-// Result is a report.
+// Result holds the figures of a report.
 type Result struct {
 	From, To time.Time // time range of the figures, rounded to whole buckets
 	Total    requestlog.Figures
 	Groups   []Group
 	Rest     *requestlog.Figures // figures of the requests that are not in Groups; nil if there are none
-	// Since is the start of the grouped requests if it is later than From; otherwise zero. Earlier requests are only in Total and
-	// Uncovered.
+	// Since is the time from which requests are grouped, if it is later than From; otherwise zero. Earlier requests are only in
+	// Total and Uncovered.
 	Since     time.Time
 	Uncovered *requestlog.Figures // figures of the requests before Since; nil if all requests are covered or their number is unknown
 	Sampled   bool                // whether the figures of the groups, or with two levels those of the second level, are estimates from a sample; Total is exact
@@ -287,7 +288,8 @@ func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 	}
 	needed := stored.Needed()
 	rolled := rolledOnly(needed)
-	if rolled && (len(needed) == 0 || len(needed) == 1 && stored.By != Key || len(needed) > 2) { // there can be many keys
+	// Groups by key alone are read from the facts, because there can be many keys.
+	if rolled && (len(needed) == 0 || len(needed) == 1 && stored.By != Key || len(needed) > 2) {
 		return s.Figures.Slices(ctx, &stored)
 	}
 	found, err = s.Facts.Slices(ctx, &stored)
@@ -313,7 +315,7 @@ func (s *Slices) total() requestlog.Figures {
 	return sum.Total()
 }
 
-// named holds the sums of one value.
+// named holds the sums for one value of a dimension.
 type named struct {
 	value string
 	sums  *requestlog.Sums
@@ -351,9 +353,9 @@ func (s *Source) resolve(d Dimension, value string) string {
 	return cmp.Or(s.Owner(value), value)
 }
 
-// inner returns the second level by the value on the first level.
+// inner returns the groups of the second level by the value on the first level.
 func (s *Source) inner(rows []Row, q *Query) map[string][]named {
-	if q.Source == requestlog.SourceKey { // rows by key have both levels in By
+	if q.Source == requestlog.SourceKey { // for rows grouped by key, By determines both levels
 		for i := range rows {
 			switch {
 			case q.By == Member && q.Then == Key, q.By == Key && q.Then == Member:
@@ -373,7 +375,7 @@ func (s *Source) inner(rows []Row, q *Query) map[string][]named {
 	return inner
 }
 
-// limited returns the first groups by measure and the figures of all other groups.
+// limited returns the top groups by measure and the combined figures of the remaining groups.
 func limited(all []named, whole *requestlog.Figures, q *Query) ([]Group, *requestlog.Figures) {
 	if q.Measure == Latency { // for the other measures, the quantiles of unlisted groups are not needed
 		for _, n := range all {
@@ -425,10 +427,10 @@ func (r *Result) note(requested *Query, kept bool) {
 	}
 }
 
-// Numbers of values kept in the roll-ups of a day. Each number applies both to the values with the highest cost and to the values with the
-// most requests.
+// Limits on the number of values kept in the roll-ups of a day. Each limit applies both to the values with the highest cost and
+// to the values with the most requests.
 const (
 	TopValues     = 800  // values of a dimension
-	TopConfigured = 5000 // pairs of model, provider, key, policy and member
+	TopConfigured = 5000 // pairs among the dimensions model, provider, key, policy and member
 	TopPairs      = 600  // pairs of other dimensions
 )

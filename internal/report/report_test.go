@@ -56,7 +56,7 @@ func TestQueriesReadTheFastestRollups(t *testing.T) {
 		{"by=key", 1, 1},
 		{"by=member", 1, 1},
 		{"by=member&source=all", 1, 1},
-		{"by=model&key=k", 2, 1}, // the total by key, the groups by facts that are incomplete
+		{"by=model&key=k", 2, 1}, // the facts are incomplete, so the groups are read from the figures too
 		{"by=user", 1, 1},
 		{"by=user&then=model", 1, 2},
 		{"by=model&then=provider&key=k", 3, 1},
@@ -176,9 +176,9 @@ func TestSeriesCoversTheRangeOnce(t *testing.T) {
 		{"by=model&from=now-6h", 5 * time.Minute, 73, nil},
 		{"by=model&from=now-24h", time.Hour, 25, nil},
 		{"by=model&from=now-30d", day, 31, paris},            // the clocks change on 25 October
-		{"by=user&from=now-30d", day, 31, nil},               // facts are summed by days of UTC
+		{"by=user&from=now-30d", day, 31, nil},               // facts are summed by UTC day
 		{"by=model&key=k&from=now-30d", day, 31, nil},        // the query uses two dimensions
-		{"by=model&from=now-500d&to=now-450d", day, 51, nil}, // hours are deleted
+		{"by=model&from=now-500d&to=now-450d", day, 51, nil}, // the hourly roll-ups have been deleted
 		{"by=model&from=now-300d", 7 * day, 43, nil},
 	} {
 		h := &hourly{}

@@ -23,7 +23,7 @@ const (
 	parallel   = 8
 )
 
-// Run checks active persons until ctx is cancelled.
+// Run checks active users until ctx is cancelled.
 func (s *Service) Run(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -37,7 +37,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// CheckDue checks the active persons whose last check is older than the interval. A person is active while a session or an API key of
+// CheckDue checks the active users whose last check is older than the interval. A user is active while a session or an API key of
 // the account is in use.
 func (s *Service) CheckDue(ctx context.Context) {
 	c := s.active.Load()
@@ -145,7 +145,7 @@ func (s *Service) check(ctx context.Context, c *connection, i Identity) (bool, e
 	}
 	r, isRefusal := errors.AsType[*RefusalError](err)
 	switch {
-	case isRefusal && r.Reason == NoGroup: // loses every membership that a group granted
+	case isRefusal && r.Reason == NoGroup: // the account loses every membership that a group granted
 		result.Identity.CheckedAt, result.Identity.CheckedUntil = now, time.Time{}
 	case isRefusal && r.Reason == Unavailable:
 		c.markDown()

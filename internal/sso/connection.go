@@ -94,7 +94,8 @@ func (c *connection) unless(err error) error {
 	return err
 }
 
-// checkEndpoints rejects metadata of an https issuer that names endpoints without TLS.
+// checkEndpoints returns an error if a required endpoint is missing from the metadata, or if the issuer uses https and an
+// endpoint does not.
 func checkEndpoints(issuer string, p *oidc.Provider) error {
 	var endpoints struct {
 		Authorization string `json:"authorization_endpoint"`
@@ -136,7 +137,7 @@ func (c *connection) down() bool {
 	return c.now().Before(c.downUntil)
 }
 
-// markDown pauses the checks.
+// markDown records that the provider could not be reached, which pauses the checks.
 func (c *connection) markDown() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

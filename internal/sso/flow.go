@@ -145,7 +145,8 @@ func (s *Service) finish(ctx context.Context, c *connection, cb Callback, v acco
 	return s.signIn(ctx, c, *user, token.RefreshToken, began, f.Return, v)
 }
 
-// open returns the flow of a response whose state belongs to this browser.
+// open returns the sign-in from the cookie. It returns a *RefusalError if the cookie is missing, invalid or expired, or if the
+// state in the response belongs to another sign-in.
 func (s *Service) open(cb Callback) (flow, error) {
 	sealed, err := base64.RawURLEncoding.DecodeString(cb.Cookie)
 	if err != nil || cb.Cookie == "" {
@@ -179,7 +180,8 @@ func exchangeRefusal(err error) *RefusalError {
 	return refused(Unavailable, "the token endpoint failed", err)
 }
 
-// idToken verifies the signature, issuer, audience and expiry of the ID token in a response. A nonce that is not empty must match.
+// idToken verifies the signature, issuer, audience and expiry of the ID token in a response. If nonce is not empty, the token
+// must contain it.
 func (s *Service) idToken(ctx context.Context, c *connection, p *oidc.Provider, token *oauth2.Token, nonce string) (*oidc.IDToken, error) {
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {

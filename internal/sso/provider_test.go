@@ -38,8 +38,8 @@ type provider struct {
 	mu       sync.Mutex
 	claims   map[string]any                              // claims of the person
 	falsify  func(claims map[string]any)                 // changes the claims of an ID token
-	sign     func(claims map[string]any) (string, error) // nil for the provider's key
-	metadata map[string]any                              // replaces metadata
+	sign     func(claims map[string]any) (string, error) // signs the ID token; nil to use the provider's key
+	metadata map[string]any                              // overrides fields of the provider metadata
 	codes    map[string]url.Values                       // authorization requests by code
 	refresh  map[string]bool                             // valid refresh tokens
 	noToken  bool                                        // whether to return no refresh token

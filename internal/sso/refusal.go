@@ -58,7 +58,7 @@ func (r *RefusalError) Unwrap() error { return r.Err }
 // cleaned truncates third-party text for the audit log and removes control characters.
 func cleaned(s string) string { return account.ClientName(s) }
 
-// refusalLimit bounds the audit events of refused sign-ins, because unauthenticated clients can cause them.
+// refusalLimit limits the number of audit events for refused sign-ins, because unauthenticated clients can cause them.
 type refusalLimit struct {
 	mu    sync.Mutex
 	since time.Time
@@ -77,7 +77,7 @@ func (l *refusalLimit) take(now time.Time) bool {
 	return l.count <= refusalsPerMinute
 }
 
-// refusalFacts is the audit log data of a refused sign-in.
+// refusalFacts holds the data about a refused sign-in that is written to the audit log.
 type refusalFacts struct {
 	Reason  Reason `json:"reason"`
 	Detail  string `json:"detail"`

@@ -43,7 +43,7 @@ type fixture struct {
 	provider *provider
 	options  sso.Options
 	first    account.Workspace
-	ended    []string // keys of the sessions that were revoked
+	ended    []string // IDs of the revoked keys
 
 	mu sync.Mutex
 	at time.Time
@@ -76,7 +76,7 @@ func newFixture(t *testing.T) *fixture {
 	f.must(err)
 	f.first, err = f.accounts.FirstWorkspace(f.ctx)
 	f.must(err)
-	f.pass(time.Second) // orders the audit events
+	f.pass(time.Second) // gives the audit events different times
 	f.provider = newProvider(t, f.now)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

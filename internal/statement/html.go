@@ -15,7 +15,7 @@ import (
 //go:embed statement.html
 var source string
 
-// scriptStart begins the JSON of the statement in the page.
+// scriptStart is the tag that precedes the statement's JSON in the page.
 const scriptStart = `<script type="application/json" id="statement">`
 
 var page = template.Must(template.New("statement").Funcs(template.FuncMap{
@@ -67,7 +67,7 @@ func points(e *proof.Estimate) string {
 	return fmt.Sprintf("%+.1f points (95 %% interval %+.1f to %+.1f)", 100*e.Value, 100*e.Low, 100*e.High)
 }
 
-// table is the data of a table in the page.
+// table holds the data of a table in the page.
 type table struct {
 	Title  string
 	Lines  []Line

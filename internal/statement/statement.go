@@ -76,7 +76,7 @@ type Quality struct {
 	Checksum  string               `json:"checksum" doc:"SHA-256 of the comparisons, newest first."`
 }
 
-// Version identifies data that routing decisions were computed with.
+// Version identifies the data with which routing decisions were computed.
 type Version struct {
 	Kind     string `json:"kind" doc:"router, catalog, predictor, policies or feedback."`
 	Version  string `json:"version"`
@@ -90,7 +90,7 @@ type Log interface {
 
 // Costs reads the cost of comparisons.
 type Costs interface {
-	// ComparisonCost returns the cost of the comparisons of requests that were served at or after from and before to.
+	// ComparisonCost returns the cost of the comparisons of requests that were served in the interval [from, to).
 	ComparisonCost(ctx context.Context, workspace string, from, to time.Time) (money.Amount, error)
 }
 
@@ -123,7 +123,7 @@ func ParseMonth(text string) (time.Time, error) {
 	return month, nil
 }
 
-// PreviousMonth returns the start of the month before a time.
+// PreviousMonth returns the start of the month before the month of the given time.
 func PreviousMonth(now time.Time) time.Time {
 	return time.Date(now.UTC().Year(), now.UTC().Month()-1, 1, 0, 0, 0, 0, time.UTC)
 }

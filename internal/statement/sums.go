@@ -120,7 +120,7 @@ func (l *summed) finish() Line {
 	return l.Line
 }
 
-// appendRow appends the text of an entry that checksums are computed from.
+// appendRow appends the canonical text of an entry, from which checksums are computed.
 func appendRow(to []byte, e *requestlog.Entry) []byte {
 	field := func(text string) { to = append(strconv.AppendQuote(to, text), '\t') }
 	number := func(n int64) { to = append(strconv.AppendInt(to, n, 10), '\t') }

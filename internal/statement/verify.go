@@ -33,7 +33,7 @@ func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, e
 	if sum := s.sum(); sum != s.Checksum {
 		list = append(list, Difference{"statement", "checksum", s.Checksum, sum + " for the content of the file"})
 	}
-	if s.page != nil { // readers see the page, not the data in it
+	if s.page != nil { // readers see the page, not the JSON that it contains
 		var page bytes.Buffer
 		if err := s.HTML(&page); err != nil {
 			return nil, err
@@ -102,7 +102,8 @@ func figuresOf(s *Statement) (map[place]string, error) {
 	return all, nil
 }
 
-// collect adds the figures of a JSON value. A list becomes a line per element; other objects become fields with a dot.
+// collect adds the figures of a JSON value. Each list element and each object at the top level becomes a line. The fields of
+// other objects get names with dots.
 func collect(all map[place]string, line, field string, value any) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -28,11 +28,12 @@ const (
 	maxTime = 5 * time.Minute
 	// decodedCopies is the additional memory for decoding a body and encoding it for a provider, as a multiple of the body size.
 	decodedCopies = 3
-	// decodedPart is the memory for a key or a list element: a message part, its entries in two slices, and unused capacity.
+	// decodedPart is the estimated memory in bytes for each key or list element of a body: a message part, its entries in two
+	// slices, and unused capacity.
 	decodedPart = 400
 )
 
-// Limits limits the reading of a body.
+// Limits configures the limits for reading a body.
 type Limits struct {
 	Body  int64         // maximum size of one body in bytes
 	Total int64         // maximum total size of all bodies in bytes
@@ -155,7 +156,7 @@ func (b *Body) readAll(r io.Reader) error {
 				first = firstReads.Get().(*[firstRead]byte)
 				b.Bytes = first[:0]
 			} else {
-				b.Bytes = append(make([]byte, 0, have+n), b.Bytes...) // slices.Grow would add a quarter
+				b.Bytes = append(make([]byte, 0, have+n), b.Bytes...) // slices.Grow would add a quarter of unused capacity
 				if first != nil {
 					firstReads.Put(first)
 					first = nil

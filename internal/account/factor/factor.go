@@ -26,11 +26,11 @@ import (
 const (
 	period       = 30 * time.Second
 	digits       = otp.DigitsSix
-	secretLength = 20 // bytes, as RFC 4226 recommends
-	drift        = 1  // accepted time steps before and after the current one
+	secretLength = 20 // length in bytes, as RFC 4226 recommends
+	drift        = 1  // number of time steps accepted before and after the current one
 )
 
-// Recovery codes have 80 random bits, so they cannot be guessed from a fast hash.
+// Recovery codes have 80 random bits. That is too many for a brute-force search, so a fast hash is sufficient.
 const (
 	recoveryCount    = 10
 	recoveryLength   = 16
@@ -47,11 +47,11 @@ type Factor struct {
 	ConfirmedAt time.Time // time at which the first code was entered; zero before that
 	LastStep    int64     // time step of the newest accepted code
 	CreatedAt   time.Time
-	Recovery    int // unused recovery codes
-	Passkeys    int // registered passkeys, which package passkey manages
+	Recovery    int // number of unused recovery codes
+	Passkeys    int // number of registered passkeys, which package passkey manages
 }
 
-// Store stores second factors. A method with an event writes it in the same transaction.
+// Store stores second factors. A method with an event parameter writes the event in the same transaction.
 type Store interface {
 	// FactorOf returns account.ErrNotFound for an unknown account.
 	FactorOf(ctx context.Context, accountID string) (Factor, error)
@@ -60,7 +60,7 @@ type Store interface {
 	// ConfirmFactor confirms the factor with the given secret and sets its recovery codes. It returns account.ErrConflict if the
 	// factor was replaced or confirmed meanwhile.
 	ConfirmFactor(ctx context.Context, f Factor, recovery [][]byte, event account.AuditEvent) error
-	// UseStep records the time step of a code. It reports false if a code of this or a later step was used.
+	// UseStep records the time step of a code. It returns false if a code of this or a later time step was already used.
 	UseStep(ctx context.Context, accountID string, step int64) (bool, error)
 	// DeleteFactor deletes the authenticator app. It deletes the recovery codes if the account has no passkeys. It returns
 	// account.ErrNotFound if the account has no authenticator app.
@@ -120,8 +120,8 @@ type Setup struct {
 // State describes the second factor of an account.
 type State struct {
 	App      bool // whether an authenticator app is set up
-	Passkeys int  // registered passkeys
-	Recovery int  // unused recovery codes
+	Passkeys int  // number of registered passkeys
+	Recovery int  // number of unused recovery codes
 }
 
 // Enabled reports whether sign-ins with a password require a second factor.

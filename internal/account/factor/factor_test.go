@@ -175,7 +175,7 @@ func TestWrongCodesAreLimitedLikePasswords(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	secret, _ := f.enable()
-	for range 20 { // the password is correct, so these do not count
+	for range 20 { // the password is correct, so these attempts do not count as wrong passwords
 		if err := f.signIn(""); kind(err) != llm.SecondFactorRequired {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// quietZone is the width of the empty border in modules, which scanners need.
+// quietZone is the width, in modules, of the empty border that scanners need.
 const quietZone = 4
 
 // qrCode returns a QR code of text as SVG: dark modules on a white background, so that it can be scanned in dark mode too.

@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/account"
 )
 
-// endings holds the last account.Ending per key that another replica sent, until the store contains the change.
+// endings holds, for each key, the last account.Ending received from another replica, until the store contains the change.
 type endings struct {
 	mu   sync.RWMutex
 	byID map[string]account.Ending
@@ -30,7 +30,7 @@ func (x *endings) add(e account.Ending) bool {
 // mostEndings is the maximum number of stored endings.
 const mostEndings = 100_000
 
-// of returns the ending that applies to the secret of k at position, if any.
+// of returns the ending that invalidates the secret of k at the given position, if any.
 func (x *endings) of(k *account.Key, position int) (account.Ending, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -38,7 +38,7 @@ func (x *endings) of(k *account.Key, position int) (account.Ending, bool) {
 	return e, ok && (e.Before.IsZero() || k.Secrets[position].CreatedAt.Before(e.Before))
 }
 
-// knows reports whether another replica already sent the stored revocation of k.
+// knows reports whether the revocation stored in k was already received from another replica.
 func (x *endings) knows(k *account.Key) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -17,7 +17,7 @@ const shardCount = 4096
 
 type keyHash = [sha256.Size]byte
 
-// slot is a secret of a key. Only firstUses is modified after creation.
+// slot is the index entry of one secret of a key. Only firstUses is modified after creation.
 type slot struct {
 	key       *account.Key
 	position  int // index of the secret in the key
@@ -134,7 +134,7 @@ func endsNow(old, key *account.Key) bool {
 	}
 	ending, ended := key.Ending()
 	previous, endedBefore := old.Ending()
-	// After two rotations within the clock resolution, only the hash differs.
+	// Two rotations within the resolution of the clock differ only in the hash of the newest secret.
 	return ended && (!endedBefore || !ending.Before.Equal(previous.Before) || !bytes.Equal(newestHash(old), newestHash(key)))
 }
 

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// modelKey is the specification of a key, with its secrets in order of creation.
+// modelKey is the expected state of a key, with its secrets in order of creation.
 type modelKey struct {
 	revoked bool
 	expires time.Time
@@ -39,7 +39,7 @@ type keyringModel struct {
 	current  map[string]modelKey // stored keys by ID
 	seen     map[string]modelKey // keys at the last poll
 	firstUse map[string]time.Time
-	revoked  map[string]int // expected callbacks by key
+	revoked  map[string]int // number of expected callbacks by key
 	reported map[string]int
 }
 
@@ -67,7 +67,7 @@ func (m *keyringModel) pick(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.current))).Draw(t, "key")
 }
 
-// cut lists the secrets that a rotation without a grace period ended, or nil if an older secret is still valid.
+// cut lists the secrets that a rotation without a grace period invalidated, or nil if an older secret is still valid.
 func (k modelKey) cut() []string {
 	var ended []string
 	newest := k.secrets[len(k.secrets)-1]

@@ -20,7 +20,7 @@ const (
 // Store timeouts.
 const (
 	pollTimeout  = 2 * time.Second
-	idleTimeout  = 10 * time.Second // maximum time between two rows; the total time is not limited, because a million keys take long
+	idleTimeout  = 10 * time.Second // maximum time between two rows; the total time is not limited, because loading a million keys takes long
 	flushTimeout = 5 * time.Second
 )
 
@@ -38,7 +38,7 @@ func (r *Ring) Refresh(ctx context.Context) error {
 	if err := r.take(ctx, revisions); err != nil {
 		return err
 	}
-	r.refreshed.Store(&began) // the data is as old as the start of the query
+	r.refreshed.Store(&began) // the loaded keys are as old as the start of the query
 	return nil
 }
 
@@ -209,8 +209,8 @@ type health struct {
 	sick   bool
 }
 
-// mention reports an error if it is the first since a success. A nil error does not count as a success, because often
-// no uses have to be recorded.
+// mention reports an error if it is the first since a success. A nil error does not count as a success, because it can mean that
+// there were no uses to write.
 func (h *health) mention(err error) {
 	if err != nil && !h.sick && h.report != nil && !errors.Is(err, context.Canceled) {
 		h.report(err)

@@ -15,11 +15,12 @@ type Store interface {
 	ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error
 	// ChangedWorkspaces visits every workspace that changed after the revision.
 	ChangedWorkspaces(ctx context.Context, after int64, visit func(*account.Workspace) error) error
-	// RecordUses writes the last use of keys and the first use of secrets. It never moves a time back.
+	// RecordUses writes the last use of keys and the first use of secrets. It keeps a stored last use that is later and a stored
+	// first use that is earlier.
 	RecordUses(ctx context.Context, uses []KeyUse) error
 }
 
-// KeyUse is the last use of a key.
+// KeyUse records the last use of a key and the first uses of its secrets.
 type KeyUse struct {
 	KeyID  string
 	Client string

@@ -17,8 +17,8 @@ import (
 
 var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are timed")
 
-// timingRounds is the number of consecutive rounds, each with other keys, in which a difference must be measured. A leak shows in every
-// round; noise does not.
+// timingRounds is the number of consecutive rounds, each with different keys, in which a difference must be measured for the test
+// to fail. A leak shows in every round; noise does not.
 const timingRounds = 4
 
 // TestTimeOfAKeyCheckRevealsNothing times wrong keys of two kinds in random order: keys that differ from a valid key in one

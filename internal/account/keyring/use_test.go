@@ -38,7 +38,7 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 		if got := answer(ring, withKey(old)); got != "" {
 			t.Errorf("within the grace: got %q, want no error", got)
 		}
-		store.change(keyID, func(k *account.Key) { k.Name = "renamed" }) // a reload must not restart the clock
+		store.change(keyID, func(k *account.Key) { k.Name = "renamed" }) // a reload must not restart the grace period
 		time.Sleep(time.Minute)
 		for name, r := range map[string]*Ring{"here": ring, "on another replica": replica} {
 			if got := answer(r, withKey(old)); got != llm.ExpiredAPIKey {

@@ -22,7 +22,7 @@ const (
 	maxName     = 100 // maximum length of a passkey name in characters
 )
 
-// ErrCounter means that the signature counter of a passkey did not increase, so that a copy of the passkey may exist.
+// ErrCounter means that the signature counter of a passkey did not increase. A copy of the passkey may exist.
 var ErrCounter = errors.New("signature counter did not increase")
 
 // Passkey is a registered passkey.
@@ -65,7 +65,7 @@ type Use struct {
 	Refusal   account.AuditEvent // audit event to write if the counter did not increase
 }
 
-// Store stores passkeys. A method with an event writes it in the same transaction.
+// Store stores passkeys. A method with an event parameter writes the event in the same transaction.
 type Store interface {
 	// PasskeysOf returns the passkeys of an account, oldest first.
 	PasskeysOf(ctx context.Context, accountID string) ([]Passkey, error)
@@ -170,7 +170,7 @@ func checkName(name string) (string, error) {
 	return name, nil
 }
 
-// facts is the passkey data in the audit log.
+// facts holds the passkey data that is written to the audit log.
 type facts struct {
 	Name     string  `json:"name,omitempty"`
 	Stored   *uint32 `json:"stored_counter,omitempty"`

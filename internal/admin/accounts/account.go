@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/admin/adminapi"
 )
 
-// AccountView is an account.
+// AccountView is the API representation of an account.
 type AccountView struct {
 	ID        string    `json:"id"`
 	Email     string    `json:"email"`
@@ -93,7 +93,7 @@ func (a *handlers) registerAccount() {
 	}, a.endOtherSessions)
 }
 
-// EndedSessions is the number of ended sessions.
+// EndedSessions holds the number of ended sessions.
 type EndedSessions struct {
 	Ended int `json:"ended"`
 }

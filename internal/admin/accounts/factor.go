@@ -26,7 +26,7 @@ type SecondFactorSetup struct {
 	QR     string `json:"qr_svg" doc:"QR code of the address as SVG."`
 }
 
-// RecoveryCodes are the recovery codes of the account. They are shown once.
+// RecoveryCodes holds the recovery codes of the account. They are shown once.
 type RecoveryCodes struct {
 	Codes []string `json:"codes"`
 }

@@ -27,7 +27,7 @@ type SessionView struct {
 	Server     ServerView       `json:"server"`
 }
 
-// MembershipView is a workspace of the account with its permissions.
+// MembershipView describes a workspace of the account and the permissions of the account in it.
 type MembershipView struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`

@@ -27,7 +27,7 @@ func (p problem) Error() string { return p.fault.Error() }
 // GetStatus implements huma.StatusError.
 func (p problem) GetStatus() int { return p.fault.Status() }
 
-// Problem is one invalid part of a request.
+// Problem describes one error in a request.
 type Problem struct {
 	In         string `json:"in" enum:"body,query,path,header" doc:"Part of the request that is invalid."`
 	Param      string `json:"param" doc:"Field name, such as budget.amount_usd."`
@@ -161,7 +161,7 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 			p.Suggestion = s.nearestField(op, param)
 		}
 		rest, missing := strings.CutPrefix(d.Message, before)
-		if name, ok := strings.CutSuffix(rest, after); missing && ok { // huma reports the parent object
+		if name, ok := strings.CutSuffix(rest, after); missing && ok { // for a missing field, huma reports the parent object
 			p.Param, p.Message = strings.TrimPrefix(param+"."+name, "."), "is required"
 		}
 		list = append(list, p)

@@ -93,12 +93,12 @@ func (s *Server) Schema(t reflect.Type) *huma.Schema {
 	return s.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
 }
 
-// DocumentAs documents values of type t with the schema of the type documented.
+// DocumentAs uses the schema of the second type to document values of type t.
 func (s *Server) DocumentAs(t, documented reflect.Type) {
 	s.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(t, documented)
 }
 
-// errorResponse returns the documented form of the errors of an operation.
+// errorResponse returns the documentation of an operation's error responses.
 func (s *Server) errorResponse() *huma.Response {
 	return &huma.Response{
 		Description: "Error",

@@ -224,7 +224,7 @@ func (w *writer) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController access the underlying writer.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush sends buffered data. It returns an error if the client does not read the data within patience.
+// Flush sends buffered data. It returns an error if the client does not read the data within the given timeout.
 func Flush(w io.Writer, patience time.Duration) error {
 	rw, ok := w.(http.ResponseWriter)
 	if !ok {

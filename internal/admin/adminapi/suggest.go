@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/internal/spelling"
 )
 
-// nearestField returns the field of the body's schema that is closest to the misspelt path at, or an empty string.
+// nearestField returns the field name in the body's schema that is closest to the misspelt last segment of a dotted field path,
+// or an empty string.
 func (s *Server) nearestField(op *huma.Operation, at string) string {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return ""

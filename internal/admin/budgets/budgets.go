@@ -85,13 +85,13 @@ type BudgetDetail struct {
 	Rejected   []BudgetRejection `json:"rejected" doc:"Latest requests that this budget rejected in the period, at most 10."`
 }
 
-// BudgetPoint is the total spent at a time.
+// BudgetPoint is the total spent up to a point in time.
 type BudgetPoint struct {
 	At    time.Time    `json:"at"`
 	Spent money.Amount `json:"spent_usd"`
 }
 
-// BudgetEstimate is the expected total at a time with its 80 % interval.
+// BudgetEstimate is the total expected to be spent up to a point in time, with its 80 % interval.
 type BudgetEstimate struct {
 	At       time.Time    `json:"at"`
 	Expected money.Amount `json:"expected_usd"`
@@ -157,7 +157,7 @@ type budgetInput struct {
 	ID string `path:"id" maxLength:"300" doc:"ID of the workspace or of a key, or the id of a listed budget."`
 }
 
-// View returns the public form of a budget.
+// View returns the API representation of a budget.
 func View(i *budget.Item, by account.Actor) Budget {
 	b, s, f := &i.Budget, &i.Status, &i.Forecast
 	// edits is only for display. Budgets are changed with the operations of keys and workspaces, which check the permission.
@@ -177,7 +177,7 @@ func View(i *budget.Item, by account.Actor) Budget {
 	}
 }
 
-// DetailView returns the public form of a budget with its history.
+// DetailView returns the API representation of a budget with its history.
 func DetailView(d *budget.Detail, by account.Actor) BudgetDetail {
 	v := BudgetDetail{
 		Budget: View(&d.Item, by), CurveStart: d.Start.UTC(), Curve: []BudgetPoint{}, Expected: []BudgetEstimate{}, Spenders: []BudgetSpender{}, Rejected: []BudgetRejection{},

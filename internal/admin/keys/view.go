@@ -36,14 +36,14 @@ type KeyView struct {
 	LastUsedBy    *string                 `json:"last_used_by" doc:"Client of the last request with this key."`
 }
 
-// KeyLimits are the limits of a key. 0 means no limit.
+// KeyLimits holds the limits of a key. 0 means no limit.
 type KeyLimits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute" minimum:"0" required:"false"`
 	TokensPerMinute   int64 `json:"tokens_per_minute" minimum:"0" required:"false"`
 	Concurrent        int64 `json:"concurrent" minimum:"0" required:"false"`
 }
 
-// SessionLimits are the limits of each session and each end user of a key.
+// SessionLimits holds the limits that apply to each session and each end user of a key.
 type SessionLimits struct {
 	Budget         *spending.BudgetView `json:"budget,omitempty" doc:"Budget of each session. Its period is total."`
 	UserBudget     *spending.BudgetView `json:"user_budget,omitempty" doc:"Budget of each end user."`
@@ -61,7 +61,7 @@ func (s *SessionLimits) limits() *account.SessionLimits {
 	}
 }
 
-// ResponseCache is the use of the response cache by a key.
+// ResponseCache configures the response cache for a key.
 type ResponseCache struct {
 	Mode       string `json:"mode" enum:"on_request,always" doc:"on_request: for requests with the header x-fairlead-cache: on. always: for all requests."`
 	TTLSeconds int64  `json:"ttl_seconds" minimum:"1" maximum:"2592000" doc:"Maximum age of a cached response."`

@@ -59,7 +59,7 @@ func (a *handlers) gatewayAttention(c *adminapi.Call, now time.Time) []Attention
 	if c.Actor.Operator {
 		list = append(storageAttention(a.Instance.Disk()), list...)
 	}
-	// The item that no provider is available comes first.
+	// "No provider is available" comes first, then "storage is low".
 	rank := map[string]int{"no_provider": -2, "storage_low": -1}
 	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(rank[x.Kind], rank[y.Kind]) })
 	return list

@@ -29,14 +29,14 @@ type Facets struct {
 	Policy   []Facet `json:"policy"`
 }
 
-// Facet is a filter value.
+// Facet is a filter value with its number of requests.
 type Facet struct {
 	Value string `json:"value" doc:"Filter value."`
 	Label string `json:"label" doc:"Display name."`
 	Count *int64 `json:"count" doc:"Requests in the period. null if not available from roll-ups."`
 }
 
-// Histogram is the number of requests over time.
+// Histogram holds the number of requests over time.
 type Histogram struct {
 	From        time.Time      `json:"from"`
 	To          time.Time      `json:"to"`
@@ -48,7 +48,7 @@ type Histogram struct {
 	CountedFrom *time.Time     `json:"counted_from" doc:"Start of the counted bins. null if all bins are counted."`
 }
 
-// HistogramBin is one bin.
+// HistogramBin holds the counts of one bin.
 type HistogramBin struct {
 	Start     time.Time `json:"start"`
 	Requests  int64     `json:"requests"`

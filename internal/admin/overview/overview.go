@@ -46,7 +46,7 @@ type overviewInput struct {
 	requests.ZoneChoice
 }
 
-// Overview is the data of the overview page.
+// Overview holds the data of the overview page.
 type Overview struct {
 	From             time.Time          `json:"from"`
 	To               time.Time          `json:"to"`
@@ -74,7 +74,7 @@ type FigureGroup struct {
 	requests.FigureSet
 }
 
-// Breakdowns are the figures by dimension, most requests first.
+// Breakdowns holds the figures grouped by each dimension. Groups with the most requests come first.
 type Breakdowns struct {
 	Model    []FigureGroup `json:"model"`
 	Provider []FigureGroup `json:"provider"`
@@ -204,7 +204,7 @@ func (a *handlers) nameKeys(ctx context.Context, workspaceID string, groups []Fi
 	return nil
 }
 
-// stepFor returns a bucket width that gives a chart a few dozen to a few hundred buckets.
+// stepFor returns the bucket width for a chart: a minute up to 3 hours, an hour up to 8 days, and a day for longer periods.
 func stepFor(span time.Duration) time.Duration {
 	switch {
 	case span <= 3*time.Hour:

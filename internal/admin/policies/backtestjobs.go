@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	backtestsRunning = 2         // concurrent backtests of a workspace
-	backtestsKept    = 20        // results kept per workspace
+	backtestsRunning = 2         // maximum number of concurrent backtests per workspace
+	backtestsKept    = 20        // maximum number of results kept per workspace
 	backtestKept     = time.Hour // time for which a result is kept
 )
 

@@ -118,7 +118,7 @@ func diffLines(unified string) []DiffLine {
 	for line := range strings.Lines(unified) {
 		line = strings.TrimSuffix(line, "\n")
 		if line[0] == '@' {
-			_, _ = fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &before, new(int), &after, new(int)) // format of policy.Diff
+			_, _ = fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &before, new(int), &after, new(int)) // hunk header as written by policy.Diff
 			if len(list) > 0 || before > 1 || after > 1 {
 				list = append(list, DiffLine{Kind: "gap"})
 			}

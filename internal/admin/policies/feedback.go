@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// FeedbackSummary is the effect of ratings on routing.
+// FeedbackSummary describes the ratings and signals of a workspace and the corrections derived from them.
 type FeedbackSummary struct {
 	Version string          `json:"version" doc:"Version of the corrections, as recorded in decisions. Empty without corrections."`
 	Models  []ModelFeedback `json:"models" doc:"Ratings by model."`
@@ -37,7 +37,7 @@ type TaskFeedback struct {
 	RatingFigures
 }
 
-// RatingFigures are the statistics of valid ratings.
+// RatingFigures holds the statistics of valid ratings.
 type RatingFigures struct {
 	Ratings int        `json:"ratings"`
 	Score   *float64   `json:"score" doc:"Mean rating. null without ratings."`
@@ -47,7 +47,7 @@ type RatingFigures struct {
 	Newest  *time.Time `json:"newest"`
 }
 
-// SignalCount is the number of signals of a model.
+// SignalCount holds the number of signals of one kind for a model and a task.
 type SignalCount struct {
 	Model  string `json:"model"`
 	Task   string `json:"task"`

@@ -72,7 +72,7 @@ func (a *handlers) registerPolicyTraffic() {
 		}
 		tally := policyTally{figures: map[string]*requestlog.Figures{}, requests: total, list: []PolicyHits{}}
 		for i := range groups {
-			if groups[i].Name != "" { // an empty name is the group of requests that no policy changed
+			if groups[i].Name != "" { // the group with an empty name contains the requests that no policy changed
 				tally.figures[groups[i].Name] = &groups[i].Figures
 			}
 		}

@@ -21,7 +21,7 @@ import (
 // workspaceSet is the source name of workspace policies in traces.
 const workspaceSet = "workspace"
 
-// PolicyBook is the data of the policies page.
+// PolicyBook holds the data of the policies page.
 type PolicyBook struct {
 	Instance  InstancePolicies  `json:"instance" doc:"Policies of the instance. They are evaluated first, and workspace policies cannot override them."`
 	Workspace WorkspacePolicies `json:"workspace"`
@@ -31,7 +31,7 @@ type PolicyBook struct {
 	Reason    *string           `json:"reason" doc:"Why the policies cannot be edited. null if editable."`
 }
 
-// InstancePolicies are the policies in the configuration file.
+// InstancePolicies holds the policies in the configuration file.
 type InstancePolicies struct {
 	Source   string          `json:"source" doc:"Policies as YAML."`
 	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`
@@ -39,7 +39,7 @@ type InstancePolicies struct {
 	File     *string         `json:"file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
 }
 
-// WorkspacePolicies are the newest policies of a workspace.
+// WorkspacePolicies holds the newest policies of a workspace.
 type WorkspacePolicies struct {
 	PolicyVersion
 	Source   string          `json:"source" doc:"YAML as saved, including comments. Empty before the first version."`
@@ -65,7 +65,7 @@ type PolicyField struct {
 	Values []string `json:"values" doc:"Allowed values, if the list is closed."`
 }
 
-// PolicyNames are the names available in effects.
+// PolicyNames holds the names that effects can refer to.
 type PolicyNames struct {
 	Models    []string `json:"models"`
 	Providers []string `json:"providers"`

@@ -93,7 +93,7 @@ type proofInput struct {
 	Baseline  string `query:"baseline" maxLength:"200" doc:"Model to compute the savings against. Defaults to the baseline that each request recorded."`
 }
 
-// Proof is the savings and the measured quality of a period.
+// Proof holds the savings and the measured quality of a period.
 type Proof struct {
 	From           time.Time            `json:"from"`
 	To             time.Time            `json:"to"`

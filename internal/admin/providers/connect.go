@@ -119,7 +119,7 @@ type connectProviderInput struct {
 	}
 }
 
-// connectionNote is the audit form of a connection.
+// connectionNote is the representation of a connection in the audit log.
 type connectionNote struct {
 	Vendor  string            `json:"vendor,omitempty"`
 	Format  string            `json:"format,omitempty"`

@@ -60,7 +60,7 @@ type TargetState struct {
 	ListedUntil time.Time
 }
 
-// TargetHealth is the health of a target according to recent calls. Zero values are unknown.
+// TargetHealth describes the health of a target according to recent calls. Zero values mean unknown.
 type TargetHealth struct {
 	Circuit   string // "closed", "half_open" or "open"
 	Reason    string // reason why the circuit is not closed; empty if it is closed

@@ -77,7 +77,7 @@ type TierView struct {
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
 }
 
-// TargetHealthView is the health of a target.
+// TargetHealthView describes the health of a target.
 type TargetHealthView struct {
 	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
 	Reason       *string    `json:"reason" doc:"Failure class that opened the circuit."`
@@ -152,7 +152,7 @@ type NewModelList struct {
 	Models []NewModelView `json:"models"`
 }
 
-// traffic returns the figures of the last span by model or provider, and the total number of requests.
+// traffic returns the figures of the given time span up to now, grouped by model or provider, and the total number of requests.
 func (a *handlers) traffic(ctx context.Context, workspaceID, by string, span time.Duration) (map[string]requests.FigureSet, int64, error) {
 	now := a.Now()
 	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{

@@ -43,7 +43,7 @@ type StatusDay struct {
 	FailingHours int `json:"failing_hours" doc:"Hours with at least five calls in which at least 25 % failed."`
 }
 
-// CallFigures are calls to a provider.
+// CallFigures counts calls to a provider.
 type CallFigures struct {
 	Calls         int64    `json:"calls"`
 	Failed        int64    `json:"failed"`
@@ -71,7 +71,7 @@ func (a *handlers) getProvider(ctx context.Context, c *adminapi.Call, in *getPro
 	now := a.Now()
 	from := requestlog.DayStart(now, zone)
 	for range statusDays - 1 {
-		from = requestlog.DayStart(from.Add(-12*time.Hour), zone) // a day has 23 to 25 hours
+		from = requestlog.DayStart(from.Add(-12*time.Hour), zone) // 12 hours before midnight is on the previous day, even if that day has 23 or 25 hours
 	}
 	hours, err := a.Figures.Series(ctx, requestlog.SeriesQuery{
 		RollupFilter: requestlog.RollupFilter{WorkspaceID: c.WorkspaceID, Provider: []string{in.Name}, From: from, To: now}, Step: time.Hour,

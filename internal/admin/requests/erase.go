@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/admin/adminapi"
 )
 
-// Erased is the number of deleted requests, or in a dry run the number of matching requests.
+// Erased holds the number of deleted requests or, in a dry run, the number of matching requests.
 type Erased struct {
 	Count  int64 `json:"count" doc:"Number of matching or deleted requests."`
 	DryRun bool  `json:"dry_run" doc:"Whether this was a dry run. No requests were deleted."`

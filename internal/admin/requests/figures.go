@@ -103,7 +103,7 @@ func AttemptFigures(f *requestlog.Figures) FigureSet {
 	return v
 }
 
-// FiguresOf converts stored figures to their API form.
+// FiguresOf converts stored figures to their API representation.
 func FiguresOf(f *requestlog.Figures) FigureSet {
 	saved := f.BaselineCost.Sub(f.ComparedCost)
 	return FigureSet{

@@ -51,11 +51,11 @@ func (Filters) QueryParameters() []*huma.Param {
 type RequestPage struct {
 	Requests []RequestRow `json:"requests"`
 	Before   *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
-	// Unfinished is whether the search reached its time limit. The next page continues the search.
+	// Unfinished reports whether the search reached its time limit. The next page continues the search.
 	Unfinished bool `json:"unfinished" doc:"Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue."`
 }
 
-// RequestCount is the number of matching requests.
+// RequestCount holds the number of matching requests.
 type RequestCount struct {
 	Count int  `json:"count"`
 	More  bool `json:"more" doc:"Whether there are more requests than count."`
@@ -152,7 +152,7 @@ func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listR
 
 const (
 	freshEntry = time.Minute     // maximum age of an ID whose entry might not be in the log yet
-	entryWait  = 2 * time.Second // time limit for the wait
+	entryWait  = 2 * time.Second // maximum time to wait for the entry
 	entryPause = 50 * time.Millisecond
 )
 

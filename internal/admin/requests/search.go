@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// TextMatches are the newest requests whose text matches a search.
+// TextMatches holds the newest requests whose text matches a search.
 type TextMatches struct {
 	Matches    []TextMatch `json:"matches"`
 	Unfinished bool        `json:"unfinished" doc:"Whether the search stopped at the time limit. Older requests may match as well."`

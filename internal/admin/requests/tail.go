@@ -64,7 +64,7 @@ func (a *handlers) registerTail() {
 			in.After = in.LastEventID
 		}
 		if in.Rows == "none" {
-			in.After = "" // the client reloads its data after each count
+			in.After = "" // no backlog: a client that receives only counts reloads its data
 		}
 		if !a.tails.enter(c.WorkspaceID) {
 			return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
@@ -120,7 +120,7 @@ func (t *tails) leave(workspaceID string) {
 	}
 }
 
-// backlog lists the entries that are newer than the entry with ID after, oldest first.
+// backlog lists the entries that are newer than the entry with the given ID, oldest first.
 func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after string) ([]requestlog.Update, error) {
 	if after == "" {
 		return nil, nil

@@ -19,7 +19,7 @@ type BudgetView struct {
 	WarnOnly    bool         `json:"warn_only,omitempty" doc:"Warn instead of rejecting requests when the budget is used up."`
 }
 
-// BudgetUseView is the usage of a budget in the current period.
+// BudgetUseView describes the usage of a budget in the current period.
 type BudgetUseView struct {
 	Spent    money.Amount `json:"spent_usd"`
 	Held     money.Amount `json:"held_usd" doc:"Reserved for requests in progress."`
@@ -69,7 +69,7 @@ type Reader interface {
 	BudgetUse(ctx context.Context, workspaceID string) (map[string]BudgetUse, error)
 }
 
-// BudgetUse is the usage of a budget in the current period.
+// BudgetUse describes the usage of a budget in the current period.
 type BudgetUse struct {
 	Spent    money.Amount
 	Held     money.Amount // amount reserved for requests in progress

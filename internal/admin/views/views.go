@@ -33,7 +33,7 @@ type Store interface {
 // Deps are the dependencies of the operations.
 type Deps struct{ Store Store }
 
-// ViewSettings are the settings of a saved view.
+// ViewSettings holds the settings of a saved view.
 type ViewSettings struct {
 	Name    string            `json:"name" minLength:"1" maxLength:"80" doc:"Name, unique in the workspace."`
 	Page    string            `json:"page,omitempty" enum:"requests,report" doc:"Page that shows the view; requests if absent. It cannot be changed later."`
@@ -261,7 +261,7 @@ func viewOf(v *savedview.View, by account.Actor) SavedView {
 	return out
 }
 
-// note is a view in the audit log, without filter values, which may quote prompts.
+// note is the representation of a view in the audit log. It omits filter values, which may quote prompts.
 type note struct {
 	Name    string   `json:"name"`
 	Filters []string `json:"filters,omitempty"`

@@ -85,8 +85,8 @@ func invitationLabel(e *account.AuditEvent) string {
 
 // AuditLog reads audit events.
 type AuditLog interface {
-	// Audit returns a page of events that are older than the event with ID before, newest first. An empty before selects the
-	// newest events.
+	// Audit returns a page of events, newest first. If before is not empty, the page contains only events older than the event
+	// with that ID.
 	Audit(ctx context.Context, workspaceID, before string, limit int) ([]account.AuditEvent, error)
 }
 

@@ -123,8 +123,8 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 	return selection, nil
 }
 
-// candidates returns the connected targets and the targets of other vendors. Each name is a vendor or vendor/model. It returns nil if
-// names is empty.
+// candidates returns the connected targets and the targets of the vendors in names, each given as vendor or vendor/model. It
+// returns nil if names is empty.
 func candidates(from instance.Routed, names []string) (*route.Snapshot, error) {
 	if len(names) == 0 {
 		return nil, nil //nolint:nilnil // nil means only the connected providers

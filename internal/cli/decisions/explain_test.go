@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// sampleDecision returns a decision in which every part is set.
+// sampleDecision returns a decision that contains every part of the explanation.
 func sampleDecision() *route.Decision {
 	d := *clitest.Served().Decision
 	d.Kind, d.Policy, d.Alone = route.Policy, "cheap", "provider-y/large-a"

@@ -24,7 +24,7 @@ const checkTime = 20 * time.Second
 // Check results.
 const (
 	fine   = "ok"
-	doubt  = "warn" // the checked part works with restrictions or may stop working soon
+	doubt  = "warn" // the checked component works with restrictions or may stop working soon
 	broken = "fail"
 )
 
@@ -213,7 +213,7 @@ func findings(found []finding, width int) *cli.Table {
 	return t
 }
 
-// fold wraps text to room columns on a terminal. If the output is not a terminal (width 0), it returns one line.
+// fold wraps text into lines of at most room columns. If width is 0, the output is not a terminal, and fold returns one line.
 func fold(text string, width, room int) []string {
 	if width == 0 || cli.Width(text) <= room {
 		return []string{text}

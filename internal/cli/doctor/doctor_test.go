@@ -68,7 +68,7 @@ func TestDoctorCreatesNothing(t *testing.T) {
 	clitest.MustContain(t, err, "is not an http or https URL")
 }
 
-// A failed check does not hide the results of others.
+// A failed check does not hide the results of other checks.
 func TestDoctorReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).WithProviders()

@@ -87,7 +87,7 @@ func isServed(dir string) bool {
 	if err != nil {
 		return true
 	}
-	_ = release() // the lock was held only for this check
+	_ = release() // the error is ignored: the lock was held only for this check
 	return false
 }
 
@@ -142,7 +142,7 @@ func (d *doctor) data(context.Context) []finding {
 	return []finding{space(dir, free, int64(d.loaded.Config.Spool.Limit))}
 }
 
-// space checks the free space of the disk. The spool can grow up to its limit.
+// space checks the free disk space. spool is the size to which the spool can grow.
 func space(dir string, free, spool int64) finding {
 	const check, fix = "data", "free disk space, or reduce log.entry_retention and log.body_retention"
 	switch {

@@ -39,7 +39,7 @@ const (
 func (d *doctor) state(ctx context.Context) []finding {
 	instance, found := d.database(ctx)
 	if instance != nil {
-		defer func() { _ = instance.Close() }() // the instance was only read
+		defer func() { _ = instance.Close() }() // the error is ignored: the instance was only read
 	}
 	set, err := d.providerSet(ctx, instance)
 	if err != nil {
@@ -207,8 +207,8 @@ func remedy(p *adminproviders.ProviderState, r adminproviders.ProbeResult) strin
 	return "check whether a firewall or proxy blocks the connection, and whether base_url is correct"
 }
 
-// clock compares this machine's clock with the provider clock that differs most. offs are the differences; known reports which of them
-// are known.
+// clock compares the clock of this machine with the provider clock that differs most. offs holds the clock difference of each
+// provider; known reports for which providers it was measured.
 func clock(list []adminproviders.ProviderState, offs []time.Duration, known []bool) finding {
 	const check = "clock"
 	worst := -1

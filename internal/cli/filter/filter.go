@@ -60,7 +60,7 @@ func Parse(cmd *cobra.Command, now time.Time) (requestlog.Filter, requestlog.Pag
 	return filter, page, FlagError(err, nil)
 }
 
-// Values returns the given filter flags by parameter name.
+// Values returns the filter flags that the user has set, by parameter name.
 func Values(cmd *cobra.Command) url.Values {
 	values := url.Values{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {

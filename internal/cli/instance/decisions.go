@@ -90,7 +90,7 @@ func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	return joined, nil
 }
 
-// commandLine is the author of policies saved by a command.
+// commandLine is the author recorded for policies that a command saves.
 const commandLine = "command line"
 
 // Apply saves source as the newest version of a workspace's policies and writes an audit event. It returns problems if the source

@@ -181,7 +181,8 @@ func FindKey(ctx context.Context, i *Instance, w account.Workspace, text string)
 	return account.Key{}, cli.WithFix(fmt.Errorf("%d keys have the name %q", len(valid), cli.Clean(text)), "use an id: %s", cli.JoinOr(ids))
 }
 
-// ResolveKeys replaces key names in a filter with key IDs. Other values are unchanged, because entries of deleted keys remain.
+// ResolveKeys replaces key names in a filter with key IDs. Values that are not key names are unchanged, because the log may
+// contain entries of deleted keys.
 func ResolveKeys(ctx context.Context, i *Instance, f *requestlog.Filter) error {
 	if len(f.Key) == 0 {
 		return nil

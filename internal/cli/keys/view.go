@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/cli"
 )
 
-// keyView is the JSON form of a key. Its fields have the names of the admin API.
+// keyView is the JSON form of a key. Its JSON fields have the same names as in the admin API.
 type keyView struct {
 	ID            string            `json:"id"`
 	Key           string            `json:"key,omitempty"` // complete secret; set only directly after its creation

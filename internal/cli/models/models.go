@@ -70,7 +70,7 @@ type modelTarget struct {
 	unpriced string // reason why the price is unknown; empty if the reason is unknown
 }
 
-// gather returns the selected models sorted by name, with the prices at time now.
+// gather returns the selected models sorted by name, with the prices that apply at the given time.
 func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 	byName := map[string]*offered{}
 	add := func(m *catalog.Model, t modelTarget) {

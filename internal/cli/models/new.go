@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// newModelView is the JSON form of a new model. Its fields have the names of the admin API.
+// newModelView is the JSON form of a new model. Its JSON fields have the same names as in the admin API.
 type newModelView struct {
 	Provider  string    `json:"provider"`
 	Model     string    `json:"model"`

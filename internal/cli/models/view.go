@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// modelView is the JSON form of a model. Its fields have the names of the admin API.
+// modelView is the JSON form of a model. Its JSON fields have the same names as in the admin API.
 type modelView struct {
 	Name       string       `json:"name"`
 	Vendor     string       `json:"vendor"`

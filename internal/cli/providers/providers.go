@@ -23,7 +23,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o), newProvidersAdd(c, o), newProvidersSetKey(c, o), newProvidersRemove(c, o))
 }
 
-// providerView is the JSON form of a provider. Its fields have the names of the admin API.
+// providerView is the JSON form of a provider. Its JSON fields have the same names as in the admin API.
 type providerView struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`

@@ -127,7 +127,7 @@ func (r *requestCommands) addRow(t *cli.Table, e *requestlog.Entry) {
 		cli.Cell{Text: cli.OrDash(e.Requested)}, cli.Cell{Text: cli.OrDash(e.KeyName)})
 }
 
-// rowTime formats the time of a request. In a narrow terminal it shows only the time for requests of today and only the date for
+// rowTime formats the time of a request. In a narrow terminal it shows only the time for today's requests and only the date for
 // older ones.
 func (r *requestCommands) rowTime(t time.Time) string {
 	const date = "Jan 02"

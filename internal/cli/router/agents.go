@@ -77,7 +77,7 @@ type agentTally struct {
 	stuck, caught         int // runs with three failing results in a row, and how many of them were escalated within stuckTurns
 
 	predictor       *predict.Predictor
-	single, session map[string]*protocol.Factors // errors of predicted costs by source, for the first request and for all expected turns
+	single, session map[string]*protocol.Factors // errors of predicted costs by source: predicted from the first request alone, and for the expected session
 }
 
 const (
@@ -90,7 +90,7 @@ const (
 // failures.
 var looksFailing = regexp.MustCompile(`(?i)\b(error|exception|traceback|failed|failure|not found|no such file|invalid|denied|cannot|timed out)\b`)
 
-// agentRun is a line of the input.
+// agentRun is one line of the input.
 type agentRun struct {
 	Source   string            `json:"source"`
 	Messages []json.RawMessage `json:"messages"`
@@ -160,11 +160,10 @@ func (t *agentTally) run(line []byte) error {
 // outputWeight is the ratio of output token price to input token price at most vendors.
 const outputWeight = 5
 
-// shortened matches the marker that replaces removed text in the data. It captures the number of removed characters.
+// shortened matches the marker that replaces removed text in recorded messages. It captures the number of removed characters.
 var shortened = regexp.MustCompile(`\[\.\.\. (\d+) characters cut \.\.\.\]`)
 
-// cost compares the tokens of a run with the tokens that are expected after its first request. Tokens are weighted by typical
-// prices.
+// cost compares the tokens of a run with the tokens predicted from its first request. Tokens are weighted by typical prices.
 func (t *agentTally) cost(r *agentRun) {
 	first := slices.IndexFunc(r.Messages, func(m json.RawMessage) bool { return rawjson.Parse(m).Get("role").String() == "user" })
 	if r.Tokens == nil || r.Tokens.In <= 0 || r.Tokens.Out <= 0 || first < 0 {

@@ -30,7 +30,8 @@ type decider struct {
 	objective route.Objective
 }
 
-// newDecider returns a decider among the given models, prices and efforts. The abilities come from the roster.
+// newDecider returns a decider that chooses among the given models, using the given prices and efforts. The abilities come from
+// the roster.
 func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
 	known := func(name string) predict.Ability {
 		a, _ := r.ability(name)
@@ -39,7 +40,7 @@ func newDecider(r *roster, objective route.Objective, models []string, price fun
 	return newDeciderBy(r, objective, models, price, efforts, known)
 }
 
-// newDeciderBy is like newDecider, but known returns the abilities.
+// newDeciderBy is like newDecider, but looks up the abilities with the function known.
 func newDeciderBy(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort, known func(model string) predict.Ability) *decider {
 	p := &provider.Provider{Name: poolProvider}
 	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: r.predictor.Typical()}
@@ -96,7 +97,7 @@ func (d *decider) input(a *asked) route.Input {
 // prompt.
 const framedRows = 400
 
-// choose returns the choices for the rows in a pool.
+// choose returns the decider's choice for each row.
 func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[string]asked) ([]protocol.Chosen, error) {
 	choices := make([]protocol.Chosen, len(rows))
 	g, ctx := errgroup.WithContext(ctx)
@@ -205,7 +206,7 @@ func readPrices(path string) (map[string]*catalog.Price, error) {
 	return prices, err
 }
 
-// readNames reads a file that maps names in the data to model names.
+// readNames reads a file that maps the model names in the data files to catalog model names.
 func readNames(path string) (map[string]string, error) {
 	names := map[string]string{}
 	err := readTable(path, "name,model", func(row []string) error {

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// behaviourLine is a line of the behaviour file.
+// behaviourLine is one line of the behaviour file.
 type behaviourLine struct {
 	ID       string `json:"id"`
 	Relation string `json:"relation"`
@@ -79,8 +79,8 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 	return protocol.EvaluateBehaviour(items, decisions), nil
 }
 
-// catalogDecider returns a decider among the models in only. If only is empty, it uses the chat models of the catalog that are not
-// deprecated, support tools, have a list price and have a known ability.
+// catalogDecider returns a decider that chooses among the given models. If none are given, it uses the chat models of the catalog
+// that are not deprecated, support tools, have a list price and have a known ability.
 func (e *evaluation) catalogDecider(only []string) (*decider, error) {
 	roster := e.guess.roster
 	names := only

@@ -188,10 +188,10 @@ type evaluation struct {
 	rows        []protocol.Row
 	predictions protocol.Predictions
 	prompts     map[string]asked  // prompts of the pools by row ID
-	names       map[string]string // model names by the name in the data
+	names       map[string]string // catalog model names by the name in the data files
 }
 
-// outcomeLine is a line of the data.
+// outcomeLine is one line of a data file: a prompt with the recorded outcomes.
 type outcomeLine struct {
 	Source       string             `json:"source"`
 	Scores       map[string]float64 `json:"scores"`
@@ -247,7 +247,8 @@ func (e *evaluation) readOutcomes(ctx context.Context, path string) error {
 	})
 }
 
-// wanted returns the models of a source that the plan needs; all models when costs are evaluated.
+// wanted returns the models of a source that the plan needs. all is true if the plan needs every model: when costs are evaluated,
+// or for a pool without a model list.
 func (e *evaluation) wanted(source string) (models []string, all bool) {
 	for _, p := range e.plan.Pairs {
 		if p.Source == source {

@@ -86,7 +86,7 @@ func (s *simulation) fitAll(t *testing.T, prompts []simPrompt) *feedback.Correct
 	return c
 }
 
-// recordedPools reads the pools of the plan.
+// recordedPools reads the recorded outcomes and returns a simulation for each pool of the plan.
 func recordedPools(t *testing.T) []*simulation {
 	t.Helper()
 	f := learningFlags{evalFlags: evalFlags{tradeoff: 0.5}}

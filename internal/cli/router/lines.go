@@ -35,8 +35,8 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// eachLine passes every line that is not blank to work, on all cores. It passes the output of work to write, in the order of the
-// lines. It stops at the first invalid line, after writing the results before it. Only a few batches are in memory.
+// eachLine calls work for every line that is not blank, on all cores, and passes the results to write in the order of the lines.
+// It stops at the first invalid line, after writing the results before it. Only a few batches are in memory.
 func eachLine(ctx context.Context, in io.Reader, work func(line, out []byte) ([]byte, error), write func([]byte) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	todo := make(chan *batch)

@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// kinds maps kinds of work to prompts.
+// kinds maps each kind of work to example prompts.
 var kinds = map[string][]string{
 	"maths": {
 		"Find all real solutions of $x^4 - 5x^2 + 4 = 0$.",
@@ -33,7 +33,7 @@ var kinds = map[string][]string{
 	},
 }
 
-// level returns the mean success probability of a model on the prompts of a kind.
+// level returns the mean success probability of a model on the prompts of the given kind.
 func level(r *roster, name, kind string) float64 {
 	ability, _ := r.ability(name)
 	sum := 0.0

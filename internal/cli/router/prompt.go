@@ -35,7 +35,7 @@ type promptContent struct {
 	images bool
 }
 
-// UnmarshalJSON decodes a string, a list of parts, or null.
+// UnmarshalJSON decodes a string, a list of content parts, or null.
 func (c *promptContent) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(data, []byte("null")) {
 		return nil

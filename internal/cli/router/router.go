@@ -33,7 +33,7 @@ type rated struct {
 	ability predict.Ability
 }
 
-// roster provides the abilities of models. It uses a score file, the training data or the catalog.
+// roster provides the abilities of models from a score file, the training data or the catalog.
 type roster struct {
 	predictor *predict.Predictor
 	fitter    *ability.Fitter
@@ -92,7 +92,7 @@ func readPredictor(path string) (*predict.Predictor, error) {
 
 const scoreHeader = "model,benchmark,value"
 
-// readTable passes the rows of a CSV file with the given header to add. It does nothing if path is empty.
+// readTable calls add for each row of a CSV file, which must have the given header. It does nothing if path is empty.
 func readTable(path, header string, add func(row []string) error) error {
 	if path == "" {
 		return nil
@@ -108,7 +108,7 @@ func readTable(path, header string, add func(row []string) error) error {
 	return nil
 }
 
-// eachRow passes the rows below the header to add.
+// eachRow checks the header and calls add for each row below it.
 func eachRow(from io.Reader, header string, add func(row []string) error) error {
 	rows := csv.NewReader(from)
 	rows.FieldsPerRecord = strings.Count(header, ",") + 1
@@ -135,7 +135,7 @@ func eachRow(from io.Reader, header string, add func(row []string) error) error 
 	}
 }
 
-// ability returns the ability of a model by any of its names. The file takes precedence.
+// ability returns the ability of a model by any of its names. The score file takes precedence.
 func (r *roster) ability(name string) (predict.Ability, bool) {
 	scores := r.given[name]
 	for i := 0; scores == nil && i < len(r.order); i++ {
@@ -160,7 +160,7 @@ func (r *roster) unrecorded(name string) predict.Ability {
 	return r.fitter.Ability("", nil, 0)
 }
 
-// rate returns the abilities of the named models. If names is empty, it returns the abilities of all models in the file.
+// rate returns the abilities of the named models. If names is empty, it returns the abilities of all models in the score file.
 func (r *roster) rate(names []string) ([]rated, error) {
 	if len(names) == 0 {
 		names = r.order

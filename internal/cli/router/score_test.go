@@ -139,7 +139,7 @@ func TestAbilitiesAreReadFromAFile(t *testing.T) {
 	}
 }
 
-// The gateway routes by the ability that the fitter returns for the model of the catalog.
+// The gateway routes by the ability that the fitter returns for the catalog model.
 func TestScoreEqualsThatOfTheGatewayForEveryName(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long computation: tested without the race detector")

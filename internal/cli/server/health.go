@@ -88,7 +88,7 @@ func AskReady(ctx context.Context, u *url.URL, own bool) (status int, state Read
 		return 0, state, err
 	}
 	// The certificate is issued for the server's public name, so it cannot be verified for a request to loopback.
-	ip, _ := netip.ParseAddr(u.Hostname()) // a name is not a loopback address
+	ip, _ := netip.ParseAddr(u.Hostname()) // the error is ignored: a host name gives the zero address, which is not loopback
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && ip.IsLoopback()}}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)

@@ -72,7 +72,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// sourcesOf returns the data of the instance that statements are computed from.
+// sourcesOf returns the sources from which the statements of the instance are computed.
 func sourcesOf(i *instance.Instance) statement.Sources {
 	return statement.Sources{Log: i.Store.Log, Samples: i.Store.Proof, Costs: i.Store.Proof}
 }
