@@ -20,7 +20,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Attempt is one call to one target. The client receives nothing before the attempt has content.
+// Attempt is one call to one target. An attempt has content once the target has sent the first event that the client can see. Before that,
+// the client receives nothing.
 type Attempt struct {
 	series    *Series
 	provider  *provider.Provider
@@ -73,7 +74,7 @@ type Joiner interface {
 	HiddenText() (ascii, nonASCII int64)
 }
 
-// Continuation makes an attempt continue an interrupted response.
+// Continuation holds the parameters of an attempt that continues an interrupted response.
 type Continuation struct {
 	Request   *llm.Request
 	MaxOutput int64 // output limit, as in provider.Call
@@ -194,7 +195,7 @@ func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Ta
 	return pass, skipped(llm.UpstreamOverloaded, "the circuit of %s is open", t.ID())
 }
 
-// skipped returns the error for a target that was skipped without a call. kind is the kind of the earlier failures.
+// skipped returns the error for a target that was skipped without a call. kind classifies the reason.
 func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
 	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
 }
@@ -336,7 +337,7 @@ func (l *lifetime) limitSilence() {
 	l.timer = time.AfterFunc(l.idle, func() { l.cancel(errIdle) })
 }
 
-// streams reports whether the target sends a stream.
+// streams reports whether the target sends a streamed response.
 func (a *Attempt) streams() bool { return a.series.Terms.Request.Stream && !a.call.Target.NoStream }
 
 // Target returns the target of the attempt.
@@ -352,7 +353,7 @@ type Output interface {
 	Flush()
 }
 
-// FlushBeforeWait makes the attempt flush out before each read from the provider. Events that arrive together are then sent together.
+// FlushBeforeWait flushes the given output before each read from the provider. Events that arrive together are then sent together.
 func (a *Attempt) FlushBeforeWait(out Output) { a.out, a.body.attempt = out, a }
 
 // Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout
@@ -498,7 +499,7 @@ func (a *Attempt) Spent() bill.Spent {
 	return spent
 }
 
-// Warnings returns the changes that the provider's adapter made to the request and the response, without credentials.
+// Warnings describes the changes that the provider's adapter made to the request and the response. Credentials are masked.
 func (a *Attempt) Warnings() []string {
 	if len(a.call.Warnings) > 0 { // warnings may quote the response, which may contain credentials
 		masker := newMasker(a.call.Access)
@@ -559,7 +560,7 @@ func (a *Attempt) Close() {
 	}
 	a.cancel(nil)
 	if a.body.ReadCloser != nil {
-		_ = a.body.Close() // the response has been read
+		_ = a.body.Close() // the error is ignored, because the response has been read
 	}
 	a.series.releaseSlot(a.provider)
 }

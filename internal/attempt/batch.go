@@ -70,7 +70,7 @@ func (a *Attempt) embed(ctx context.Context, call *provider.Call, body *counting
 	if err != nil {
 		return llm.Event{}, err
 	}
-	defer func() { _ = resp.Body.Close() }() // the response has been read
+	defer func() { _ = resp.Body.Close() }() // the error is ignored, because the response has been read
 	body.ReadCloser = resp.Body
 	resp.Body = body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {

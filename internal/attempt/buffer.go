@@ -8,9 +8,10 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Buffer reads the response of an attempt that has content, so that the response can be checked before it is delivered. Next returns the
-// same events again. whole is false for a response that has more than limit bytes or is interrupted; Next then returns the rest of the
-// response. After a whole response, the connection and the concurrency slot are released.
+// Buffer reads the response of an attempt, so that the response can be checked before it is delivered. The attempt must have content. Next
+// then returns the buffered events again. whole reports whether the response was read to its end; the connection and the concurrency slot
+// are then released. If the response is interrupted or longer than limit bytes, whole is false, and after the buffered events Next returns
+// the error or the rest of the response.
 func (a *Attempt) Buffer(limit int) (events []llm.Event, whole bool) {
 	for size := 0; size <= limit; {
 		ev, ok, err := a.Next()
@@ -34,7 +35,7 @@ func (a *Attempt) Buffer(limit int) (events []llm.Event, whole bool) {
 	return events, whole
 }
 
-// interrupted is a stream that has failed. It returns the same error again.
+// interrupted replaces a stream that has failed. Its Next returns the same error again.
 type interrupted struct {
 	llm.Stream
 	err error

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// rejected returns an error that every target would return, with the provider's name and the attempts.
+// rejected returns the client's error for a request that every target would reject. It adds the provider's name and the attempts to e.
 func (s *Series) rejected(e *llm.Error) *llm.Error {
 	if !e.Kind.FromUpstream() {
 		return e

@@ -27,7 +27,7 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 	if err != nil {
 		return nil, i, err
 	}
-	results := make(chan result, 2) // buffered, so that neither call blocks
+	results := make(chan result, 2) // buffered, so neither goroutine blocks when it sends its result
 	go first.openAsync(results)     //nolint:contextcheck // an attempt has its own context
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -42,7 +42,7 @@ func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at in
 		a, err = (<-results).attempt()
 		return a, i, err
 	}
-	defer hold.Release()         // only one response is charged to the budget
+	defer hold.Release()         // only one of the two responses is charged to the budget
 	go second.openAsync(results) //nolint:contextcheck // an attempt has its own context
 	r := <-results
 	other := first

@@ -70,7 +70,7 @@ type Settings struct {
 	Hedge      bool          // whether to call a second target when the first is slow
 	HedgeAfter time.Duration // delay before the second call; 0 for the target's typical time to first token
 	Idle       time.Duration // maximum time between two events of a response
-	Total      time.Duration // deadline over all attempts
+	Total      time.Duration // time limit for all attempts together
 }
 
 // Series holds the attempts of one request.
@@ -103,7 +103,7 @@ type CallOptions struct {
 	Format wire.Format
 	Client func(*provider.Target) provider.Client     // returns the client's format for calls to a target; nil to use Format
 	Cache  func(*provider.Target) provider.CacheHints // returns the cache mark and cache key for a target; nil for none
-	// Propagate adds the trace context of an attempt to a call of a provider; nil for none.
+	// Propagate adds the trace context of an attempt to the headers of a provider call; nil for none.
 	Propagate func(h http.Header, provider string, attempt int)
 }
 
@@ -119,8 +119,8 @@ var (
 )
 
 const (
-	// wholeFactor extends the first-token timeout for responses that are not streamed: they arrive only when they are
-	// complete, and another attempt would pay for the response twice.
+	// wholeFactor multiplies the first-token timeout for responses that are not streamed. They arrive only when they are
+	// complete, and after a timeout the response would have to be paid for twice.
 	wholeFactor = 6
 	// maxPause is the maximum wait before a retry at the same target.
 	maxPause = 5 * time.Second
@@ -187,8 +187,9 @@ func (s *Series) mayTryNext(e *llm.Error) bool {
 	return e.Kind.NextMayHelp()
 }
 
-// next returns the index of the target to try after a failure at index at, or len(Plan) when none remains. The same
-// target is tried again with another credential, or after a pause if no other target remains or the pause is short.
+// next returns the index in Plan of the target to try after error e of the target with index at. It returns len(Plan) when none
+// remains. The same target is tried again with another credential, or after a pause if no other target remains or the pause is
+// short.
 func (s *Series) next(ctx context.Context, at int, e *llm.Error) int {
 	t, next := s.Plan[at], at+1
 	if e.Kind == llm.UpstreamContext { // only a larger context window helps
@@ -234,8 +235,8 @@ func RetrySame(e *llm.Error) bool {
 	}
 }
 
-// readySoon reports whether the failed target should be retried once before switching to next: the wait that the target
-// requests is at most as long as a switch would take, and an attempt remains for the switch.
+// readySoon reports whether the failed target t should be retried once before the target next is tried. This is the case if
+// the wait that t requests is at most as long as a switch would take, and an attempt remains for the switch.
 func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	tries := 0
 	for i := range s.Attempts {

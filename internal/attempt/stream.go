@@ -107,7 +107,7 @@ func (r *redactReader) Next() (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// release makes the held events ready.
+// release masks the held events and makes them ready to be returned.
 func (r *redactReader) release() {
 	r.ready = r.held
 	for i, d := range r.masker.Take() {

@@ -51,7 +51,7 @@ func (agentAbilities) Ability(m *catalog.Model) predict.Ability {
 	return predict.Ability{Vector: []float64{2.5, weakness}, Source: "trained"}
 }
 
-// play is the real cost of an agent's conversation, and the number of times its target changed.
+// play holds the actual cost of an agent's conversation, and the number of times its target changed.
 type play struct {
 	cost     money.Amount
 	switches int

@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// BenchmarkAgentTurn measures the CPU time of one turn of a coding agent in the gateway, without HTTP, storage and the provider: the
-// mean over all turns, of the first ten and of the last ten.
+// BenchmarkAgentTurn measures the CPU time of one turn of a coding agent in the gateway, without HTTP, storage and the provider. It
+// reports three means: over all turns, over the first ten turns and over the last ten turns.
 func BenchmarkAgentTurn(b *testing.B) {
 	for _, format := range agent.Formats() {
 		b.Run(format, func(b *testing.B) {
@@ -132,7 +132,7 @@ func providerOf(format string) *provider.Provider {
 	return p
 }
 
-// chunks returns a stream of events.
+// chunks returns a stream of events with the given data.
 func chunks(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
 
 func benchCatalog(t testing.TB) *catalog.Catalog {

@@ -39,7 +39,7 @@ func TestRequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltes
 	}{"whole": {false, allocsWhole}, "stream": {true, allocsStream}} {
 		t.Run(name, func(t *testing.T) {
 			ask := asker(t, c.stream)
-			// The smallest of several measurements: background work of the process only adds allocations.
+			// Use the smallest of several measurements, because background work of the process can only add allocations.
 			got := math.Inf(1)
 			for range 5 {
 				got = min(got, testing.AllocsPerRun(50, ask))

@@ -153,7 +153,7 @@ func TestBackgroundResponseIsFollowedForALimitedTime(t *testing.T) {
 	})
 }
 
-// The provider continues a background response whose stream ends, so another target must not begin it again.
+// The provider continues a background response whose stream ends, so the request must not be sent to another target.
 func TestInterruptedBackgroundStreamIsChargedWhenItEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestTargetConnectTimeoutOverridesTheDefault(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		k.waits(provider.Waits{Connect: time.Second})
 		p, _ := k.snapshot.Provider("alpha")
-		p.Login = func(ctx context.Context, _ string) (string, error) { // blocks before connecting
+		p.Login = func(ctx context.Context, _ string) (string, error) { // the call blocks before it connects to the provider
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
@@ -114,7 +114,7 @@ func (k *kit) cap(name string, n int) {
 	p.Concurrent = n
 }
 
-// A flood of one key leaves slots of a provider for another active key.
+// A flood of requests with one key leaves slots of the provider free for another active key.
 func TestOneKeyCannotTakeAllSlotsOfAProvider(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -92,7 +92,7 @@ func TestCacheIsUsedOnlyWhereItIsEnabled(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode           account.CacheMode
 		policy, header string
-		second, reason string // cache status and reason of the second equal request
+		second, reason string // cache status of the second of two equal requests, and the reason for the status
 		calls          int
 	}{
 		"by default":                 {"", "", "", "", "", 2},

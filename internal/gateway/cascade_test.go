@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// hookFunc answers the calls of hooks.
+// hookFunc is an HTTP client that responds to calls to hooks.
 type hookFunc func(*http.Request) (*http.Response, error)
 
 func (f hookFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
@@ -38,7 +38,7 @@ func checking(t *testing.T, verify string, hook hookFunc) func(*kit) {
 	}
 }
 
-// parsedPolicies returns two policies: first, and one that excludes the provider beta.
+// parsedPolicies returns two policies: the given policy, followed by a policy that excludes the provider beta.
 func parsedPolicies(t *testing.T, first string) gateway.Policies {
 	t.Helper()
 	set, problems := policy.Parse("workspace", []byte("policies: ["+first+", {name: one, exclude: {providers: [beta]}}]"), policy.Inventory{AllowUnknown: true})
@@ -57,7 +57,7 @@ const (
 	largeCost = money.Amount(54000) // cost of the same tokens at large
 )
 
-// listed returns a request that small serves, or else large.
+// listed returns a request that names the model small and, as a fallback, the model large.
 func listed(members string) string {
 	return `{"model":"small","models":["large"],"max_tokens":50,"messages":[{"role":"user","content":"hello"}],` + members + `}`
 }
@@ -158,7 +158,7 @@ func TestHoldCoversBothAttempts(t *testing.T) {
 	var held []money.Amount
 	status := func() { held = append(held, k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held) }
 	small, large := says("Ada"), says(person)
-	// The provider reports all tokens that the hold covers.
+	// The provider reports as many tokens as the hold covers.
 	small.Usage = `{"prompt_tokens":11,"completion_tokens":50,"total_tokens":61}`
 	large.Usage = small.Usage
 	small.Before, large.Before = func(*mockprovider.Call) { status() }, func(*mockprovider.Call) { status() }

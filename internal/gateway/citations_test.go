@@ -21,8 +21,8 @@ import (
 type searchVendor struct {
 	whole   string
 	stream  string
-	asked   string // text in a request with web search
-	allowed string // text in a request that may search example.org only; empty when the vendor cannot be restricted
+	asked   string // text that a request with web search must contain
+	allowed string // text that a request that may search only example.org must contain; empty if the vendor cannot restrict searches
 	fee     string // expected number of searches and their fee
 }
 

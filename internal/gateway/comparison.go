@@ -20,7 +20,7 @@ import (
 type Comparer interface {
 	// Offer receives a served request that was chosen for comparison. The Comparer then owns the request. Offer never blocks.
 	Offer(s *Served)
-	// Share returns the share of requests to compare, by workspace and kind of task. It is at most the configured share.
+	// Share returns the share of requests to compare for a workspace and a kind of task. It is at most the configured share.
 	Share(workspaceID, task string, configured float64) float64
 }
 
@@ -58,7 +58,8 @@ func UniformHash(requestID string) float64 {
 }
 
 // comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data stored by
-// a provider cannot be sent to another provider. Dashboard and sample traffic is not representative.
+// a provider do not take part, because they cannot be sent to another provider. Dashboard and sample traffic does not take part, because it
+// is not representative.
 func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
 	c := who.Grant.Workspace.Comparison
 	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.SampleTraffic {
@@ -70,7 +71,8 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 	return c
 }
 
-// captureForComparison returns the capture of the response to a request, or nil if the request is not chosen for comparison.
+// captureForComparison returns the capture of the response to a request. It returns nil if the request is neither chosen for comparison nor
+// a shadow call.
 func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan) *recording.Capture {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {

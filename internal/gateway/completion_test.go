@@ -191,7 +191,7 @@ func TestProviderWithoutTheOperationIsSkipped(t *testing.T) {
 	k := newKit(t)
 	alpha, _ := k.snapshot.Provider("alpha")
 	large, _ := alpha.Target("large")
-	large.Completes = true // a wrong configuration
+	large.Completes = true // a misconfiguration: alpha does not offer completions
 
 	got := k.post("/completions", prompt)
 

@@ -163,8 +163,8 @@ func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Se
 	return d, err
 }
 
-// pinEmbedding stores the chosen model as the workspace's embedding model. If another request has already pinned a model, it repeats the
-// decision with that model.
+// pinEmbedding stores the chosen model as the workspace's embedding model. If another request has already stored a model, pinEmbedding
+// repeats the decision with that model.
 func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who modelapi.Caller, d *route.Decision, policies *policy.Set) (*route.Decision, error) {
 	chosen := d.Plan[0].Model.Name
 	pinned, err := g.Routing.Pins.PinEmbedding(ctx, who.Grant.Workspace.ID, chosen)
@@ -214,7 +214,8 @@ type taskFeatures struct {
 }
 
 // predict returns the features of a prompt. They depend on the text and the kind of task, so the features of an earlier turn with the same
-// text and task are reused. ends lists the positions up to which the next turn's body may be the same.
+// text and task are reused. ends lists the positions in the body up to which the body of the next turn may be identical. The features are
+// cached for each of these positions.
 func (g *Gateway) predict(p *prompt, input predict.Prompt, ends []int) predict.Features {
 	if p.turn == nil {
 		return g.Routing.Predictor.Features(input)

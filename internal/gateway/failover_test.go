@@ -40,7 +40,7 @@ func path(e *requestlog.Entry) string {
 	return strings.Join(list, " ")
 }
 
-// TestFailureOfOneModelDoesNotExcludeOthers has one provider with one credential, which rejects or limits one of its models.
+// TestFailureOfOneModelDoesNotExcludeOthers uses one provider with one credential. The provider rejects or limits one of its models.
 func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -23,7 +23,7 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// conversationAsker sends a tool loop of about size bytes, and gets a text of an eighth of that size.
+// conversationAsker returns a function that sends a tool loop of about size bytes. The response is a text of an eighth of that size.
 func conversationAsker(t testing.TB, format string, size int) func() {
 	t.Helper()
 	const (

@@ -1,5 +1,5 @@
-// Package gateway serves the model API below /proxy/v1. Start with serve.go: it lists the steps of a request. The package depends
-// neither on a named provider or format nor on how anything is stored.
+// Package gateway serves the model API below /proxy/v1. Start with serve.go: it lists the steps of a request. The package does
+// not depend on specific providers, formats or storage implementations.
 package gateway
 
 import (

@@ -124,7 +124,7 @@ func TestOtherCallServesWhenOneOfTwoFails(t *testing.T) {
 	}
 }
 
-// The client pays for one response, but both calls are held on the budget while they run.
+// The client pays for one response, but the maximum cost of both calls is reserved on the budget while they run.
 func TestBudgetForOneResponsePreventsAHedge(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

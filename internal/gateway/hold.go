@@ -110,8 +110,8 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 		CallOptions: attempt.CallOptions{Format: in.Route.Format},
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
-		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Most derived sessions
-		// without tools have one turn, and providers recognise a shared prompt prefix without a key.
+		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Derived sessions
+		// without tools get no key: most of them have one turn, and providers recognise a shared prompt prefix without a key.
 		key := ""
 		set := slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
 			return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"

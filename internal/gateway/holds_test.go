@@ -18,7 +18,7 @@ import (
 
 // Eight concurrent requests share a budget of $0.05. The prompt of each request is text that looks like an image, and no request has an
 // output limit. Even if the provider charges every byte of the prompt and every allowed output token, the total stays within the budget.
-// The provider reports more tokens than that.
+// The usage that the provider reports is even higher than that.
 func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

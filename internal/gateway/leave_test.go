@@ -51,7 +51,7 @@ func TestDisconnectDuringTheLastBytesLeavesOneEntry(t *testing.T) {
 	}
 }
 
-// endingContext is a context that is done after a number of checks.
+// endingContext is a context that is cancelled after the given number of calls to Err.
 type endingContext struct {
 	context.Context
 	checks atomic.Int64

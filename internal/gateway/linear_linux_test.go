@@ -43,7 +43,8 @@ const (
 	largeList = 8 * smallList
 	// maxGrowth is the maximum cost of largeList relative to smallList: 2.5 for each of three doublings.
 	maxGrowth = 2.5 * 2.5 * 2.5
-	// cheapElement is a cost per element. A step with quadratic cost exceeds it for a list of largeList elements.
+	// cheapElement is the cost per element below which a list of largeList elements is not compared with a small list. A step with
+	// quadratic cost exceeds it.
 	cheapElement = 6 * time.Microsecond
 	maxTimes     = 8 // maximum memory of a request relative to its size
 	confirms     = 4 // consecutive measurements above maxGrowth that fail the test
@@ -233,7 +234,7 @@ var redactor = func() *redact.Redactor {
 	return r
 }()
 
-// growth returns the cost of a large list relative to a small one. It returns 0 for a list that is too cheap to be quadratic.
+// growth returns the cost of a large list relative to a small one. It returns 0 for a list whose cost is too low to be quadratic.
 func growth[T any](run func(T), large T, small func() T) (ratio float64, cost time.Duration) {
 	if cost = cpuTime(run, large, 1); cost < largeList*cheapElement {
 		return 0, cost
@@ -247,8 +248,8 @@ func growth[T any](run func(T), large T, small func() T) (ratio float64, cost ti
 	return ratio, cost
 }
 
-// cpuTime returns the minimum CPU time of the calling thread over several runs. A single run starts without a garbage
-// collection.
+// cpuTime returns the minimum CPU time of the calling thread over the given number of runs. If there are several runs, the heap
+// is collected before each of them.
 func cpuTime[T any](run func(T), input T, times int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -439,7 +440,7 @@ func (w *writer) cycle(elements []*document, n int) {
 	}
 }
 
-// words are members with meaningful values, which stay unchanged when elements are made distinct.
+// words lists the members whose values have a meaning in the format. Their values stay unchanged when elements are made distinct.
 var words = " type role effort mode detail media_type format status ttl encoding_format url image_url data file_data arguments filename "
 
 func (w *writer) value(d *document, key string) {

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/mockprovider"
 )
 
-// errorObject is an error in any shape.
+// errorObject holds the members that an error has in every format.
 type errorObject struct {
 	Code    string
 	Details struct {
@@ -91,7 +91,7 @@ func TestErrorsInStreamsHaveLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			found = true
-			o.check(t, path, k.url, true) // the links begin with the address of the request
+			o.check(t, path, k.url, true) // without a configured public URL, links start with the address that the request was sent to
 		}
 		if got.status != http.StatusOK || !found {
 			t.Errorf("%s: status %d, no error event with links:\n%s", path, got.status, got.body)

@@ -22,7 +22,7 @@ import (
 // mediaVendor is a provider of audio, images and reranking.
 type mediaVendor struct {
 	mu     sync.Mutex
-	status int // status of failures; 0 for none
+	status int // error status of every response; 0 if requests succeed
 	calls  []string
 }
 
@@ -53,7 +53,7 @@ func (v *mediaVendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mediaKit returns a gateway with two providers of rr, and one provider of the other models.
+// mediaKit returns a gateway with two providers of the reranking model rr, and one provider of the other models.
 func mediaKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *mediaVendor) {
 	t.Helper()
 	k = newKit(t, adjust...)
@@ -73,7 +73,7 @@ func mediaKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *mediaV
 	return k, first, second
 }
 
-// vendor returns a provider that a handler serves.
+// vendor returns a provider whose requests are served by the given handler.
 func (k *kit) vendor(name string, handler http.Handler, targets ...*provider.Target) *provider.Provider {
 	k.Helper()
 	server := httptest.NewServer(handler)

@@ -15,8 +15,9 @@ import (
 // namedPrefix follows /proxy/v1 in the paths of endpoints that name the model in the path, such as /proxy/v1beta/models.
 const namedPrefix = "beta/"
 
-// namedPath returns the path of an endpoint that names the model in the path. Newer clients of these endpoints use /proxy/v1, where
-// the list of models is shared with other clients.
+// namedPath reports whether an endpoint names the model in the path, and returns the path without the API version. Newer clients use
+// /proxy/v1 instead of /proxy/v1beta. There, clients of other formats request the model list at the same path, so the client is
+// recognised by its headers or its query.
 func (g *Gateway) namedPath(r *http.Request, path string) (rest string, ok bool) {
 	if rest, ok = strings.CutPrefix(path, namedPrefix); ok {
 		return rest, true

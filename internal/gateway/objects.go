@@ -26,7 +26,7 @@ func (g *Gateway) objectRoute(path string) int {
 	})
 }
 
-// checkObject rejects unknown files and batches paths and methods that are not allowed.
+// checkObject rejects a request with an unknown path under /files or /batches, or with a method that the path does not allow.
 func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID, path string) bool {
 	methods := objects.Methods(path)
 	if methods == nil {

@@ -36,7 +36,7 @@ type fakeObjects struct {
 	list             []batch.Object
 	began            map[string]time.Time
 	failing, stopped error
-	reads            int // number of reads of owners
+	reads            int // number of calls that read owners
 }
 
 func (f *fakeObjects) index(workspaceID string, kind batch.Kind, id string) int {
@@ -130,7 +130,8 @@ func (f *fakeObjects) SettleObject(_ context.Context, o batch.Object, at time.Ti
 	return time.Time{}, true, nil
 }
 
-// batchVendor is a provider account with files and batches. All workspaces share it. ended is the JSON of batches, without their id.
+// batchVendor is a provider account with files and batches. All workspaces share it. ended holds the JSON members of every
+// batch except the id and the object type.
 type batchVendor struct {
 	mu      sync.Mutex
 	files   map[string]string
@@ -474,7 +475,8 @@ func TestBatchesAreChecked(t *testing.T) {
 	}
 }
 
-// The requests of a file can refer only to files and responses of their workspace at the account of the file.
+// The requests in a batch input file can refer only to files and responses of the same workspace that are stored at the account of the
+// input file.
 func TestBatchLinesNameOnlyObjectsOfTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	k, v := batchKit(t)

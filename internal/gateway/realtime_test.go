@@ -128,7 +128,8 @@ func voiceTarget(name string) *provider.Target {
 // voiceHold is the maximum cost of one response of voiceTarget.
 const voiceHold = money.Amount(32_000*32_000 + 4_096*64_000)
 
-// voiceKit returns a gateway with two providers of the model voice. Alpha also has whisper and large, and the model mute without prices for audio.
+// voiceKit returns a gateway with two providers of the model voice. Alpha also has whisper, large, and the model mute, which has
+// no audio prices.
 func voiceKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *voice) {
 	t.Helper()
 	k = newKit(t, adjust...)
@@ -145,7 +146,7 @@ func voiceKit(t *testing.T, adjust ...func(*kit)) (k *kit, first, second *voice)
 	return k, first, second
 }
 
-// voices returns a provider of realtime sessions.
+// voices returns a provider whose realtime sessions are served by v.
 func (k *kit) voices(name string, v *voice, targets ...*provider.Target) *provider.Provider {
 	p := k.vendor(name, v, targets...)
 	return compatible.New(compatible.Row{Name: name, ChatPath: "/chat/completions", RealtimePath: "/realtime"}, provider.Settings{
@@ -193,7 +194,7 @@ func (c *talker) say(text string) {
 
 func (c *talker) sayType(kind string) { c.Helper(); c.say(`{"type":"` + kind + `"}`) }
 
-// expect reads events up to the first event of a type and returns that event.
+// expect reads events up to the first event of the given type and returns that event.
 func (c *talker) expect(kind string) rawjson.Value {
 	c.Helper()
 	for {

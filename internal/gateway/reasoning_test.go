@@ -67,7 +67,7 @@ func items(v any, name string) []map[string]any {
 	return out
 }
 
-// anthropicVendor returns a vendor that requires the thinking block of every turn with a tool call, and that thinking is on.
+// anthropicVendor returns a vendor that rejects a request if thinking is off, or if a turn with a tool call lacks its thinking block.
 func anthropicVendor() *signingVendor {
 	return &signingVendor{
 		check: func(v *signingVendor, body map[string]any) error {
@@ -166,7 +166,7 @@ type forgetfulClient struct {
 	model    string
 	stream   bool
 	headers  []string
-	controls string // members of the request
+	controls string // additional members of the request
 	messages []string
 }
 
@@ -329,7 +329,7 @@ func TestReasoningIsNotSharedBetweenWorkspaces(t *testing.T) {
 	}
 }
 
-// TestReasoningIsKeptAsTheCallerAllows checks the rules for storing at two replicas.
+// TestReasoningIsKeptAsTheCallerAllows checks whether the second turn of a conversation finds the stored reasoning of the first turn.
 func TestReasoningIsKeptAsTheCallerAllows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

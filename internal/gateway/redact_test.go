@@ -13,7 +13,7 @@ import (
 
 const alphaSecret = "sk-provider-secret-alpha"
 
-// spellings are encodings of a credential in a JSON string.
+// spellings holds functions that encode one byte of a credential for a JSON string, by the name of the encoding.
 var spellings = map[string]func(c byte) string{
 	"plain":   func(c byte) string { return string(c) },
 	"escaped": func(c byte) string { return fmt.Sprintf(`\u%04x`, c) },
@@ -26,7 +26,7 @@ var spellings = map[string]func(c byte) string{
 	"escaped twice": func(c byte) string { return fmt.Sprintf(`\\u%04x`, c) },
 }
 
-// spelled returns the credential in pieces of n characters.
+// spelled returns the encoded credential, split into pieces of n characters of the credential.
 func spelled(spell func(byte) string, n int) (pieces []string) {
 	for part := range slices.Chunk([]byte(alphaSecret), n) {
 		var b strings.Builder

@@ -63,7 +63,7 @@ func referenceKit(t *testing.T) (k *kit, calls *[]modelCall) {
 	return k, calls
 }
 
-// fileRequests has a request for every member that names a file, with ID in place of the id.
+// fileRequests contains a request for every member that refers to a file. The placeholder ID stands for the file id.
 var fileRequests = map[string]struct{ path, body string }{
 	"chat":          {"/chat/completions", `{"model":"large","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"ID"}}]}]}`},
 	"chat, escaped": {"/chat/completions", `{"model":"large","messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file\u005fid":"ID"}}]}]}`},
@@ -177,7 +177,7 @@ func TestRequestsWithFilesReachTheAccountOfTheFile(t *testing.T) {
 	}
 }
 
-// manyFiles returns parts with different files.
+// manyFiles returns n content parts, each with a different file id.
 func manyFiles(n int) string {
 	var parts strings.Builder
 	for i := range n {
@@ -256,7 +256,7 @@ func TestOwnersAreReadOnce(t *testing.T) {
 	}
 }
 
-// An owner that is kept in memory is replaced when this replica adds or deletes the record of the file.
+// A cached owner is replaced when this replica adds or deletes the record of the file.
 func TestRecordsReplaceKeptOwners(t *testing.T) {
 	t.Parallel()
 	k, calls := referenceKit(t)

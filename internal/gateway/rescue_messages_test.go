@@ -17,7 +17,8 @@ import (
 	"fairlead.dev/internal/simulator/inprocess"
 )
 
-// script is a provider of the messages format that sends given events, and then drops the connection unless they end with message_stop.
+// script is a provider of the messages format that sends the events in frames. It then drops the connection, unless the
+// last event is message_stop.
 type script struct {
 	frames []string
 	status int
@@ -58,7 +59,7 @@ func delta(text string) string {
 	return `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`
 }
 
-// talking returns a complete response.
+// talking returns the events of a complete response with the given text.
 func talking(text string) []string {
 	return []string{another, opened, delta(text), closed, ended, stopped}
 }

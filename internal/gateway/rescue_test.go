@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// prefills makes the models of a provider accept a prefill.
+// prefills makes the models of the named providers accept a prefill.
 func (k *kit) prefills(names ...string) {
 	for _, t := range k.snapshot.Targets() {
 		if slices.Contains(names, t.Provider) {
@@ -44,7 +44,7 @@ func (a clientResponse) text() string {
 	return text.String()
 }
 
-// whole reports whether the stream ended as complete.
+// whole reports whether the stream ended with the event that marks a complete response.
 func (a clientResponse) whole() bool {
 	return strings.HasSuffix(a.body, "data: [DONE]\n\n") || strings.Contains(a.body, `"type":"message_stop"`) || strings.Contains(a.body, `"type":"response.completed"`)
 }
@@ -171,7 +171,7 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 	rejection := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
 	for name, second := range map[string]mockprovider.Behaviour{
 		"rejected by status": rejection,
-		"prefill ignored":    {Text: []string{"three", " four"}}, // the white space that was removed from the prefill does not appear
+		"prefill ignored":    {Text: []string{"three", " four"}}, // the response omits the white space that was removed from the prefill
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -446,8 +446,8 @@ func TestClientReceivesOneTextOrAnError(t *testing.T) {
 	})
 }
 
-// continuation reports whether all is the text first followed by the text second. A part of second that repeats the end of first is
-// omitted.
+// continuation reports whether all is the concatenation of first and second. The beginning of second may be missing from all if it repeats
+// the end of first.
 func continuation(first, second, all string) bool {
 	rest, ok := strings.CutPrefix(all, first)
 	repeated, ends := strings.CutSuffix(second, rest)

@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/internal/wire/messages"
 )
 
-// egresses are one provider for each provider format.
+// egresses lists one provider for each provider format.
 var egresses = []struct {
 	format string
 	vendor provider.Vendor

@@ -242,7 +242,7 @@ func TestFeedbackIsValidatedAndStored(t *testing.T) {
 	}
 }
 
-// talk returns a conversation with this many turns and a long first message.
+// talk returns a conversation with the given number of turns and a long first message.
 func talk(model string, turns int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"model":%q,"messages":[{"role":"system","content":%q}`, model, strings.Repeat("Always answer in full sentences. ", 400))

@@ -17,7 +17,7 @@ func TestUsageIsAsReportedOrEstimated(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		usage string
-		want  money.Amount // 0 for the gateway's own count
+		want  money.Amount // expected cost; 0 if the gateway must estimate the usage
 	}{
 		// 11 × 2/M = 22000; 3 × 8/M = 24000
 		"reported": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
@@ -104,7 +104,7 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
 		sent int64
-		want int64 // 0 for the gateway's own count
+		want int64 // expected output tokens; 0 if the gateway must estimate the usage
 	}{
 		"nothing":            {"", 0, 0},
 		"fewest plausible":   {strings.Repeat("All hands. ", 128)[:1280], 10, 10},
@@ -143,7 +143,7 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, body   string
 		sent, cached int64
-		counted      bool // whether the gateway uses its own count
+		counted      bool // whether the gateway must replace the reported usage with its estimate
 	}{
 		"fewest plausible":     {"/chat/completions", say(`"`+text+`"`) + "}", 100, 0, false},
 		"implausibly few":      {"/chat/completions", say(`"`+text+`"`) + "}", 99, 0, true},
@@ -170,7 +170,7 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 	}
 }
 
-// fetched returns a request with one part.
+// fetched returns a request whose message consists of the given content part.
 func fetched(part string) string {
 	return `{"model":"large","max_tokens":9,"messages":[{"role":"user","content":[` + part + `]}]}`
 }
@@ -217,7 +217,7 @@ func TestUsageOfEmbeddingsIsAsReportedOrEstimated(t *testing.T) {
 	const vectors = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,0.2]}],"model":"embed-2026"USAGE}`
 	for name, tc := range map[string]struct {
 		usage string
-		want  money.Amount // 0 for the gateway's own count
+		want  money.Amount // expected cost; 0 if the gateway must estimate the usage
 	}{
 		// 8 × 0.02/M = 160
 		"reported":                    {`,"usage":{"prompt_tokens":8,"total_tokens":8}`, 160},
@@ -237,7 +237,7 @@ func TestUsageOfEmbeddingsIsAsReportedOrEstimated(t *testing.T) {
 	}
 }
 
-// checkCost compares the cost of an entry with want; 0 means a cost from the gateway's own count, which is marked as estimated.
+// checkCost compares the cost of an entry with want. If want is 0, the usage of the entry must be marked as estimated.
 func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 	t.Helper()
 	if e.Cost == nil || e.Bill == nil {

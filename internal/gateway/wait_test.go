@@ -70,7 +70,7 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 				k.alpha.Always(delayed(3*second, mockprovider.Behaviour{}))
 				go serve(k, k.Context(), withModel("small"))
 				synctest.Wait()
-				go func() { <-k.log.ended }() // the entry of the request that holds the slot
+				go func() { <-k.log.ended }() // discards the entry of the request that holds the slot
 			},
 			body: withModel("small"), want: []time.Duration{3 * second}, total: 3 * second,
 		},

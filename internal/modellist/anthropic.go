@@ -27,8 +27,8 @@ type anthropicPage struct {
 	LastID  *string          `json:"last_id"`
 }
 
-// wantsAnthropic reports whether a client expects models in Anthropic's format. Claude Code sends the parameter limit without the
-// header Anthropic-Version.
+// wantsAnthropic reports whether a client expects models in Anthropic's format. Claude Code sends the limit query parameter but no
+// Anthropic-Version header.
 func wantsAnthropic(r *http.Request) bool {
 	return r.Header.Get("Anthropic-Version") != "" || r.URL.Query().Has("limit")
 }

@@ -49,7 +49,7 @@ func (o Offer) ListForGoogle(query url.Values) (any, error) {
 	return pageForGoogle(slices.DeleteFunc(o.models(o.Snapshot.Targets()), func(m modelInfo) bool { return !servesChat(m) }), query)
 }
 
-// pageForGoogle applies pageSize and pageToken, which is the index of the first model.
+// pageForGoogle returns the page of chat models selected by pageSize and pageToken. A page token is the index of the first model.
 func pageForGoogle(models []modelInfo, query url.Values) (page googlePage, err error) {
 	from, size := 0, maxPage
 	if text := query.Get("pageToken"); text != "" {

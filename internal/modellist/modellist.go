@@ -60,7 +60,7 @@ func (o Offer) Show(r *http.Request, name string) (any, error) {
 	return model, nil
 }
 
-// find returns a model that the key may use, under the requested name.
+// find returns the model with the given name if the key may use it. The ID in the result is the given name, even if it is an alias.
 func (o Offer) find(name string) (modelInfo, error) {
 	canonical := route.AsAuto(name)
 	if !route.IsAuto(canonical) {
@@ -80,7 +80,7 @@ func (o Offer) find(name string) (modelInfo, error) {
 	return models[i], nil
 }
 
-// models returns the variants of auto and the models that the key may use at the targets.
+// models returns the variants of auto and the models of the given targets that the key may use.
 func (o Offer) models(targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
 	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {

@@ -26,8 +26,8 @@ type ownerCache struct {
 	changes       int                      // number of calls to forget
 }
 
-// find returns the owners of the files that are in the cache, the ids of the other files, and a state for add. Both results omit ids
-// that the table cannot contain.
+// find returns the owners of the files that are in the cache, the ids of the other files, and a state to pass to add. The first
+// two results omit ids that the database cannot contain.
 func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Owner, missing []string, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

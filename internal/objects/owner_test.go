@@ -49,7 +49,7 @@ func TestOwnerCacheDropsResultsOfReadsBeforeAChange(t *testing.T) {
 	t.Parallel()
 	var c ownerCache
 	_, missing, state := c.find(storedFiles("f"))
-	c.forget("f") // its record was added after the read
+	c.forget("f") // simulates that the record was added after the read
 	c.add(missing, nil, state)
 	_, missing, state = c.find(storedFiles("f"))
 	if diff := cmp.Diff([]string{"f"}, missing); diff != "" {

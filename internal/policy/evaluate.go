@@ -122,7 +122,7 @@ func lowest[T money.Amount | int64 | CacheAge](s *Setting[T], value T, policy st
 	return true
 }
 
-// appendBounded appends one to a list of at most limit elements. The list is allocated only once.
+// appendBounded appends an element to a list. It allocates a nil list with capacity limit, which the list must not exceed.
 func appendBounded[T any](list []T, limit int, one T) []T {
 	if list == nil {
 		list = make([]T, 0, limit)

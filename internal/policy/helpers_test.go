@@ -63,7 +63,7 @@ func parse(t testing.TB, source string) *Set {
 	return set
 }
 
-// when returns a set with one policy that has the condition.
+// when returns a set with one policy that has the given condition.
 func when(t testing.TB, condition string) *Set {
 	t.Helper()
 	return parse(t, "policies:\n  - name: p\n    pin: gpt-4.1\n    when: |-\n      "+strings.ReplaceAll(condition, "\n", "\n      ")+"\n")

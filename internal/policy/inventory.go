@@ -18,8 +18,8 @@ type Inventory struct {
 	Targets   []string                                  // canonical names of the form provider/model
 	Tags      []string                                  // tags of providers and targets
 	Zone      func(name string) (*time.Location, error) // loads a time zone, for example time.LoadLocation; nil accepts only UTC
-	// AllowUnknown is whether every name is accepted. It is used for saved policies, which were checked when they were saved. Removing a name
-	// later must not disable other policies.
+	// AllowUnknown accepts names that are not in the inventory. It is used for saved policies, which were checked when they were saved: if a
+	// model or a provider is removed later, restrictions that refer to it must stay active.
 	AllowUnknown bool
 }
 

@@ -78,7 +78,7 @@ func (m *matcher) buildReasons(policy string) {
 	}
 }
 
-// places returns the index of the first pattern in each list that matches the target, or -1.
+// places returns, for each list, the index of the first pattern that matches the target, or -1.
 func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
 	ofModel = slices.IndexFunc(m.models.patterns, func(p Pattern) bool { return p.MatchTarget(provider, model) })
 	ofProvider = slices.IndexFunc(m.providers.patterns, func(p Pattern) bool { return p.Match(provider) })
@@ -100,7 +100,7 @@ func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// unlisted returns the exclusion for a target that matches no pattern of a non-empty list, or nil.
+// unlisted returns the exclusion for a target that at least one non-empty list does not match, or nil.
 func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {

@@ -16,7 +16,7 @@ type Set struct {
 	version  string
 
 	verifies                      bool    // whether a policy has the effect verify
-	parts                         []*Set  // sets that Join combined; nil for a parsed set
+	parts                         []*Set  // sets from which Join created this set; nil for a parsed set
 	rules                         []*rule // active policies
 	zones                         map[string]*time.Location
 	evaluator                     *condition.Evaluator
@@ -105,8 +105,8 @@ func Join(instance, workspace *Set) *Set {
 	return s
 }
 
-// Parts returns the sets that Join combined to s, in order, or s itself. The version of s consists of their versions, separated by a plus
-// sign.
+// Parts returns the sets from which Join created s, in order. For a set that was not created by Join, it returns s. The version of s
+// consists of the versions of the parts, separated by a plus sign.
 func (s *Set) Parts() []*Set {
 	switch {
 	case s == nil:

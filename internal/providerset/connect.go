@@ -149,7 +149,7 @@ func (c *Connector) Change(ctx context.Context, name string, change adminprovide
 		return &llm.Error{Kind: llm.InvalidRequest, Message: "Enter a key for the new address: a stored key is sent only to the host that it was entered for.", Param: "key"}
 	}
 	if key != "" {
-		if err := c.removeKeys(ctx, name); err != nil { // first, so that the old keys are never sent to a new address
+		if err := c.removeKeys(ctx, name); err != nil { // remove the old keys before the update, so that they are never sent to a new address
 			return err
 		}
 	}

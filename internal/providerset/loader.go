@@ -58,7 +58,7 @@ type Loader struct {
 	Fitter    *ability.Fitter
 	Typical   []float64                    // skills assumed for an unknown prompt
 	Client    func() *egress.Client        // returns the client for login calls; called only when a call is made
-	Report    func(task string, err error) // receives errors of unusable credentials
+	Report    func(task string, err error) // receives the error for each unusable credential
 
 	loaded atomic.Int64 // revision that the last Load read
 }

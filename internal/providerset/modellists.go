@@ -40,7 +40,7 @@ type modelList struct {
 	serves   bool     // whether requests for the listed models are served
 	next     time.Time
 	failures int // number of consecutive failed reads
-	failing  int // number of credentials whose list could not be read
+	failing  int // number of credentials whose model list could not be read
 }
 
 // ListStore stores the lists, so that the time when a model was first seen survives a restart and is shared by
@@ -61,7 +61,7 @@ type ListReader struct {
 
 // ListOptions selects the lists to read.
 type ListOptions struct {
-	Every         time.Duration // interval for providers with known models; 0 reads only the lists that requests depend on
+	Every         time.Duration // interval for the lists of providers with known models; 0 reads only the lists on which requests depend
 	AllowUnpriced bool          // whether a request may name a model with an unknown price
 }
 
@@ -69,7 +69,7 @@ type ListOptions struct {
 type ListState struct {
 	Provider string
 	Models   int
-	Failing  int // number of credentials whose list could not be read
+	Failing  int // number of credentials whose model list could not be read
 }
 
 // served returns the lists whose models are served, by provider.
@@ -236,7 +236,7 @@ func servesList(p *provider.Provider, allowUnpriced bool) bool {
 type listResult struct {
 	models   []string
 	complete bool // whether every credential returned its complete list
-	read     int  // number of credentials whose list was read
+	read     int  // number of credentials whose model list was read
 	problems []string
 }
 

@@ -39,8 +39,8 @@ func readEvent(data []byte) event {
 	return e
 }
 
-// readUsage reads a usage object. It returns nil if the object has no tokens. A partial count is limited to the count of which it is a
-// part.
+// readUsage reads a usage object. It returns nil if the object has no tokens. The count of a subset, such as cached tokens, is limited to
+// the count of the whole.
 func readUsage(v rawjson.Value) *llm.Usage {
 	count := func(path string) int64 { return min(max(v.Get(path).Int(), 0), llm.MaxTokenCount) }
 	input, output := count("input_tokens"), count("output_tokens")

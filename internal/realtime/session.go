@@ -38,7 +38,7 @@ type Meter interface {
 	Transcriber(ctx context.Context, model string) error
 	// Transcription charges an input transcription made by another model. u is nil if the provider reports no tokens.
 	Transcription(ctx context.Context, model string, u *llm.Usage) error
-	// Check is called once per Limits.Ping.
+	// Check reports whether the session may continue. It is called at intervals of at least Limits.Ping.
 	Check() error
 }
 

@@ -385,7 +385,7 @@ func (r *Recorder) SetHeaders(h http.Header) {
 	values := make([]string, 0, 13) // a single allocation for all values
 	set := func(name, value string) {
 		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)] // names are canonical
+		h[name] = values[len(values)-1 : len(values) : len(values)] // names are in canonical form, so Header.Set is not needed
 	}
 	set("X-Fairlead-Decision", string(e.DecisionKind))
 	set("X-Fairlead-Model", e.Model)

@@ -53,7 +53,7 @@ func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 type option struct {
 	target  *provider.Target
 	prefill bool
-	repeat  bool // whether the target has just failed, so that a pause is needed
+	repeat  bool // whether the target has just failed; the retry needs a pause
 }
 
 // Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target produces different

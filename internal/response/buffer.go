@@ -65,7 +65,7 @@ func (b *Buffer) Size() int { return b.size }
 // InBlocks reports whether Bytes copies the data.
 func (b *Buffer) InBlocks() bool { return b.blocks != nil }
 
-// Bytes returns the stored data: a complete response as it was added, or a folded stream, appended to the slice to.
+// Bytes returns the stored data: a complete response as it was added, or a folded stream, which is appended to the given slice.
 func (b *Buffer) Bytes(to []byte) []byte {
 	if b.blocks == nil {
 		return b.whole

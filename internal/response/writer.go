@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
-// Summary describes a request to the client.
+// Summary provides the information about a request that is sent to the client with the response.
 type Summary interface {
 	// SetHeaders sets the headers that describe the decision and its cost.
 	SetHeaders(h http.Header)
@@ -61,8 +61,8 @@ type connection struct {
 	unflushed bool
 }
 
-// NewWriter returns a writer that frames streams with framing. pause is the maximum time that the client may stop reading. If trace is set,
-// the trace is added to the last event.
+// NewWriter returns a writer that uses the given framing for streams. pause is the maximum time that the client may stop reading. If trace
+// is set, the trace is added to the last event.
 func NewWriter(w http.ResponseWriter, framing wire.Framing, pause time.Duration, trace bool) *Writer {
 	client := connection{ResponseWriter: w, control: *http.NewResponseController(w), pause: pause}
 	return &Writer{client: client, framing: framing, trace: trace}

@@ -71,7 +71,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	text := string(make([]byte, 4<<10))
 	for i := range 100 {
 		store(t, c, keyOf(i), time.Hour, text)
-		get(t, c, keyOf(0), time.Hour) // stays the most recently used
+		get(t, c, keyOf(0), time.Hour) // makes response 0 the most recently used one
 	}
 	if c.size > 64<<10 || int(c.size) != len(c.entries)*(4<<10+eventOverhead+responseOverhead) {
 		t.Errorf("%d bytes in %d entries, want at most 64 KiB counted correctly", c.size, len(c.entries))
@@ -154,7 +154,7 @@ func TestConcurrentEqualRequestsShareOneResponse(t *testing.T) {
 							t.Error(err)
 						}
 						if found == nil {
-							time.Sleep(10 * time.Second) // the call to the provider
+							time.Sleep(10 * time.Second) // simulates the call to the provider
 							f.Add(&llm.Event{Data: []byte("b"), Finish: "stop"})
 							f.Store(t.Context(), Response{})
 						}

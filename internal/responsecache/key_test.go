@@ -24,7 +24,7 @@ type field struct {
 	values []string
 }
 
-// influencing lists the fields of the wire formats. Nested members have one value for each member that differs.
+// influencing lists the fields of each wire format. The values of a field with nested members include one variant for each nested member.
 var influencing = map[string][]field{
 	"chat": {
 		{"model", []string{`"auto"`, `"auto:cost"`, `"gpt-4.1"`, `"gpt-4.1-mini"`}},
@@ -186,7 +186,7 @@ var formats = map[string]struct {
 	"chat": {chat.Format{}, llm.Chat}, "messages": {messages.Format{}, llm.Chat}, "responses": {responses.Format{}, llm.Chat}, "embeddings": {chat.Format{}, llm.Embed},
 }
 
-// body is a request body by the index of the value of each field.
+// body describes a request body: it holds the index of the chosen value for each field.
 type body []int
 
 func (b body) text(fields []field, r *rand.Rand) string {

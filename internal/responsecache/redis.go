@@ -53,9 +53,9 @@ func (r *Redis) name(key Key) string {
 var (
 	loadScript = redis.NewScript(`return redis.call('MGET', unpack(KEYS))`)
 
-	// saveScript stores values under the keys from the third on. ARGV[1] is the maximum total size, followed by the lifetime in
-	// milliseconds and the value of each key. KEYS[1] sorts the names by expiry. KEYS[2] contains their sizes and, in the field total, the
-	// sum of the sizes. Values that expire first are removed first.
+	// saveScript stores values under the names KEYS[3] and following. ARGV[1] is the maximum total size, followed by the lifetime in
+	// milliseconds and the value for each name. KEYS[1] is a sorted set of the names, ordered by expiry. KEYS[2] is a hash of their sizes,
+	// with the sum in the field total. Values that expire first are removed first.
 	saveScript = redis.NewScript(`
 local order, sizes = KEYS[1], KEYS[2]
 local time = redis.call('TIME')

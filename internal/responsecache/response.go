@@ -9,7 +9,7 @@ import (
 
 // Response is a complete response in the format of its client. It is shared and must not be changed.
 type Response struct {
-	RequestID string        `json:"id"` // ID of the request for which the response was generated
+	RequestID string        `json:"id"` // ID of the request that produced the cached response
 	Created   time.Time     `json:"at"`
 	TTL       time.Duration `json:"ttl"` // maximum age of the response
 	Provider  string        `json:"p"`

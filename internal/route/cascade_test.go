@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// TestCascadeStartsWithACheaperModelIfItSaves has a plan of mid, nano, small and best. The router chooses mid.
+// TestCascadeStartsWithACheaperModelIfItSaves uses a plan with the models mid, nano, small and best. The router chooses mid.
 func TestCascadeStartsWithACheaperModelIfItSaves(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -85,7 +85,7 @@ func TestCascadeStartsWithACheaperModelIfItSaves(t *testing.T) {
 	}
 }
 
-// prefer gives mid, nano, small and best these preference ranks, and sorts them.
+// prefer assigns the given preference ranks to mid, nano, small and best, and sorts these models by rank.
 func prefer(r *ranking, ranks ...int) {
 	var sorted []*candidate
 	for rank := range 3 {

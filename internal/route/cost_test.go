@@ -104,7 +104,7 @@ func (b *busy) decide(t testing.TB) *route.Decision {
 	return d
 }
 
-// maxAllocations is the maximum for a decision with 60 candidates and 20 policies, including feature extraction.
+// maxAllocations is the maximum number of allocations for a decision with 60 candidates and 20 policies, including feature extraction.
 const maxAllocations = 40
 
 func TestDecisionAllocationsAreBounded(t *testing.T) {
@@ -117,7 +117,7 @@ func TestDecisionAllocationsAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkDecide reports p50 and p99 of a decision by number of candidates and policies.
+// BenchmarkDecide reports the p50 and p99 latency of a decision by number of candidates and policies.
 func BenchmarkDecide(b *testing.B) {
 	for _, size := range []struct{ candidates, policies int }{{60, 0}, {60, 20}, {60, 50}, {200, 20}} {
 		b.Run(fmt.Sprintf("candidates=%d/policies=%d", size.candidates, size.policies), func(b *testing.B) {

@@ -88,7 +88,7 @@ type candidate struct {
 	price         *currentPrice
 	fallbackOrder int  // position in the order of models: 0 for the requested model, followed by the fallbacks
 	named         bool // whether the caller or a policy named the model
-	trusted       bool // whether the request names the model itself, not as a choice for auto, so that the catalog's abilities are not enforced
+	trusted       bool // whether the request names the model directly, not as a choice for auto; missing abilities do not exclude it then
 	eligible      bool // whether the target can serve the request, regardless of policies
 	scored        bool
 	providerOrder int // index of the provider in provider.order
@@ -228,7 +228,7 @@ func (r *ranking) evaluateFor(needs llm.Abilities) {
 	}
 }
 
-// admits reports whether a target can serve the request. It scores such a target. For other targets, it sets x to the reason.
+// admits reports whether a target can serve the request. If so, it scores the target. Otherwise, it stores the reason in x.
 func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) bool {
 	cand.prompt = r.promptFor(cand)
 	if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), x) {

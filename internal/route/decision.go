@@ -1,5 +1,6 @@
 // Package route decides which targets may serve a request, in which order, and why. Decide is a pure function: the same input, snapshot and
-// conditions give the same decision. The functions to explain, verify and backtest decisions call it again.
+// conditions give the same decision. The functions that explain, verify and backtest decisions call
+// Decide again.
 package route
 
 import (
@@ -264,7 +265,7 @@ type Exploration struct {
 type State struct {
 	Open       bool          `json:"open,omitempty"`              // whether the circuit is open
 	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if a credential is usable now
-	Rejected   bool          `json:"rejected,omitempty"`          // whether the provider rejected the credential or the model, so that waiting alone does not help
+	Rejected   bool          `json:"rejected,omitempty"`          // whether the provider rejected the credential or the model; waiting alone does not help then
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
 	// Checked is the number of recently checked responses for the kind of task, and CheckFailed is the number of these responses that

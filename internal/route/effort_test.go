@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// reasonerSnapshot has one model with three efforts: without reasoning it succeeds at 62 %, at the highest effort at 82 %.
+// reasonerSnapshot returns a snapshot with one model and three efforts. The model's success probability is 62 % without reasoning and 82 %
+// with the highest effort.
 func reasonerSnapshot(t *testing.T) *Snapshot {
 	t.Helper()
 	model := &catalog.Model{Name: "reasoner", Op: llm.Chat, Quality: 0.75, Abilities: llm.Reasoning, Context: 100_000}

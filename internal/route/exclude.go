@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// permanentlyExcluded reports whether the target can never serve the request. If so, it sets why. Checks return bool because they run for
-// every target of every request and most targets pass.
+// permanentlyExcluded reports whether the target can never serve the request. If so, it stores the reason in why. Checks return bool
+// because they run for every target of every request and most targets pass.
 func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output int64, why *Exclusion) bool {
 	w, t := &in.Controls.Provider, e.target
 	switch {
@@ -36,7 +36,7 @@ func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output in
 	return format(in, e, why) || abilities(in, e, needs, why) || contextSize(in, e, output, why) || vector(in, e, why) || price(in, e, why)
 }
 
-// temporarilyExcluded reports whether the target is temporarily unavailable. If so, it sets why.
+// temporarilyExcluded reports whether the target is temporarily unavailable. If so, it stores the reason in why.
 func temporarilyExcluded(cand *candidate, why *Exclusion) bool {
 	if cand.Seen.Open {
 		return why.set(Exclusion{Code: CircuitOpen, format: "circuit open after repeated failures"})

@@ -59,8 +59,8 @@ func (r *Reason) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Exclusion is the reason why a candidate cannot be chosen. The sentence is formatted on demand, because most decisions exclude many
-// candidates, but few decisions are displayed.
+// Exclusion is the reason why a candidate cannot be chosen. The sentence that Reason returns is formatted on demand, because most decisions
+// exclude many candidates, but few decisions are displayed.
 type Exclusion struct {
 	Code Reason
 
@@ -112,7 +112,7 @@ type exclusionJSON struct {
 	Reason string `json:"reason"`
 }
 
-// MarshalJSON writes the code and the sentence.
+// MarshalJSON encodes the code and the reason, formatted as a sentence.
 func (x Exclusion) MarshalJSON() ([]byte, error) {
 	return json.Marshal(exclusionJSON{x.Code, x.Reason()})
 }

@@ -21,7 +21,7 @@ var outputPriors = map[predict.Task]outputPrior{
 	predict.Maths:       {450, 2500},
 	predict.Reasoning:   {450, 2500},
 	predict.Knowledge:   {150, 700},
-	predict.Translation: {0, 300}, // the output is about as long as the prompt
+	predict.Translation: {0, 300}, // 0 visible tokens, because the output is about as long as the prompt
 	predict.Extraction:  {200, 400},
 	predict.ToolUse:     {120, 240},
 	predict.Vision:      {250, 600},
@@ -79,7 +79,7 @@ func (d *Decision) ExpectedLength(target string) Length {
 }
 
 const (
-	horizon = 8 // maximum number of expected further turns, which otherwise equals the number of turns so far
+	horizon = 8 // a conversation is expected to have as many further turns as it has had so far, but at most this number
 
 	// Agents with longer instructions and more tools take more turns: about 4 for MINT (900 tokens), 11 for tau-bench (2,400 tokens).
 	agentTurns   = 3.5

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// tried returns the propensity of each model and the model that serves a request with this draw.
+// tried returns the propensity of each model, and the model that serves a request with the given draw.
 func tried(share, floor, draw float64, ready ...*candidate) (chances map[string]float64, first string, explored bool) {
 	r := &ranking{in: &Input{Model: "auto", Exploration: Exploration{Explore: share, Draw: draw, Trial: &Trial{Floor: floor}}}, standings: standings{ready: ready}}
 	explored = r.explore()
@@ -52,7 +52,7 @@ func TestTrialsStayWithinTheShareOfSpending(t *testing.T) {
 	if chances["cheap"] != 0.05 || chances["costly"] <= 0 || chances["costly"] >= 0.05 {
 		t.Errorf("propensities %v, want 0.05 for cheap and less for costly", chances)
 	}
-	for _, never := range []string{"weak", "certain", "extreme"} { // these have too low quality, are certainly worse or are too expensive
+	for _, never := range []string{"weak", "certain", "extreme"} { // too low a quality, certainly worse than first, too expensive
 		if chances[never] != 0 {
 			t.Errorf("propensity of %s = %v, want 0", never, chances[never])
 		}

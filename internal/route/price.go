@@ -43,7 +43,7 @@ type pricesAtTime struct {
 	list []currentPrice
 }
 
-// pricesAt returns the prices at a time, by target index. The caller must not modify them.
+// pricesAt returns the prices at the given time, by target index. The caller must not modify them.
 func (s *Snapshot) pricesAt(at time.Time) []currentPrice {
 	if latest := s.prices.Load(); latest != nil && latest.at.Equal(at) {
 		return latest.list

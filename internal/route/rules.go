@@ -82,7 +82,7 @@ func (r *rules) restrict() bool {
 	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxEscalation.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Restricts()
 }
 
-// forbid reports whether policies exclude a target. If so, it sets why.
+// forbid reports whether policies exclude a target. If so, it stores the reason in why.
 func (r *rules) forbid(cand *candidate, why *Exclusion) bool {
 	if !r.Restricts() {
 		return false
@@ -96,7 +96,7 @@ func (r *rules) above(cand *candidate) bool {
 	return r.MaxCost.IsSet() && cand.priced() && cand.cost > r.MaxCost.Value
 }
 
-// reason returns the name of the policy that prevented the router from choosing the target.
+// reason returns the name of the policy that prevented the router from choosing alone, which is the choice without policies.
 func (r *rules) reason(alone *candidate) string {
 	if r.Pin.IsSet() {
 		return r.Pin.Policy
@@ -119,7 +119,7 @@ func (r *rules) reason(alone *candidate) string {
 	return r.MaxOutput.Policy // a shorter output changes the expected cost
 }
 
-// PolicyHit is the result of one evaluated policy. Its sentences are formatted on demand.
+// PolicyHit is the result of one evaluated policy. The sentences that Effect and Reason return are formatted on demand.
 type PolicyHit struct {
 	Name    string
 	Source  string // owner of the policy: instance or workspace
@@ -127,10 +127,10 @@ type PolicyHit struct {
 
 	verdict policy.Verdict
 	facts   *condition.Facts // facts with which the policy was evaluated
-	stored  *storedHit       // formatted sentences, set if the hit was read from the log
+	stored  *storedHit       // formatted effect and reason, set if the hit was read from the log
 }
 
-// storedHit holds the formatted sentences.
+// storedHit holds the formatted effect and reason of a hit.
 type storedHit struct{ effect, reason string }
 
 // Effect describes the effect of a matching policy.
@@ -155,7 +155,7 @@ func (h *PolicyHit) Reason() string {
 	return ""
 }
 
-// NewPolicyHit returns a hit with fixed sentences.
+// NewPolicyHit returns a hit with the given effect and reason.
 func NewPolicyHit(name, source string, matched bool, effect, reason string) PolicyHit {
 	return PolicyHit{Name: name, Source: source, Matched: matched, stored: &storedHit{effect, reason}}
 }
@@ -169,7 +169,7 @@ type policyHitJSON struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// MarshalJSON writes the formatted sentences.
+// MarshalJSON encodes the hit. The effect and the reason are encoded as formatted sentences.
 func (h PolicyHit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(policyHitJSON{h.Name, h.Source, h.Matched, h.Effect(), h.Reason()})
 }

@@ -24,8 +24,8 @@ type IDs interface {
 	Open(workspaceID, id string) (llm.StoredResponse, bool)
 }
 
-// find returns the stored response that a client's id names, and the provider that holds it. An id of another workspace is
-// unknown.
+// find returns the stored response that a client's id names, and the provider that holds it. An id of another workspace
+// counts as unknown.
 func find(ids IDs, snap *route.Snapshot, workspaceID, id string) (llm.StoredResponse, *provider.Provider, *llm.Error) {
 	stored, ok := ids.Open(workspaceID, id)
 	if !ok {
@@ -103,8 +103,8 @@ func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
 	return e
 }
 
-// Methods returns the HTTP methods that a stored response supports, or that its part input_items or cancel supports. It returns nil for
-// other parts.
+// Methods returns the HTTP methods that are allowed for a stored response, or for its subresource input_items or cancel. An empty part
+// stands for the response itself. Methods returns nil for other parts.
 func Methods(part string) []string {
 	switch part {
 	case "":

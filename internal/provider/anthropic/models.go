@@ -52,7 +52,7 @@ var models = []model{
 	{name: "claude-sonnet-5-5", systemTurns: true, Traits: unforced("between_tools"), ownSeals: true},
 }
 
-// thinker returns the traits of a model that thinks unless the thinking type off disables it.
+// thinker returns the traits of a model that thinks by default. off is the thinking type that disables thinking.
 func thinker(off string) messagesconv.Traits {
 	return messagesconv.Traits{
 		Thinking: messagesconv.AdaptiveThinking, Efforts: all, ThinksByDefault: true, Off: off, Schemas: true, FixedSampling: true,

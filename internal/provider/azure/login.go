@@ -171,7 +171,7 @@ func (l *login) fetch(service string, client *http.Client, r *http.Request, secr
 	}
 	var got struct {
 		Token string      `json:"access_token"`
-		Life  json.Number `json:"expires_in"` // the metadata service sends a string
+		Life  json.Number `json:"expires_in"` // lifetime in seconds; the metadata service sends it as a string
 		At    json.Number `json:"expires_on"` // expiry in Unix seconds; App Service sends no other expiry
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.Token == "" {

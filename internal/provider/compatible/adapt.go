@@ -64,7 +64,7 @@ func (a *adaptation) shape() {
 	}
 }
 
-// promptEdit is like chatEdit, but for legacy completions, whose limit is always max_tokens.
+// promptEdit is like chatEdit, but for legacy completions, whose output limit is always named max_tokens.
 func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
@@ -167,7 +167,7 @@ func (a *adaptation) parameters() (effort string) {
 	return effort
 }
 
-// parameterRule returns the rule of a target's model.
+// parameterRule returns the catalog's parameter rule for a target's model.
 func parameterRule(t *provider.Target) catalog.ParameterRule {
 	return catalog.ParameterRuleFor(t.Vendor, t.Model.Name)
 }
@@ -186,7 +186,7 @@ func (a *adaptation) sampling(effort string) {
 
 // members drops and renames members according to the vendor's rules.
 func (a *adaptation) members() {
-	asks, dropped := a.row.Asks, a.edit.Drop // names are unique, so dropped need not contain the members that this loop drops
+	asks, dropped := a.row.Asks, a.edit.Drop // dropped is not updated by the loop, because member names are unique
 	for _, f := range a.call.Request.Fields {
 		if slices.Contains(dropped, f.Name) || isGatewayOption(f.Name) {
 			continue

@@ -16,7 +16,7 @@ const (
 	realtimePath  = "/realtime"
 )
 
-// accountMembers refer to the client's OpenAI account. Rows of vendors that reject these members drop them.
+// accountMembers lists the members that refer to the client's OpenAI account. Rows of vendors that reject these members drop them.
 var accountMembers = []string{"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store"}
 
 // extensions lists members that other vendors have added to the format and that OpenAI rejects.

@@ -53,7 +53,7 @@ func TestEveryVendorWithOffersHasARow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	another := []string{"anthropic", "azure", "bedrock", "gemini", "vertex"} // they use other formats or other model addresses
+	another := []string{"anthropic", "azure", "bedrock", "gemini", "vertex"} // these vendors have their own packages
 	for _, name := range c.Providers() {
 		if _, ok := Find(name); !ok && !slices.Contains(another, name) {
 			t.Errorf("%s has offers but no row", name)

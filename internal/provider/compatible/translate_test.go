@@ -96,7 +96,7 @@ func TestTranslationErrorsAreReturned(t *testing.T) {
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); llm.AsError(err) != rejected {
 		t.Errorf("NewRequest: %v, want %v", err, rejected)
 	}
-	call.Client = another{conv: &llm.Conversation{}} // an empty message, so there is nothing to send
+	call.Client = another{conv: &llm.Conversation{}} // the conversation is empty, so there is nothing to send
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); err == nil {
 		t.Error("NewRequest with an unsupported request returned no error")
 	}

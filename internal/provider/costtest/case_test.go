@@ -37,7 +37,7 @@ type costCase struct {
 	answer   []byte
 	totals   map[string]totals
 	usage    *llm.Usage // nil when the response reports no valid usage
-	ours     bool       // whether the gateway estimates the output, which the file does not state
+	ours     bool       // whether the gateway estimates the output tokens, because the file does not state their number
 	card     string
 	rows     []catalog.Row
 	total    money.Amount

@@ -288,7 +288,7 @@ func TestCancelledRequestDoesNotWait(t *testing.T) {
 				t.Errorf("request past its deadline: %v, want context.DeadlineExceeded", err)
 			}
 		})
-		all.Go(func() { // takes over from the cancelled request
+		all.Go(func() { // this request fetches the token after the first request is cancelled
 			if got, err := login(t.Context(), person); got != "token-2" || err != nil {
 				t.Errorf("Login = %q, %v; want token-2", got, err)
 			}

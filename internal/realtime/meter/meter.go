@@ -1,4 +1,4 @@
-// Package meter charges the responses of realtime sessions.
+// Package meter charges the cost of the responses and transcriptions in realtime sessions to budgets.
 package meter
 
 import (
@@ -22,9 +22,10 @@ import (
 type Admission struct {
 	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
 	Check func() error
-	// Next counts the next response towards the key's limits and holds its maximum cost. It may return the slot together with an error.
+	// Next counts the next response towards the key's limits and holds its maximum cost. It may return the slot of the next response
+	// together with an error.
 	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
-	// Transcribe holds the maximum cost of one transcription, in addition to held, the amount already held for a response. t is nil for an
+	// Transcribe holds the maximum cost of one transcription. held is the amount that is already held for a response. t is nil for an
 	// unknown model. Transcribe returns an error if the price of the model is unknown and the key may not use such models.
 	Transcribe func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error)
 	// Charge charges a cost for which there is no hold. It is never called concurrently with the functions above.
