@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Kind is the figure that a rule watches.
+// Kind identifies the figure that a rule watches.
 type Kind string
 
 // Kinds of rules.
@@ -38,7 +38,7 @@ const (
 	Dollars      Unit = "usd"
 	Percent      Unit = "percent"
 	Milliseconds Unit = "ms"
-	Points       Unit = "points" // hundredths of the quality difference
+	Points       Unit = "points" // percentage points of the quality difference
 	Days         Unit = "days"
 	Count        Unit = "count"
 )
@@ -177,7 +177,7 @@ type Secrets struct {
 	To  []string `json:"to,omitempty"`  // e-mail addresses
 }
 
-// EventType is the type of an event.
+// EventType distinguishes fired alerts, recoveries and tests.
 type EventType string
 
 // Types of events.
@@ -212,7 +212,7 @@ type EventRule struct {
 	Window    Window
 }
 
-// DeliveryState is the progress of a delivery.
+// DeliveryState describes how far a delivery has progressed.
 type DeliveryState string
 
 // States of a delivery.
@@ -222,7 +222,7 @@ const (
 	Failed    DeliveryState = "failed"
 )
 
-// Delivery is the notification of an event through one channel.
+// Delivery tracks the notification of an event through one channel.
 type Delivery struct {
 	ID          string
 	EventID     string
@@ -236,7 +236,7 @@ type Delivery struct {
 	UpdatedAt   time.Time
 }
 
-// State is the last evaluation of a rule for one subject.
+// State holds the result of the last evaluation of a rule for one subject.
 type State struct {
 	RuleID   string
 	Subject  string

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/vault"
 )
 
-// Doer makes HTTP calls. It rejects addresses that workspaces may not call, and follows no redirects.
+// Doer makes HTTP calls. It rejects addresses that workspaces may not call, and does not follow redirects.
 type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
@@ -45,7 +45,7 @@ const (
 // retries are the delays before the second and later attempts. If the last attempt fails, the delivery has failed.
 var retries = [...]time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 
-// sealedAs is the name under which channel secrets are sealed.
+// sealedAs is the provider name with which channel secrets are encrypted. It separates them from provider credentials.
 const sealedAs = "alert channel"
 
 // secrets decrypts the secrets of a channel.

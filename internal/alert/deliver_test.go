@@ -111,7 +111,7 @@ func TestWebhooksAreSigned(t *testing.T) {
 	checkDocs(t, key, got.Header, body)
 }
 
-// checkDocs checks that the guide contains the function above, and runs its Python example.
+// checkDocs checks that docs/guides/alerts.md contains the code of verify, and runs the Python example in the guide.
 func checkDocs(t *testing.T, key string, h http.Header, body []byte) {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/guides/alerts.md")
@@ -207,7 +207,7 @@ func TestDeliveriesBackOffAndFail(t *testing.T) {
 	}
 }
 
-// mailServer accepts one message. The channel receives the lines of the client.
+// mailServer accepts one message. The lines that the client sends are delivered on received.
 func mailServer(t *testing.T, settings *tls.Config) (address string, received <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

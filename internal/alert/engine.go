@@ -77,7 +77,7 @@ func (e *Engine) Follow(ctx context.Context) {
 	repeat(ctx, reportEvery, nil, func() { e.Report("report to alerts", e.ReportLocal(ctx)) })
 }
 
-// repeat calls do immediately, then periodically and when wake receives a value, until ctx is done.
+// repeat calls the function do immediately, then periodically and whenever wake receives a value, until ctx is done.
 func repeat(ctx context.Context, every time.Duration, wake <-chan struct{}, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -126,7 +126,8 @@ func (e *Engine) Evaluate(ctx context.Context) error {
 	now := e.Now()
 	round := e.Meter.begin(now)
 	var errs []error
-	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules) // varies, so that a slow database does not skip the same rules each time
+	// Start with a different rule each time. If a slow database causes a timeout, the skipped rules are then not always the same.
+	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules)
 	for i := range rules {
 		r := &rules[(first+i)%len(rules)]
 		if ctx.Err() != nil {

@@ -130,10 +130,10 @@ func TestLeaderRetriesADeadWebhookAndReportsTheRecovery(t *testing.T) {
 		}
 		want := []time.Duration{0, 10 * time.Second, 70 * time.Second, 370 * time.Second, 1270 * time.Second, 4870 * time.Second}
 		for i := range want {
-			want[i] += time.Minute // the crossing is found by the third evaluation
+			want[i] += time.Minute // the third evaluation detects the crossing, one minute after the start
 		}
 		for i := range min(len(attempts), len(want)) {
-			if late := attempts[i] - want[i]; late < 0 || late > 12*time.Second { // each wait is rounded up to the interval of deliveries
+			if late := attempts[i] - want[i]; late < 0 || late > 12*time.Second { // each wait is rounded up to the delivery interval
 				t.Errorf("attempt %d after %s, want %s", i+1, attempts[i], want[i])
 			}
 		}

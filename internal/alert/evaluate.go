@@ -16,7 +16,7 @@ type Measurement struct {
 	Detail  string
 }
 
-// Change is the result of evaluating a rule for one subject.
+// Change describes the result of evaluating a rule for one subject.
 type Change struct {
 	Next   State
 	Event  *Event // event for a crossed threshold; nil for none
@@ -26,12 +26,12 @@ type Change struct {
 // hysteresis is the distance from the threshold, as a share of the threshold, at which a firing alert recovers.
 const hysteresis = 0.1
 
-// clears reports whether a value has returned far enough that a firing alert recovers.
+// clears reports whether a value has moved back past the threshold by the margin at which a firing alert recovers.
 func clears(info *KindInfo, threshold, value float64) bool {
 	margin := math.Abs(threshold) * hysteresis
 	switch info.Unit {
 	case Percent, Points:
-		margin = max(margin, 0.5) // the share of a threshold near 0 would be too small
+		margin = max(margin, 0.5) // for a threshold near 0, a tenth of the threshold is too small a margin
 	case Count:
 		margin = math.Floor(margin) // no margin for small counts: with threshold 1, one request ends the alert
 	case Dollars, Milliseconds, Days:
@@ -83,7 +83,7 @@ func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []
 	return changes
 }
 
-// step evaluates a known value.
+// step returns the change of a rule's state for a known value.
 func step(r *Rule, info *KindInfo, state State, m Measurement, now time.Time) Change {
 	next := state
 	next.Label, next.Value, next.Detail, next.SeenAt = m.Label, m.Value, m.Detail, now

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Mail is a mail server.
+// Mail holds the settings of the mail server that sends notifications.
 type Mail struct {
 	Server   string // host:port; empty if e-mail is not configured
 	TLS      string // "starttls", "tls" or "none"

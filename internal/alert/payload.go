@@ -27,7 +27,7 @@ type Payload struct {
 	URL       string         `json:"url,omitempty"` // address of the alerts page in the dashboard; empty if unknown
 }
 
-// PayloadRule is the rule of a notification.
+// PayloadRule describes the rule in the body of a webhook.
 type PayloadRule struct {
 	ID        string  `json:"id"`
 	Name      string  `json:"name"`
@@ -37,7 +37,7 @@ type PayloadRule struct {
 	Window    Window  `json:"window,omitempty"`
 }
 
-// PayloadSubject is the key or workspace that a figure belongs to.
+// PayloadSubject describes the key or workspace that a figure belongs to.
 type PayloadSubject struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`

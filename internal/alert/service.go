@@ -41,7 +41,7 @@ var (
 // RuleStore stores rules.
 type RuleStore interface {
 	Rules(ctx context.Context, workspaceID string) ([]Rule, error)
-	// AddRule returns ErrTooMany if the workspace has the maximum number of rules.
+	// AddRule stores a rule. It returns ErrTooMany if the workspace already has the maximum number of rules.
 	AddRule(ctx context.Context, r Rule, maximum int) error
 	// ChangeRule replaces a rule. If reset is true, its states are deleted. It returns ErrNotFound for an unknown rule.
 	ChangeRule(ctx context.Context, r Rule, reset bool) error
@@ -58,8 +58,8 @@ type ChannelStore interface {
 
 // HistoryStore reads events and states.
 type HistoryStore interface {
-	// Events returns the events of a workspace with their deliveries, newest first, older than the event before (empty for the newest).
-	// A rule ID selects the events of one rule.
+	// Events returns up to limit events of a workspace with their deliveries, newest first. If before is not empty, it is an event ID, and
+	// only older events are returned. If ruleID is not empty, only events of that rule are returned.
 	Events(ctx context.Context, workspaceID, ruleID, before string, limit int) ([]Event, error)
 	// WorkspaceStates returns the rule states of a workspace.
 	WorkspaceStates(ctx context.Context, workspaceID string) ([]State, error)
@@ -483,7 +483,7 @@ func (s *Service) limitTests(ctx context.Context, workspaceID string) error {
 	return nil
 }
 
-// Alert is a firing alert.
+// Alert holds a rule and the state in which it is firing.
 type Alert struct {
 	Rule  Rule
 	State State

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/vault"
 )
 
-// keysOutliveStore is the time for which cached keys are accepted while the database is unavailable.
+// keysOutliveStore is the maximum time for which cached keys are accepted while the database is unavailable.
 const keysOutliveStore = 15 * time.Minute
 
 // accountParts holds the components for accounts, keys and sign-in.

@@ -154,12 +154,12 @@ func (b adminBackend) Providers() []providers.ProviderState {
 	return list
 }
 
-// NewModels lists the models that are only in a provider's model list.
+// NewModels lists the models that appear in a provider's model list, but neither in the catalog nor in the configuration.
 func (b adminBackend) NewModels() []providers.NewModel {
 	return b.app.providers.Load().NewModels(b.app.loader.Listed.Seen())
 }
 
-// Known reports whether a provider or the catalog has a model with the name. If not, it returns similar names.
+// Known reports whether a provider or the catalog has a model with the given name. If not, it returns similar names.
 func (b adminBackend) Known(name string) (bool, []string) {
 	return providerset.Known(b.app.gateway.Targets(), name)
 }
@@ -365,7 +365,7 @@ func (b adminBackend) ReplaceCredential(ctx context.Context, name, credentialID,
 	return state, err
 }
 
-// useCredential makes a stored credential active.
+// useCredential makes the stored credential c active. err is the error from storing it, which is returned if not nil.
 func (b adminBackend) useCredential(ctx context.Context, c vault.Credential, err error) (providers.CredentialState, error) {
 	if errors.Is(err, vault.ErrNotFound) {
 		err = account.ErrNotFound

@@ -100,7 +100,7 @@ func addresses(c *config.Config, listening net.Addr) (first string, others []str
 	if err != nil || !ip.IsUnspecified() {
 		return scheme + "://" + net.JoinHostPort(host, port), nil
 	}
-	machine, _ := net.InterfaceAddrs() // the error is ignored: loopback remains
+	machine, _ := net.InterfaceAddrs() // the error is ignored: the loopback address is returned in any case
 	for _, address := range machine {
 		if n, ok := address.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
 			others = append(others, scheme+"://"+net.JoinHostPort(n.IP.String(), port))

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/config"
 )
 
-// catalogLook is the interval between two checks whether the catalog file must be read.
+// catalogLook is the interval at which keepCatalogFile checks whether the catalog file must be read.
 const catalogLook = time.Second
 
 // keepCatalogFile reads the configured catalog file at startup, periodically and when its configuration changes, until ctx is

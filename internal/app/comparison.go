@@ -63,7 +63,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	})
 }
 
-// shadowSettings returns the settings for shadow calls: one target after another, without exploration, hedging and continuation.
+// shadowSettings returns the settings for shadow calls: one target after another, without exploration, hedging or continuation.
 func shadowSettings(c config.Config) modelapi.Settings {
 	s := settings.Gateway(c)
 	s.Explore, s.AllowUnpriced, s.Rescue, s.Attempts.Hedge = 0, false, false, false
@@ -76,7 +76,7 @@ type noLog struct{}
 func (noLog) Begin(*requestlog.Entry) error { return nil }
 func (noLog) End(*requestlog.Entry) error   { return nil }
 
-// forecastTime is the length of the period whose traffic a forecast uses.
+// forecastTime is the length of the past period on whose traffic a forecast is based.
 const forecastTime = 7 * 24 * time.Hour
 
 // Forecast implements comparison.Comparer.

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// eraser deletes entries, including entries that are still in the spool.
+// eraser deletes entries of the request log, including entries that are still in the spool.
 type eraser struct{ app *App }
 
 // DeleteEntries flushes the spool first, so that entries that are not in the database yet are deleted too. During a deletion, new

@@ -41,7 +41,7 @@ func (m market) Backoffs(providerName string) []health.ActiveBackoff {
 	})
 }
 
-// WithCandidates returns the connected targets and the targets of vendors that are not connected.
+// WithCandidates returns a snapshot with the connected targets and the targets that the listed vendors would add.
 func (m market) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
 	return m.app.loader.WithCandidates(m.app.providers.Load(), m.app.loaded().Config, list)
 }

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// countTrial counts a finished request towards the exploration of its workspace.
+// countTrial adds a finished request to the exploration statistics of its workspace.
 func (p *routingParts) countTrial(e *requestlog.Entry) {
 	if e.Decision == nil || e.Cost == nil || !route.IsAuto(e.Decision.Input.Model) || !p.feedback.Explores(e.WorkspaceID) {
 		return

@@ -11,7 +11,7 @@ import (
 // ReloadSignal is the signal that makes a running server reload its configuration.
 const ReloadSignal = syscall.SIGHUP
 
-// DiskBytes returns the free and total size of the disk that holds a directory, or -1 if they are unknown.
+// DiskBytes returns the free and total size of the disk that holds the given directory, or -1 if they are unknown.
 func DiskBytes(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

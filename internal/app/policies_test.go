@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/simulator"
 )
 
-// loadText loads a configuration file that contains text.
+// loadText writes text to a configuration file and loads the file.
 func loadText(t *testing.T, text string) *config.Loaded {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), config.FileName)

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// refreshLook is the interval between two checks whether the price list must be refreshed.
+	// refreshLook is the interval at which keepPrices checks whether the price list must be refreshed.
 	refreshLook = time.Minute
 	// refreshAgain is the minimum time between two refresh attempts.
 	refreshAgain = 15 * time.Minute
@@ -50,7 +50,7 @@ func (a *App) keepPrices(ctx context.Context) {
 }
 
 // refreshPrices imports the price list if the last import is old enough. Implausible price changes are logged and rejected.
-// watchPrices applies the other changes.
+// The other changes are written to the price file, from which watchPrices loads them.
 func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time) error {
 	book, err := pricebook.Of(c).Read()
 	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// check is a readiness check.
+// check is the result of one readiness check.
 type check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`

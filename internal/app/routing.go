@@ -27,7 +27,8 @@ import (
 const (
 	// freshness is the interval at which policies, ratings and providers saved by other processes are loaded.
 	freshness = 5 * time.Second
-	// listLook is the interval between two checks whether a model list must be read. It is never shorter than minListLook.
+	// listLook is the longest interval at which refreshModelLists checks whether a model list must be read. The interval is a quarter of
+	// the configured refresh interval if that is shorter, but at least minListLook.
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )

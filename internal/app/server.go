@@ -129,7 +129,7 @@ type edge struct {
 	devToken  string            // session token of the developer; empty without --dev
 }
 
-// notFound handles unknown paths. It names the model API because many clients look for it below /v1.
+// notFound handles unknown paths. The error contains the path of the model API, because many clients expect the API at /v1.
 func (h edge) notFound(w http.ResponseWriter, r *http.Request) {
 	h.reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
 }

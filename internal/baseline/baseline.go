@@ -21,8 +21,8 @@ type Log interface {
 	Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error)
 }
 
-// Snapshots returns the targets and prices that a decision was computed from. If that version is empty or not stored, it returns the
-// current targets and prices, and stored is false.
+// Snapshots returns the targets and prices of the given versions. If v is empty or the versions are not stored, it returns the current
+// targets and prices, and stored is false.
 type Snapshots func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 
 // Options selects the requests and the baseline model.
@@ -96,7 +96,7 @@ type report struct {
 	Report
 	snapshots Snapshots
 
-	// The data of the latest version is cached, because neighbouring requests usually have the same version.
+	// Targets and prices of the previous request's versions. They are cached because neighbouring requests usually have the same versions.
 	versions route.Versions
 	snap     *route.Snapshot
 	stored   bool
@@ -122,8 +122,8 @@ func sums(groups map[string]*requestlog.Sums, name string) *requestlog.Sums {
 	return s
 }
 
-// cost returns the cost of the request at the chosen model, or nil if the cost is unknown or not compared. Responses from the
-// cache are not compared, because their savings are not an effect of routing.
+// cost returns the cost of the request with the chosen model, or nil if the cost is unknown or the request is not compared. Cached
+// responses are not compared, because their savings are not an effect of routing.
 func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	switch {
 	case !e.Served() || e.Cost == nil:
@@ -148,7 +148,7 @@ func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	if !r.stored {
 		r.CurrentPrices++
 	}
-	// The cost may depend on the part of the prompt that the model would have cached, which is not recorded.
+	// The entry records the prompt tokens cached by the model that served the request. The chosen model might have cached more or fewer.
 	u := &e.Usage
 	if cached := u.CacheRead > 0 || u.CacheWrite > 0 || r.cache.Granularity != catalog.NoCache && u.Prompt() >= r.cache.Minimum; cached && e.Model != r.Model {
 		r.CacheUnknown++
@@ -161,7 +161,7 @@ func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	return &cost
 }
 
-// load reads the targets and prices of a version.
+// load reads the targets and prices of the given versions, unless they are already loaded.
 func (r *report) load(ctx context.Context, v route.Versions) {
 	v = route.Versions{Router: v.Router, Catalog: v.Catalog, Snapshot: v.Snapshot}
 	if r.snap != nil && v == r.versions {

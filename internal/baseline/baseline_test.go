@@ -29,7 +29,7 @@ type noAbilities struct{}
 func (noAbilities) Ability(*catalog.Model) predict.Ability { return predict.Ability{} }
 
 // snapshot returns a provider with a small and a large model and a model for embeddings. The price of the large model is in dollars
-// per million input tokens; output costs twice as much, and cached input a tenth. A price of 0 is unknown.
+// per million input tokens; output costs twice as much, and cached input a tenth. If large is 0, the price is unknown.
 func snapshot(t *testing.T, large float64) *route.Snapshot {
 	t.Helper()
 	known, err := defaults()

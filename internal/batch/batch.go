@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Kind is the kind of an object.
+// Kind says whether an object is a file or a batch.
 type Kind string
 
 // Kinds of objects.
@@ -20,7 +20,7 @@ const (
 	Batch Kind = "batch"
 )
 
-// ServiceTier is the name of the batch price among the service tiers of a price.
+// ServiceTier is the service tier under which a model's price lists its batch price.
 const ServiceTier = "batch"
 
 // Purpose is the only purpose that uploaded files can have.
@@ -43,7 +43,7 @@ type Object struct {
 	CreatedAt   time.Time
 }
 
-// Owner is a workspace that has recorded a file, and the account that holds the file.
+// Owner identifies a workspace that owns a file, and the provider account that holds the file.
 type Owner struct {
 	WorkspaceID string
 	ID          string // ID of the file
@@ -51,7 +51,7 @@ type Owner struct {
 	Credential  string // id of the credential for the account; see Object
 }
 
-// Use is a model that requests in a file use, with the operation of these requests.
+// Use is a combination of model and operation that occurs in the requests of a file.
 type Use struct {
 	Model string `json:"model"` // canonical model name
 	Op    llm.Op `json:"op"`
@@ -63,16 +63,17 @@ type Store interface {
 	AddObject(ctx context.Context, o Object) error
 	// Object returns an object of the workspace, or ErrNotFound.
 	Object(ctx context.Context, workspaceID string, kind Kind, id string) (Object, error)
-	// Objects lists at most limit objects of the workspace, newest first, after the object with the id after. It returns ErrNotFound if
-	// after is not empty and unknown.
+	// Objects lists at most limit objects of the workspace, newest first. The list starts after the object whose id is given by after, or
+	// with the newest object if after is empty. Objects returns ErrNotFound if the workspace does not have the object given by after.
 	Objects(ctx context.Context, workspaceID string, kind Kind, after string, limit int) ([]Object, error)
 	// SaveObject replaces the JSON of an object.
 	SaveObject(ctx context.Context, o Object) error
 	// RemoveObject deletes an object. It does nothing if the object is unknown.
 	RemoveObject(ctx context.Context, o Object) error
-	// SettleObject records the two steps of charging a batch. If at is not zero, it records the start of the settlement and returns the
-	// time of the first start. Entries use this time, so that a repeated settlement writes the same entries. If at is zero, it records
-	// that the entries are written; first is false if that was recorded before.
+	// SettleObject records the two steps of charging a batch. In the first step, at is the start time of the settlement. SettleObject
+	// stores it unless an earlier start is stored, and returns the stored time. Log entries use this time, so that a repeated settlement
+	// writes the same entries. In the second step, at is zero, and SettleObject records that the entries are written. In both steps, first
+	// is false if the second step was recorded before or the batch was removed.
 	SettleObject(ctx context.Context, o Object, at time.Time) (began time.Time, first bool, err error)
 }
 

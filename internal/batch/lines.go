@@ -111,7 +111,8 @@ func (f *Form) Encode() (body []byte, contentType string, err error) {
 	return out.Bytes(), w.FormDataContentType(), err
 }
 
-// Models returns the model names in the requests of the file, unchanged. Every line must be a request to a known endpoint.
+// Models returns the combinations of model and operation in the requests of the file, each once. Model is the name as written in the file.
+// Every line must be a request to a known endpoint.
 func (f *Form) Models(ctx context.Context) ([]Use, error) {
 	var uses []Use
 	err := f.each(ctx, func(number int, _ []byte, _ rawjson.Value, use Use) error {

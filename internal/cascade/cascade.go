@@ -82,7 +82,7 @@ func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway
 		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The hook returned no score: " + err.Error() + "."}
 	case score < threshold(plan.Verify):
 		if !r.Stored {
-			reason = "" // the reason may quote the response
+			reason = "" // the reason may quote the response, which must not be stored
 		}
 		return gateway.CheckResult{State: requestlog.CheckFailed, Reason: fmt.Sprintf("hook: score %g is below %g. %s", score, threshold(plan.Verify), reason)}
 	}
@@ -142,7 +142,7 @@ func (c *Checker) post(ctx context.Context, address string, body []byte) (float6
 	if err != nil {
 		return 0, "", errors.New(notAsked) // err contains the address of the hook
 	}
-	defer func() { _ = resp.Body.Close() }() // the response has been read
+	defer func() { _ = resp.Body.Close() }() // the error is ignored, because the response has been read
 	if resp.StatusCode != http.StatusOK {
 		return 0, "", fmt.Errorf("status %d", resp.StatusCode)
 	}

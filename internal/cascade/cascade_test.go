@@ -28,7 +28,7 @@ func answers(status int, body string) doer {
 	}
 }
 
-// asked returns a response with a text that a hook scores.
+// asked returns a text response to be scored by a hook.
 func asked(stored bool) *gateway.CheckedResponse {
 	return &gateway.CheckedResponse{
 		ID: "req_1", Workspace: "ws_1", Format: "chat", Stored: stored,

@@ -44,7 +44,7 @@ type result struct {
 func (r result) String() string { return fmt.Sprintf("%d passed for $%.6f", r.passed, r.cost) }
 
 // replayOutcomes routes prompts as the gateway does with the check hook, and returns the result of the cascade and of every single
-// model. The qualities were measured on other prompts, which belong to the training set.
+// model. Model qualities are measured on the prompts of the training set.
 func replayOutcomes(t *testing.T, prompts, training []outcome, prices map[string]float64) (cascade result, single map[string]result) {
 	t.Helper()
 	quality, single := map[string]float64{}, map[string]result{}
@@ -128,8 +128,8 @@ func TestCascadeOnRecordedOutcomes(t *testing.T) {
 	if *data == "" {
 		t.Skip("a measurement on recorded outcomes, which are not part of the repository; run it with -data DIR")
 	}
-	// List prices in dollars per million tokens of input and output in 2024, for the sources without recorded costs. A call of bfcl has
-	// about 400 prompt tokens and 60 output tokens.
+	// List prices of 2024 in dollars per million input and output tokens, for sources without recorded costs. A call in bfcl has about
+	// 400 prompt tokens and 60 output tokens.
 	listed := map[string][2]float64{
 		"gpt-4-0125-preview": {10, 30}, "claude-3-5-sonnet-20240620": {3, 15}, "gpt-4o-mini-2024-07-18": {0.15, 0.6}, "gpt-3.5-turbo-0125-fc": {0.5, 1.5},
 		"claude-3-haiku-20240307": {0.25, 1.25}, "gpt-4-1106-preview": {10, 30}, "gpt-3.5-turbo-1106": {1, 2}, "gemini-1.0-pro": {0.5, 1.5}, "mixtral-8x7b-instruct-v0.1": {0.6, 0.6},
@@ -168,7 +168,8 @@ func meanCosts(rows []outcome) map[string]float64 {
 	return sums
 }
 
-// readOutcomes splits the prompts of a file by group.
+// readOutcomes reads a file of outcomes and splits its prompts into evaluation and training prompts. All prompts of a group are in the
+// same part.
 func readOutcomes(t *testing.T, file string) (prompts, training []outcome) {
 	t.Helper()
 	f, err := os.Open(file) //nolint:gosec // the person who runs the test chooses the file

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// halfLife is the time after which the weight of an observation is halved. Old failures fade, so that a model that failed often is
-	// tried again.
+	// halfLife is the time after which the weight of an observation is halved. Old failures fade, so a model that failed often is
+	// eventually tried again.
 	halfLife = 24 * time.Hour
 	// maxCount limits the weight of earlier observations, so that a changed failure rate shows within about maxCount responses.
 	maxCount = 200
@@ -24,13 +24,13 @@ type rateKey struct {
 	target    string
 }
 
-// count holds the numbers of checked and failed responses, decayed up to the time at.
+// count holds the numbers of checked and failed responses, weighted by their age at the time at.
 type count struct {
 	checked, failed float64
 	at              time.Time
 }
 
-// decayed returns the count decayed to a later time.
+// decayed returns the count with the weights at the given time. A time before c.at is treated as c.at.
 func (c count) decayed(now time.Time) count {
 	factor := math.Exp2(-max(0, now.Sub(c.at)).Hours() / halfLife.Hours())
 	return count{c.checked * factor, c.failed * factor, now}

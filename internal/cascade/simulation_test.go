@@ -37,10 +37,10 @@ import (
 	"fairlead.dev/internal/wire/chat"
 )
 
-// failing are the shares of responses of simulated models that do not match the schema.
+// failing maps each simulated model to the share of its responses that do not match the schema.
 var failing = map[string]float64{"sim-small": 0.4, "sim-medium": 0.15, "sim-flagship": 0.02}
 
-// broken returns a handler that makes the simulator return text that does not match the schema for a share of the tasks of each model.
+// broken wraps the simulator. For the share of tasks given by failing, the wrapped simulator returns text that does not match the schema.
 func broken(sim http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -175,7 +175,7 @@ func isStandardTier(service string) bool {
 	return false
 }
 
-// base is the name of the card without adjustments.
+// base is the card name of the list price, to which no tier, service tier, hours or period applies.
 const base = "base"
 
 func (p *Price) cardName(u llm.Usage) string {

@@ -18,13 +18,13 @@ type Model struct {
 	Abilities llm.Abilities
 	Assumed   bool // whether Abilities are assumed because the model is unknown
 
-	// FixedSampling is whether the model rejects temperature, top_p, penalties, logprobs and logit_bias.
+	// FixedSampling is true if the model rejects temperature, top_p, penalties, logprobs and logit_bias.
 	FixedSampling bool
-	// CompletionTokens is whether the model accepts max_completion_tokens and rejects max_tokens.
+	// CompletionTokens is true if the model accepts max_completion_tokens and rejects max_tokens.
 	CompletionTokens bool
-	// ToolsNeedResponses is whether the model accepts function tools together with reasoning only on the Responses API.
+	// ToolsNeedResponses is true if the model accepts function tools together with reasoning only on the Responses API.
 	ToolsNeedResponses bool
-	// NoStream is whether the model rejects streams on the Responses API.
+	// NoStream is true if the model rejects streaming requests on the Responses API.
 	NoStream bool
 
 	Quality       float64 // prior success probability, 0 to 1; 0 if unknown
@@ -32,7 +32,7 @@ type Model struct {
 	Benchmarks    []Benchmark // published scores, sorted by benchmark
 	Dimensions    []int64     // embedding sizes, default first
 	Aliases       []string
-	Released      string // release date with the known precision
+	Released      string // release date, as precise as it is known
 	Deprecated    bool
 	OpenWeights   bool
 }

@@ -165,7 +165,7 @@ func (r record) rate(text string) money.Rate {
 	if amount < 0 {
 		r.fail("rate %s is negative", text)
 	}
-	return money.Rate(amount) // dollars per million tokens in nano-dollars
+	return money.Rate(amount) // Parse converts dollars to nano-dollars; both rates are per million tokens
 }
 
 func (r record) optionalRate(column string) *money.Rate {

@@ -16,7 +16,7 @@ type Catalog struct {
 	sorted   []*Model
 	aliases  map[string]*Model // models by alias in its exact spelling
 	folded   map[string]*Model // models by name and alias in lower case
-	upstream map[string]*Model // models by provider name in lower case; nil if ambiguous
+	upstream map[string]*Model // models by lower-case upstream name, which is the name at a provider; nil if several models share it
 	orgs     map[string]bool   // accepted prefixes before the slash, as "Vendor\x00prefix"
 	offers   []Offer           // offers sorted by provider, then model
 	version  string
@@ -55,7 +55,7 @@ func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 	}
 	claim := func(name string, m *Model) {
 		if other, taken := c.upstream[name]; taken && other != m {
-			m = nil // the provider name is ambiguous
+			m = nil // several models have this upstream name
 		}
 		c.upstream[name] = m
 	}
@@ -74,7 +74,7 @@ func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 
 func org(m *Model, prefix string) string { return m.Vendor + "\x00" + strings.ToLower(prefix) }
 
-// Model finds a model by canonical name, alias, dated ID, provider name or vendor/model. Exact spelling takes
+// Model finds a model by canonical name, alias, dated ID, upstream name or vendor/model. Exact spelling takes
 // precedence over other case, and a model's own name over aliases.
 func (c *Catalog) Model(name string) (*Model, bool) {
 	if m := c.models[name]; m != nil {

@@ -88,7 +88,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	}
 	if o.Context > 0 {
 		m.Context = o.Context
-		m.MaxInput = 0 // prompt limit of the replaced context window
+		m.MaxInput = 0 // the old prompt limit applied to the replaced context window
 	}
 	if o.MaxOutput > 0 {
 		m.MaxOutput = o.MaxOutput
@@ -107,7 +107,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	return m
 }
 
-// offerList is a list of offers that overrides are applied to.
+// offerList holds the offers to which overrides are applied.
 type offerList struct {
 	offers     []Offer
 	byModel    map[string][]int

@@ -167,8 +167,8 @@ func (t Tier) scale(factor int64) Tier {
 	return t
 }
 
-// FollowedBy returns next with p as its history: next applies from at on, and p and its history apply before. Future
-// periods of p are dropped.
+// FollowedBy returns a copy of next with p and the history of p as its history. The copy applies from the given time; p and its
+// history apply before that time. Future periods of p are dropped.
 func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 	after := *next
 	after.Periods = nil
@@ -186,7 +186,7 @@ func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 		old.Periods, old.Card = nil, ""
 		after.Periods = append(after.Periods, Period{From: since, Until: at, Price: old})
 	}
-	for _, one := range next.Periods { // periods that next already has
+	for _, one := range next.Periods { // keep the periods of next that end after the given time
 		if one.Until.IsZero() || one.Until.After(at) {
 			if one.From.Before(at) {
 				one.From = at

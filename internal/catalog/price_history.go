@@ -149,8 +149,8 @@ func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 // Manual reports whether the price was set manually rather than imported.
 func (l *Listing) Manual() bool { return l.Price != nil && l.Price.Source == OverrideSource }
 
-// Remove removes a price from time at, so that the built-in price applies again. It keeps the history. It reports
-// whether a price was removed.
+// Remove removes a price with effect from time at. The built-in price then applies again, and the history is kept. Remove
+// reports whether a price was removed.
 func (b *PriceHistory) Remove(provider, model string, at time.Time) bool {
 	l := b.Find(provider, model)
 	if l == nil || l.Price == nil {

@@ -176,8 +176,8 @@ type CacheGranularity uint8
 const (
 	NoCache        CacheGranularity = iota // no cache, or no discount for cached tokens
 	CacheBlocks                            // every prefix, in steps of a fixed number of tokens
-	CachePromptEnd                         // the whole prompt and marked prefixes
-	CacheMarks                             // marked prefixes only
+	CachePromptEnd                         // the whole prompt, and prefixes that end at a breakpoint
+	CacheMarks                             // only prefixes that end at a breakpoint
 )
 
 // CacheRule describes a provider's prompt cache for a model. The zero value means no cache. Lifetimes are the lower end of the documented
@@ -190,7 +190,7 @@ type CacheRule struct {
 	Lifetime    time.Duration // lifetime of a cached prefix after its last use
 	Long        time.Duration // lifetime of prefixes marked for one hour; 0 if not offered
 	Extendable  bool          // whether a request can ask for a longer lifetime
-	Lookback    int           // number of messages before a mark that are searched for a cached prefix; 0 for no limit
+	Lookback    int           // number of messages before a breakpoint that are searched for a cached prefix; 0 for no limit
 	Writes      bool          // whether cache writes are billed separately
 	HitRate     float64       // prior share of the expected cached tokens that are actually read from the cache
 

@@ -8,9 +8,9 @@ import (
 // SearchFee is the fee of a provider for the web searches that it runs for a model.
 type SearchFee struct {
 	Rate *money.Rate `json:"rate,omitempty"` // nano-dollars per million searches; nil if unknown
-	// Once is whether a request with several searches is charged for only one search.
+	// Once is true if a request with several searches is charged for only one search.
 	Once bool `json:"once,omitempty"`
-	// Always is whether every request is charged for a search, because the provider reports no number of searches.
+	// Always is true if every request is charged for one search, because the provider does not report the number of searches.
 	Always bool `json:"always,omitempty"`
 }
 

@@ -83,7 +83,7 @@ func (t tableTexts) ReadFile(name string) ([]byte, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// AsOf returns the latest date of a price; empty if no price has one.
+// AsOf returns the latest date of a price, or an empty string if no price has a date.
 func (c *Catalog) AsOf() string {
 	latest := ""
 	for _, o := range c.offers {

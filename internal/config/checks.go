@@ -69,7 +69,7 @@ var checks = map[string]func(name, text string) *fault{
 	"redact": func(name, text string) *fault { return checkOneOf(name, "built-in rule", text, redact.Names()) },
 	"tag": func(name, text string) *fault {
 		fix := ""
-		switch text { // policies can rely on these tags; local is missing, because only the operator knows which providers are local
+		switch text { // reject tags that are set automatically, because policies rely on them; the tag local is allowed, because only the operator can set it
 		case "zdr":
 			fix = "set zero_retention: true instead"
 		case "collects":
@@ -147,7 +147,7 @@ func checkURL(name, text string) *fault {
 	}
 	switch {
 	case err != nil:
-		return bad("is not a URL", "write an address such as https://host/v1") // err can contain a password
+		return bad("is not a URL", "write an address such as https://host/v1") // omit err, which can contain a password
 	case u.User != nil:
 		return bad("contains a user name or password", "put the credential into api_keys or headers")
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -195,7 +195,7 @@ func checkRedis(name, text string) *fault {
 			return bad(fmt.Sprintf("must end with a database number, not %s", document.Quote(database)), "write redis://host:6379/0, rediss:// for TLS")
 		}
 	}
-	if _, err := redis.ParseURL(text); err != nil { // err can contain a password
+	if _, err := redis.ParseURL(text); err != nil { // omit err from the message, because it can contain a password
 		return bad("has an unknown parameter or an invalid value", "correct or remove the query parameters")
 	}
 	return nil

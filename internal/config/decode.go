@@ -80,7 +80,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {
 	})
 }
 
-// pairs calls each for every key of a mapping. Duplicate keys are reported.
+// pairs calls the function each for every key and value of a mapping. Duplicate keys are reported.
 func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -107,7 +107,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	}
 	d.damaged[path] = true
 	if d.full() {
-		d.problems.Omitted++ // beyond the maximum, problems are only counted and no suggestion is searched
+		d.problems.Omitted++ // beyond the maximum, problems are only counted, without a message or suggestion
 		return
 	}
 	message := fmt.Sprintf("unknown field %s", document.Quote(key.Value))

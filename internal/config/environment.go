@@ -53,8 +53,8 @@ func flagOf(path string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
-// assign sets a field from a variable or flag. Lists of strings are comma-separated, maps are comma-separated name=value pairs, and
-// lists of sections are YAML.
+// assign sets a field from an environment variable or a flag. Lists of strings are comma-separated, maps are comma-separated name=value
+// pairs, and lists of sections are YAML.
 func (l *loader) assign(s setting, text string, o Origin) {
 	v := reflect.ValueOf(&l.config).Elem().FieldByIndex(s.index)
 	delete(l.damaged, s.path) // problems in lower layers do not apply to the new value

@@ -46,7 +46,7 @@ func (l *loader) addExcerpts() {
 		line := urlPassword.ReplaceAllString(l.lines[p.Line-1], "$1***@")
 		line = urlQuery.ReplaceAllString(line, "$1***")
 		if p.Code == Malformed && soundsSecret.MatchString(line) {
-			continue // the end of the secret is unknown
+			continue // no excerpt: in invalid YAML, the end of the secret is unknown
 		}
 		p.excerpt, p.Column = document.Window(line, p.Column)
 	}

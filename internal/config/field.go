@@ -83,7 +83,7 @@ func join(path, name string) string {
 
 func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// visit calls see for every field of v and its sections, in struct order.
+// visit calls the function see for every field of v and its sections, in struct order.
 func visit(v reflect.Value, path string, see func(path string, f field, v reflect.Value)) {
 	for _, f := range tables[v.Type()] {
 		fv, fpath := v.Field(f.index), join(path, f.name)
@@ -100,7 +100,7 @@ func visit(v reflect.Value, path string, see func(path string, f field, v reflec
 	}
 }
 
-// setting is a field that can be set by a variable or flag.
+// setting is a field that can be set by an environment variable or a flag.
 type setting struct {
 	path     string
 	index    []int // index path of the field in Config and its sections
@@ -108,7 +108,7 @@ type setting struct {
 	field    field
 }
 
-// settings lists the fields that variables and flags can set: all fields outside of lists, and lists as a whole.
+// settings lists the fields that environment variables and flags can set: all fields outside of lists, and lists as a whole.
 func settings(t reflect.Type, path string, index []int) []setting {
 	var list []setting
 	for _, f := range tables[t] {

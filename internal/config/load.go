@@ -31,8 +31,8 @@ type Options struct {
 	Flags   map[string]string // values given as flags, by field path; they take precedence over all other sources
 	Dirs    []string          // directories searched for FileName; nil for the default ones
 	Vendors []string          // known vendors; nil disables the check
-	// Missing describes what a provider of a known vendor lacks to determine its address, or returns an empty string. It may be
-	// nil.
+	// Missing describes the settings that are missing to determine the address of a provider with a known vendor. It returns an empty
+	// string if none are missing. Missing may be nil.
 	Missing func(p Provider, lookup func(string) string) string
 }
 
@@ -40,7 +40,7 @@ type Options struct {
 type Loaded struct {
 	Config   Config
 	Path     string            // path of the configuration file; empty if there is none
-	Origins  map[string]Origin // origins by path; a missing path has its default value
+	Origins  map[string]Origin // origins of the values by path; a path that is not in the map has its default value
 	Warnings []string          // probable mistakes that do not prevent loading
 
 	sum [sha256.Size]byte // SHA-256 of the file

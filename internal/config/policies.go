@@ -10,11 +10,11 @@ import (
 )
 
 // Policies is a YAML document that contains only the list of policies. It is the configuration file with everything else blanked,
-// so that lines and columns match the file and no secrets are included. It is empty without a list. Config does not validate
-// policies, because their validation needs the known models. Refuse formats the problems found later.
+// so that lines and columns match the file and no secrets are included. It is empty if the file contains no such list. Config does not
+// validate policies, because their validation needs the known models. Refuse formats the problems found later.
 type Policies string
 
-// policiesField is the key of the list in the file.
+// policiesField is the key of the list of policies in the file.
 const policiesField = "policies"
 
 // policies stores the list without decoding it.

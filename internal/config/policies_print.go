@@ -10,7 +10,7 @@ import (
 func (p *printer) policies(text, name, path string, depth int) {
 	root, wrong := document.Parse([]byte(text))
 	if wrong != nil || root == nil || root.Kind != yaml.MappingNode || document.Key(root, policiesField) < 0 {
-		return // unreachable after Load
+		return // unreachable, because Load has checked the document
 	}
 	p.add(depth, name+":", "")
 	for i, policy := range document.Resolve(root.Content[document.Key(root, policiesField)+1]).Content {

@@ -31,7 +31,7 @@ func Schema() ([]byte, error) {
 
 type schemaWriter struct{ defs map[string]any }
 
-// section returns the schema of a struct. Non-zero values are the defaults.
+// section returns the schema of a struct. Non-zero fields of v become the defaults in the schema.
 func (s *schemaWriter) section(v reflect.Value) map[string]any {
 	properties := map[string]any{}
 	for _, f := range tables[v.Type()] {
@@ -74,7 +74,8 @@ func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
 	return scalarShape(f, t)
 }
 
-// named adds the sections in lists to $defs, because they are used in several places.
+// named adds the schema of t, the type of the sections in a list, to $defs and returns a reference to it. Such sections are used in
+// several places.
 func (s *schemaWriter) named(t reflect.Type) map[string]any {
 	name := t.Name()
 	if _, ok := s.defs[name]; !ok {

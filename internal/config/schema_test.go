@@ -92,7 +92,7 @@ func TestSchemaIsWellFormed(t *testing.T) {
 	})
 }
 
-// walkSchema calls see for every schema in s.
+// walkSchema calls the function see for every schema in s.
 func walkSchema(t *testing.T, s map[string]any, path string, see func(string, map[string]any)) {
 	t.Helper()
 	see(path, s)

@@ -221,7 +221,7 @@ var layers = [][]string{
 	},
 }
 
-// beside lists the packages on the same line that a package may import.
+// beside lists, for each package, the packages on its own line of the table that it may import.
 var beside = map[string][]string{
 	"internal/cli/doctor":   {"internal/cli/keys", "internal/cli/providers", "internal/cli/server"},
 	"internal/cli/requests": {"internal/cli/decisions"},
@@ -232,7 +232,7 @@ var beside = map[string][]string{
 	"internal/catalog":      {},
 	"internal/token":        {"internal/catalog"}, // the catalog names the vocabulary of each model
 
-	// Parts of a format: client side, conversion and provider responses.
+	// The packages of one format: client side, conversion and provider responses.
 	"internal/wire/chat":       {"internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings"},
 	"internal/wire/chatconv":   {"internal/wire/chatstream"},
 	"internal/wire/embeddings": {"internal/wire/chatstream"},
@@ -246,7 +246,7 @@ var beside = map[string][]string{
 	"internal/wire/geminiapi":       {"internal/wire/chat", "internal/wire/gemini", "internal/wire/messagesstream"},
 }
 
-// only lists all packages of this module that a package may import.
+// only lists, for some packages, all packages of this module that they may import.
 var only = map[string][]string{
 	"internal/provider/*":      {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
 	"internal/provider/azure":  {"internal/provider/compatible"},                            // azure uses the same format
@@ -263,7 +263,7 @@ var only = map[string][]string{
 	"internal/tracecontext":    {},
 }
 
-// never lists packages that a package must not import although they are below it.
+// never lists, for some packages, the packages on lower lines of the table that they must not import.
 var never = map[string][]string{
 	"internal/gateway":        serving,
 	"internal/modelapi":       serving,
@@ -278,7 +278,8 @@ var never = map[string][]string{
 	"internal/admin":   {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 }
 
-// serving lists packages that the model API must not import. Packages that all formats share, such as strict, do not depend on a vendor.
+// serving lists packages that the model API must not import. Packages that all formats share, such as strict, are not listed, because
+// they do not depend on a vendor.
 var serving = []string{
 	"internal/admin/*", "internal/store", "internal/store/*", "internal/provider/*",
 	"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
@@ -415,7 +416,7 @@ func TestPurePackagesDoNoIO(t *testing.T) {
 			continue
 		}
 		for imported := range pkg.others {
-			// The wire formats and the catalog use header names. They open no connections.
+			// net/http is allowed, because the wire formats and the catalog use its header names. They open no connections.
 			if slices.Contains(impure, imported) && imported != "net/http" {
 				t.Errorf("%s imports %s: a pure package gets time, draws and bytes as arguments", name, imported)
 			}
@@ -468,7 +469,7 @@ type goPackage struct {
 	size    size
 }
 
-// packages parses all files. It does not run the go command, because a test that does gets stale results from the test cache.
+// packages parses all files. It does not run the go command, because the test cache does not track the files that the command reads.
 func packages(t *testing.T) map[string]*goPackage {
 	t.Helper()
 	found := map[string]*goPackage{}

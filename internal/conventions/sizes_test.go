@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Limits of the packages of the program. Test packages and generated files have no limits.
+// Size limits for the program's packages. Test packages and generated files have no limits.
 const (
 	maxLines            = 2500 // maximum lines of a package, without blank lines and comments
 	maxMethods          = 60   // maximum methods of a type
@@ -36,7 +36,7 @@ var largeStructs = map[string]string{
 	"internal/wire/responses.response":    "a response of the Responses format",
 }
 
-// size is the size of the files of a package that are not generated.
+// size holds the sizes that TestPackagesAreSmall limits, without generated files.
 type size struct {
 	lines      int
 	methods    map[string]int // number of methods by type
@@ -135,7 +135,7 @@ func program(all map[string]*goPackage) []string {
 	return found
 }
 
-// add adds a file.
+// add adds the lines, methods and fields of a file.
 func (s *size) add(source []byte, tree *ast.File) {
 	for line := range bytes.Lines(source) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) {

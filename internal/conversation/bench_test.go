@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// BenchmarkRead measures requests of agents. Most of each conversation consists of tool results.
+// BenchmarkRead measures Read with requests of agents. Most of each conversation consists of tool results.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{1 << 10, 10 << 10, 100 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkReadChat measures chats without tools. The long user turns contain escapes and characters outside ASCII.
+// BenchmarkReadChat measures Read with chats without tools. The long user turns contain escapes and characters outside ASCII.
 func BenchmarkReadChat(b *testing.B) {
 	for _, size := range []int{10 << 10, 100 << 10} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {

@@ -12,14 +12,14 @@ import (
 	"fairlead.dev/internal/turncache"
 )
 
-// Reading is the result of reading a request.
+// Reading holds the information that Read extracts from a request.
 type Reading struct {
 	Text     string // text of the current task, for the predictor
 	System   string // beginning of the instructions
 	Findings Findings
 }
 
-// Findings is the part of a reading that a decision stores, so that it can be recomputed without the messages.
+// Findings is the part of a reading that is stored with a decision, so that the decision can be recomputed without the messages.
 type Findings struct {
 	Client    string  `json:"client,omitempty"`    // recognised client, such as claude_code
 	Mode      Mode    `json:"mode,omitempty"`      // mode that the client reports
@@ -29,7 +29,7 @@ type Findings struct {
 	Loop      bool    `json:"loop,omitempty"` // whether the last message is a tool result
 }
 
-// Mode is the mode of an agent.
+// Mode is the mode in which an agent works, such as planning.
 type Mode string
 
 // The modes of agents.
@@ -87,7 +87,7 @@ func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	return c.read(&t), c.keep(turn, start, end, t, instructed <= start)
 }
 
-// conversation is the state of reading a request.
+// conversation holds the state while a request is read.
 type conversation struct {
 	messages  []message
 	known     int // number of messages known from an earlier turn
@@ -186,7 +186,7 @@ func (c *conversation) task(first int) string {
 		}
 		turns++
 		if turns == 1 {
-			text = turn // the text is used if no earlier turn has a task
+			text = turn // used if no earlier turn contains a task
 		}
 		relation := newTask
 		if i > first {

@@ -217,7 +217,7 @@ func TestLongRequestsAreRecognizedWhenRepeated(t *testing.T) {
 	}
 }
 
-// A client that moves a cache mark changes the last messages of the previous turn. The messages before these are not read again.
+// A client that moves a cache breakpoint changes the last messages of the previous turn. The messages before these are not read again.
 func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
 	t.Parallel()
 	cache := turncache.New(1 << 20)

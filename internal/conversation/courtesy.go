@@ -42,7 +42,7 @@ func withoutOpening(text string) string {
 		_, size := utf8.DecodeRuneInString(next[at:])
 		next = strings.TrimLeftFunc(next[at+size:], isFiller)
 		if tone == neutral {
-			marks = polite | appeal // after a neutral clause, a greeting word may have another meaning
+			marks = polite | appeal // after a neutral clause, a greeting word no longer marks a polite clause, because it may have another meaning
 		} else if strings.ContainsFunc(next, isWordRune) {
 			rest = next
 		}

@@ -2,12 +2,12 @@ package conversation
 
 import "strings"
 
-// The lists of resultMarks.
+// Indexes of the lists in resultMarks.
 const (
 	failureStart = iota // phrases at the beginning of a failing result
 	failureMark         // phrases that indicate a failure anywhere in the part of a result that is read
 	weakMark            // phrases that indicate a failure only in a short result
-	passMark            // phrases that indicate that a check succeeded, so that the task does not count as stuck
+	passMark            // phrases that indicate that a check succeeded; the task then does not count as stuck
 	exitLabel           // phrases before the exit code of a command
 	countBefore         // phrases after a number of failures: "3 failed"
 	countAfter          // phrases before a number of failures: "Failures: 7"

@@ -107,7 +107,7 @@ var clients = []struct {
 	{"zed", "", "coding assistant integrated into Zed"},
 }
 
-// The lists of markers.
+// Indexes of the lists in markers.
 const (
 	clientMarker = iota
 	promptMarker

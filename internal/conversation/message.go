@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// author is the author of a message.
+// author identifies who wrote a message: the system, the user, the model or a tool.
 type author uint8
 
 const (
@@ -34,8 +34,8 @@ type message struct {
 // maxCapacity limits the initial capacity of the list of messages.
 const maxCapacity = 512
 
-// elements returns the messages in field f of the body. count is the approximate number of messages. A string is one user message. The
-// first known messages of the result were read in an earlier turn and are not scanned again.
+// elements returns the messages in field f of the body. count is the approximate number of messages. A string is one user message. known
+// is the number of messages at the start of the result that were read in an earlier turn and are not scanned again.
 func (k *reading) elements(body string, f llm.Field, count int) (messages []message, known int) {
 	raw := body[f.Value:f.End]
 	if raw != "" && raw[0] == '"' {
@@ -142,7 +142,7 @@ func (m *message) turn() string {
 	return m.words
 }
 
-// member returns the value of the first key that the object has. keys are encoded, with quotes.
+// member returns the value of the first of the given keys that the object contains. The keys are encoded, with quotes.
 func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
 	for _, key := range keys {
 		v.ForEach(func(k, value rawjson.Value) bool {

@@ -9,16 +9,16 @@ import (
 // Purpose is the purpose of a housekeeping call: a request that an agent or a chat client sends for itself.
 type Purpose string
 
-// The purposes of housekeeping calls.
+// The purposes of housekeeping calls. The comments describe the task that the model performs.
 const (
-	Title      Purpose = "title"      // a name for the conversation
-	Topic      Purpose = "topic"      // detection of a new topic
-	Summary    Purpose = "summary"    // a summary that replaces the conversation
-	Suggestion Purpose = "suggestion" // suggestions for the user's next question
-	Label      Purpose = "label"      // tags, a category or the language of a message
-	Command    Purpose = "command"    // properties of a shell command
-	Commit     Purpose = "commit"     // a commit message
-	Probe      Purpose = "probe"      // a connection test
+	Title      Purpose = "title"      // name the conversation
+	Topic      Purpose = "topic"      // detect whether the user has begun a new topic
+	Summary    Purpose = "summary"    // write a summary that replaces the conversation
+	Suggestion Purpose = "suggestion" // suggest the user's next question
+	Label      Purpose = "label"      // determine the tags, the category or the language of a message
+	Command    Purpose = "command"    // determine the properties of a shell command
+	Commit     Purpose = "commit"     // write a commit message
+	Probe      Purpose = "probe"      // respond to a connection test
 )
 
 // Purposes lists all purposes.

@@ -98,7 +98,7 @@ func scriptReply(lower string) bool {
 	return found && remaining <= leftOverAllowed
 }
 
-// unspaced reports whether text is in a script without spaces and longer than minScriptReply, so that its words cannot be counted.
+// unspaced reports whether text is in a script without spaces and longer than minScriptReply. The words of such text cannot be counted.
 func unspaced(text string) bool {
 	for _, r := range text {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {

@@ -49,7 +49,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// trouble reads the last maxResults tool results and user turns.
+// trouble computes how stuck the task is from the last maxResults tool results and user turns.
 func (c *conversation) trouble() Trouble {
 	var l loop
 	from, results := 0, 0
@@ -85,14 +85,14 @@ type loop struct {
 	answer *message // the model's last message
 }
 
-// call is a tool call.
+// call describes a tool call of the model.
 type call struct {
 	id        uint64 // hash of the call's ID
 	signature uint64 // hash of name and arguments
 	malformed bool   // whether the arguments are not valid JSON
 }
 
-// result is the result of a tool call.
+// result describes the result of a tool call.
 type result struct {
 	id             uint64 // hash of the call's ID
 	isError        bool   // whether the client reports an error
@@ -248,7 +248,7 @@ type ask struct {
 	long           bool   // whether the user's text is long enough to be compared with earlier requests
 	complaint      bool   // whether the user's text states that the request was not fulfilled
 	leaves         bool   // whether the user's text begins a new topic
-	compared       bool   // whether newTask is set
+	compared       bool   // whether newTask was computed
 	newTask        bool   // whether the user's text begins a new task
 	signature      uint64 // hash of the tool output or of the user's text
 }
@@ -318,7 +318,7 @@ const (
 )
 
 // outcome adds a good or failing result. A failure raises the level by one, or by three from its third occurrence on. Consecutive good
-// results lower the level by one, then two, then three, so that three of them in a row end the trouble but a single one does not.
+// results lower the level by one, then two, then three. Three good results in a row therefore end the trouble, but a single one does not.
 func (l *loop) outcome(failed bool, text, call uint64) {
 	if !failed {
 		l.good++

@@ -71,7 +71,7 @@ var scriptPhrases = map[wordUse][]string{
 	order:      {"总结", "翻译", "解释", "概括", "请", "根据", "什么", "谁", "哪", "多少", "吗", "要約", "翻訳", "説明", "ください", "何", "誰", "どこ", "いつ", "ですか", "สรุป", "แปล", "อะไร", "ใคร", "요약", "번역"},
 }
 
-// The lists of turnPhrases.
+// Indexes of the lists in turnPhrases.
 const (
 	newTopic   = iota // phrases that begin a new topic
 	complaint         // phrases that state that the request was not fulfilled

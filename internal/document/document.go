@@ -63,10 +63,10 @@ func Resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// IsNull reports whether n is an empty value.
+// IsNull reports whether n is a null value: null, ~ or an empty value.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// Key returns the index of a key in the mapping's content, or -1. The value is at the next index.
+// Key returns the index of the key with the given name in mapping.Content, or -1. The value is at the next index.
 func Key(mapping *yaml.Node, name string) int {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {

@@ -11,7 +11,7 @@ type Span struct {
 	width  int
 }
 
-// SpanOf returns the span of a scalar. The span is an upper bound for quoted and block scalars.
+// SpanOf returns the span of a scalar. For quoted and block scalars, the width is an upper bound.
 func SpanOf(n *yaml.Node) Span {
 	s := Span{line: n.Line, column: n.Column, width: len([]rune(n.Value))}
 	switch {

@@ -7,8 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Section returns the document with everything blanked except the pair at index i of the root. Lines and columns still match the
-// document. It returns false if the pair cannot be separated from the rest.
+// Section returns the document with everything blanked except the key-value pair whose key is root.Content[i]. Line and column numbers
+// do not change. It returns false if the pair cannot be separated from the rest.
 func Section(text string, root *yaml.Node, i int) (string, bool) {
 	section := excise(text, root, i)
 	for _, text := range []string{withoutTail(section), section} {
@@ -19,7 +19,7 @@ func Section(text string, root *yaml.Node, i int) (string, bool) {
 	return "", false
 }
 
-// excise blanks everything except the pair at index i of the root. The braces of a flow mapping are kept.
+// excise blanks everything except the key-value pair whose key is root.Content[i]. The braces of a flow mapping are kept.
 func excise(text string, root *yaml.Node, i int) string {
 	lines := strings.Split(text, "\n")
 	key, flow := root.Content[i], root.Style&yaml.FlowStyle != 0

@@ -93,7 +93,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return nil, llm.Errorf(llm.UpstreamConnect, "The provider's address must start with https:// or http://, not %q.", u.Scheme)
 	}
-	// Without a proxy, the guard checks the resolved address when connecting.
+	// With a proxy, a literal address is checked here. Without a proxy, the guard checks the resolved address when connecting.
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && s.options.Proxy != nil {
 		if err := s.guard.check(hostPort(u), addr); err != nil {
 			return nil, rejection(u.Hostname(), err)
@@ -102,7 +102,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	return Send(s.transport, req)
 }
 
-// Send makes one call through rt and returns the same errors as Client.Do. It is used for providers inside the process.
+// Send makes one call through rt and returns the same errors as Client.Do. It is used for providers that run in this process.
 func Send(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	// RoundTrip is used instead of http.Client, which follows redirects, keeps cookies and puts the URL, which may contain a key,
 	// into errors.

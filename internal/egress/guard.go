@@ -71,7 +71,7 @@ func special(addr netip.Addr) (addressRange, bool) {
 	case addr.Is4(), globalUnicast.Contains(addr):
 		return addressRange{}, false
 	case nat64.Contains(addr):
-		// A NAT64 translator replaces the address with the IPv4 address in its last four bytes.
+		// A NAT64 translator forwards to the IPv4 address in the last four bytes, so that address is checked.
 		b := addr.As16()
 		return special(netip.AddrFrom4([4]byte(b[12:])))
 	default:
@@ -83,7 +83,7 @@ func special(addr netip.Addr) (addressRange, bool) {
 // so a zone would bypass the table.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// guard checks which addresses may be called.
+// guard decides which addresses may be called.
 type guard struct {
 	prefixes []netip.Prefix
 	hosts    map[string]bool
@@ -92,7 +92,7 @@ type guard struct {
 func newGuard(o Options) guard {
 	g := guard{prefixes: make([]netip.Prefix, 0, len(o.AllowPrivate)), hosts: map[string]bool{}}
 	for _, p := range o.AllowPrivate {
-		if p.Addr().Is4In6() && p.Bits() >= 96 { // mapped IPv4 addresses become IPv4, as in plain
+		if p.Addr().Is4In6() && p.Bits() >= 96 { // convert IPv4-mapped prefixes to IPv4, as plain does for addresses
 			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 		}
 		g.prefixes = append(g.prefixes, p)

@@ -114,8 +114,8 @@ type Trial struct {
 	Targets   *route.Snapshot  // targets to use instead of the active targets, for example with a provider that is not connected
 }
 
-// BacktestOptions returns the options of a backtest. It compares the rules of the trial with the active rules, or uses only the active
-// rules if the trial is zero. The caller selects the requests.
+// BacktestOptions returns the options of a backtest that compares the rules of the trial with the active rules, or that uses only the
+// active rules if the trial is zero. The caller selects the requests.
 func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options {
 	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version(), Ratings: s.Store.Feedback}
 	if try == (Trial{}) {

@@ -65,7 +65,7 @@ func (k *VersionKeeper) Run(ctx context.Context) {
 	}
 }
 
-// store writes the active versions if the entry still uses them.
+// store writes the active versions if they are still the versions of the entry.
 func (k *VersionKeeper) store(ctx context.Context, e *requestlog.Entry) error {
 	s := k.service
 	snap, policies, corrections := s.Gateway.Targets(), s.Policies.For(e.WorkspaceID), s.Feedback.For(e.WorkspaceID)

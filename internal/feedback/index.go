@@ -33,7 +33,7 @@ const (
 	maxPause        = 10 * time.Minute
 )
 
-// pause returns the time between two computations of a workspace.
+// pause returns the minimum time between two computations of a workspace.
 func (b *Index) pause(last *workspaceState) time.Duration {
 	if last == nil || !b.options.Guard {
 		return 0
@@ -67,7 +67,7 @@ type Index struct {
 	options    Options
 	workspaces atomic.Pointer[map[string]*workspaceState] // states by workspace ID; the map is immutable and replaced as a whole
 
-	replica string // ID of this index in its claims
+	replica string // ID that identifies this index in its exploration claims; see Claim
 	trials  trials
 
 	mu       sync.Mutex // held during a computation

@@ -20,7 +20,7 @@ func guarded(store *fakeStore, c *clock) (*Index, *[]string) {
 	}), kept
 }
 
-// compare stores verdicts in which small loses most often, although the predictor rates the models nearly equal.
+// compare stores verdicts in which the model "small" usually loses, although the predictor rates the models nearly equal.
 func compare(t *testing.T, b *Index, c *clock, from, n int) {
 	t.Helper()
 	for i := range n {

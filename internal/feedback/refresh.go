@@ -53,7 +53,7 @@ func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// recomputeChanged recomputes the workspaces whose ratings changed after the revision given by after.
+// recomputeChanged recomputes the workspaces whose ratings changed after an earlier revision, given by after. revision is the current one.
 func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) error {
 	changed, err := b.reader.ChangedFeedback(ctx, after)
 	if err != nil {

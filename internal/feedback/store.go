@@ -15,14 +15,14 @@ const Topic = "feedback"
 type Reader interface {
 	// Revisions returns the latest revision of each topic.
 	Revisions(ctx context.Context) (map[string]int64, error)
-	// ChangedFeedback lists the workspaces whose ratings changed after the revision.
+	// ChangedFeedback lists the workspaces whose ratings changed after the given revision.
 	ChangedFeedback(ctx context.Context, after int64) ([]string, error)
 	// CountedRatings calls visit for each model, sorted by name, with at most limit ratings and verdicts, newest first. Signals and
 	// outcomes before a reset are excluded.
 	CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []Rating) error) error
 	// CountedSignals returns at most limit signals of a workspace, newest first. Signals before a reset are excluded.
 	CountedSignals(ctx context.Context, workspaceID string, limit int) ([]Rating, error)
-	// SignalCounts counts signals since a time, sorted by model, task and signal, without Quiet.
+	// SignalCounts counts the signals observed since the given time, sorted by model, task and signal, without Quiet.
 	SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]SignalCount, error)
 	// Learning returns the settings of a workspace, or the zero value.
 	Learning(ctx context.Context, workspaceID string) (Settings, error)

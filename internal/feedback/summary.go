@@ -19,8 +19,8 @@ type Summary struct {
 // ModelSummary summarises the ratings of one model.
 type ModelSummary struct {
 	Model     string        `json:"model"`
-	Corrected bool          `json:"corrected"` // whether the model is corrected; false for an unknown model or without ratings that count
-	Outdated  int           `json:"outdated"`  // number of ratings that do not count because an earlier predictor classified their prompts
+	Corrected bool          `json:"corrected"` // whether the model's ability is corrected
+	Outdated  int           `json:"outdated"`  // number of ratings that are not used, because an earlier predictor classified their prompts
 	Total     Figures       `json:"total"`
 	Tasks     []TaskFigures `json:"tasks"` // sorted by name
 }
@@ -31,7 +31,7 @@ type TaskFigures struct {
 	Figures
 }
 
-// Figures summarises the ratings that count.
+// Figures summarises the ratings whose prompts were classified by the current predictor.
 type Figures struct {
 	Ratings int       `json:"ratings"`
 	Score   float64   `json:"score"`  // mean score

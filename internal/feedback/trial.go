@@ -67,8 +67,8 @@ type workspaceTrials struct {
 	expires time.Time
 }
 
-// maxTrialCost is the amount that must remain for a trial, as a multiple of the mean cost of a request. Trials may cost four times
-// the router's choice.
+// maxTrialCost is the amount that must remain in the claim for a trial, as a multiple of the mean cost of a request. It equals
+// the limit in package route: an explored model may cost up to four times as much as the router's choice.
 const maxTrialCost = 4
 
 // allowed reports whether a trial fits into this replica's claim.

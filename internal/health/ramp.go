@@ -10,7 +10,7 @@ const (
 	rampSpan  = 4 * time.Second  // time after which the share is 1
 	rampDrain = 1.10             // share after rampSpan, while delayed attempts are waiting
 	rampEnd   = 30 * time.Second // time after which traffic is not limited
-	rampWait  = 5 * time.Second  // maximum wait for an attempt
+	rampWait  = 5 * time.Second  // maximum time that an attempt is delayed
 	rampFloor = 10               // minimum normal rate in attempts per second, so that light traffic hardly waits
 	rampBurst = 0.1              // maximum unused allowance that can be used later, in seconds of normal traffic
 )

@@ -106,8 +106,8 @@ func newSimulation(t *testing.T, breaks, well time.Duration) *simulation {
 	return w
 }
 
-// run sends evenly spaced requests with short responses. Until alpha has recovered, it also sends a number of
-// requests with long responses once per second. The parameter long is this number.
+// run sends evenly spaced requests with short responses, rate per second. Once per second until alpha has recovered, it also sends as many
+// requests with long responses as the parameter long specifies.
 func (w *simulation) run(until time.Duration, rate, long int) {
 	for at := time.Duration(0); at < until; at += time.Second / time.Duration(rate) {
 		w.at(at, func() { w.request(false) })

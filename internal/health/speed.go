@@ -8,8 +8,8 @@ import (
 
 const (
 	forgetAfter = 10 * time.Minute // maximum age of a measured speed
-	presentPace = 5 * time.Second  // span of the current speed
-	usualPace   = 5 * time.Minute  // span of the usual speed
+	presentPace = 5 * time.Second  // time over which the current speed is averaged
+	usualPace   = 5 * time.Minute  // time over which the usual speed is averaged
 	settling    = 20 * time.Second // time after an outage during which the usual speed is assumed
 	samples     = 64               // number of first-token times kept for percentiles
 	halfLife    = time.Minute      // half-life of calls and failures for the error rate

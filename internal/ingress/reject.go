@@ -29,7 +29,8 @@ type rejectingConn struct {
 	reject func(w http.ResponseWriter, status int, reason string)
 }
 
-// plainErrorHeaders follows the status line of these responses. Unlike the responses of handlers, they have no Date header.
+// plainErrorHeaders follows the status line of the plain-text responses that net/http writes for malformed requests. Unlike the responses
+// of handlers, they have no Date header.
 var plainErrorHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
 // Write implements net.Conn.

@@ -87,7 +87,7 @@ func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
 	}
 	tcp, _ := raw.(*net.TCPConn)
 	if tcp != nil && s.options.Unread > 0 {
-		_ = tcp.SetWriteBuffer(s.options.Unread) // a broken connection fails at its first read
+		_ = tcp.SetWriteBuffer(s.options.Unread) // the error is ignored, because a broken connection fails at its first read
 		limitUnsent(tcp, s.options.Unread/4)
 	}
 	return context.WithValue(ctx, connKey{}, &connState{tcp: tcp})
@@ -113,7 +113,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		// http.Server.ReadTimeout would also apply to requests without a body, such as event streams, because net/http reads from
 		// the connection while the handler runs to detect a disconnect.
 		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a closed connection fails at the read
+		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // the error is ignored, because a closed connection fails at the read
 		defer func() { _ = control.SetReadDeadline(time.Now().Add(drainTime)) }()
 	}
 	if r.ProtoMajor > 1 {

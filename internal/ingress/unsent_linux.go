@@ -14,7 +14,7 @@ func limitUnsent(c *net.TCPConn, bytes int) {
 	if err != nil {
 		return
 	}
-	_ = raw.Control(func(fd uintptr) { // a broken connection fails when it is read
+	_ = raw.Control(func(fd uintptr) { // the error is ignored, because a broken connection fails when it is read
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, bytes)
 	})
 }

@@ -69,7 +69,7 @@ func (w *connWriter) SetWriteDeadline(t time.Time) error {
 // extendDeadline sets the deadline for the next write.
 func (w *connWriter) extendDeadline() {
 	if w.pause > 0 && !w.own {
-		_ = w.setDeadline(time.Now().Add(w.pause), w.pause) // a closed connection fails at the write
+		_ = w.setDeadline(time.Now().Add(w.pause), w.pause) // the error is ignored, because a closed connection fails at the write
 	}
 }
 

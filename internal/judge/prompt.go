@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// PromptVersion identifies the instructions and the rubrics. A bias measurement does not mix verdicts of different versions.
+// PromptVersion identifies the instructions and the rubrics. The bias of a judge is measured and stored separately for each version.
 const PromptVersion = "judge-1"
 
 // Instructions is the system message of a judge.
@@ -120,7 +120,8 @@ type Ask func(ctx context.Context, p Prompt) (string, error)
 var ErrAnswer = errors.New("the judge model gave no verdict")
 
 // Compare asks a judge model to compare the responses in both orders. Verdicts that differ between the orders are a tie. If the first order
-// is a tie, the result is a tie, so Compare does not ask again. routedFirst selects the first order.
+// is a tie, the result is a tie, so Compare does not ask again. If routedFirst is true, the first order
+// starts with the routed response.
 func Compare(ctx context.Context, ask Ask, x *Exchange, routedFirst bool) (Verdict, error) {
 	order := func(routedFirst bool) (float64, string, error) {
 		a, b, sign := x.Routed, x.Baseline, 1.0

@@ -14,8 +14,8 @@ type Result struct {
 	Reason  string // reason why the check failed, without text from the response
 }
 
-// CheckResponse applies checks to one response to a request in the chat format: Schema, Tools and Code. A check that does not apply to
-// the response counts as passed.
+// CheckResponse applies the given checks, any of Schema, Tools and Code, to the response r. Both the request and the response are in the
+// chat format. A check that does not apply to the response counts as passed.
 func CheckResponse(request []byte, r Response, checks []string) (result Result) {
 	for _, c := range []struct {
 		name  string
@@ -34,7 +34,8 @@ func CheckResponse(request []byte, r Response, checks []string) (result Result) 
 	return result
 }
 
-// matchesSchema checks a response to a request for JSON. A response that calls tools is not the final response.
+// matchesSchema checks a response to a request for JSON. It does not apply to a response that calls tools, because that response is not
+// final.
 func matchesSchema(request []byte, r Response) (applies bool, failure string) {
 	format := rawjson.Get(request, "response_format")
 	var schema json.RawMessage

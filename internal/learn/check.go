@@ -21,8 +21,9 @@ const (
 	minGain    = 2.326
 )
 
-// check compares the learned with the static predictions on the second half of the outcomes. It predicts each of three parts from
-// all earlier outcomes. Only the second half counts, so that learned abilities are dropped soon after a model changes.
+// check compares the learned with the static predictions on the second half of the outcomes. It divides this half into three parts and
+// predicts each part from all earlier outcomes. The first half is not predicted, so that learned abilities are dropped soon after a model
+// changes.
 func (f *fitter) check(outcomes []Outcome) Check {
 	var c Check
 	var sum, squares float64
@@ -80,7 +81,7 @@ func (f *fitter) errors(x *Outcome, known *fitted) (static, learned float64) {
 }
 
 const (
-	driftStep  = 20  // number of outcomes between two tested times of a change
+	driftStep  = 20  // number of outcomes between two times that are tested for a change
 	minSide    = 30  // minimum number of outcomes before and after a change
 	driftLimit = 4.0 // minimum difference of the means before and after a change, in standard errors
 )

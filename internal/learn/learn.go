@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/predict/ability"
 )
 
-// Kind is the kind of an outcome.
+// Kind is the type of evidence that an outcome provides.
 type Kind string
 
 // The kinds of outcomes.
@@ -74,8 +74,8 @@ type Model struct {
 	Base     predict.Ability          // static ability
 	Learned  predict.Ability          // static ability, corrected by the outcomes
 	Tasks    map[predict.Task]float64 // additional change of the logit by task
-	Outcomes int                      // number of outcomes that count
-	Dropped  int                      // number of outcomes before Changed, which do not count
+	Outcomes int                      // number of outcomes used
+	Dropped  int                      // number of outcomes before Changed, which are not used
 	Changed  time.Time                // time at which the quality of the model changed; zero if it did not change
 }
 
@@ -167,7 +167,7 @@ type fitted struct {
 	static shared // difficulty of the tasks, given the static abilities
 }
 
-// shared is the change of the logit by task that all models have in common.
+// shared maps each task to the change of the logit that all models have in common.
 type shared map[predict.Task]float64
 
 // fit learns from outcomes. It fits the abilities and the difficulty of the tasks alternately.
@@ -223,7 +223,7 @@ func (f *fitter) fit(outcomes []Outcome) *fitted {
 	return r
 }
 
-// difficulty returns the change of the logit by task that the ratings of all models share, given the abilities of the models.
+// difficulty returns the change of the logit that the ratings of all models share for each task, given the abilities of the models.
 func (r *fitted) difficulty(outcomes []Outcome) shared {
 	byTask := map[predict.Task][]ability.Label{}
 	for i := range outcomes {

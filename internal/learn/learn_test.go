@@ -88,7 +88,8 @@ func many(n int, draw func() Outcome) []Outcome {
 	return list
 }
 
-// mean returns the mean probability of a model over typical prompts of a task, learned or static.
+// meanOf returns the mean success probability of a model over typical prompts of a task. It uses the learned abilities if s is active
+// and has the model, and otherwise the static abilities.
 func meanOf(s *State, model string, task predict.Task) float64 {
 	m := s.Models[model]
 	if m == nil || !s.Active {
@@ -279,7 +280,7 @@ func TestTrustInSignalsFollowsAgreementWithVerdicts(t *testing.T) {
 	}
 }
 
-// Signals of requests without a verdict count if the signal is trusted. The ability of a model falls if it has more signals than
+// Signals of requests without a verdict are used if the signal is trusted. The ability of a model falls if it has more signals than
 // expected. It does not fall if the number of signals is as expected.
 func TestTrustedSignalsLowerTheModelThatCausesThem(t *testing.T) {
 	t.Parallel()
@@ -332,7 +333,8 @@ type simulated struct {
 	losing      int // runs that lose more than 0.01
 }
 
-// simulate runs traffic whose router learns again after a number of outcomes.
+// simulate runs the traffic simulation the given number of times. The router learns again whenever the number of outcomes is a multiple of
+// every.
 func simulate(runs, every int) simulated {
 	const requests, share = 4000, 0.1
 	r := simulated{worst: math.Inf(-1)}
@@ -376,7 +378,7 @@ func simulate(runs, every int) simulated {
 	return r
 }
 
-// cost is the cost of a request by model. A good response is worth five times the cost of the expensive model.
+// cost maps each model to the cost of one request. A good response is worth five times the cost of the expensive model.
 var cost = map[string]float64{"small": 0.1, "large": 1}
 
 const worth = 5

@@ -72,7 +72,7 @@ func Trusts(outcomes []Outcome) []Trust {
 	return list
 }
 
-// mean is a mean of values from 0 to 1.
+// mean accumulates values from 0 to 1 and computes their mean.
 type mean struct {
 	sum float64
 	n   int

@@ -264,7 +264,7 @@ func (l *lite) name(path string, one *model, known *catalog.Model, vendor string
 	}
 }
 
-// priceOf returns the price in a deployment.
+// priceOf returns the price configured for a deployment.
 func priceOf(m liteModel) price {
 	find := func(name string) *float64 {
 		for _, from := range []map[string]any{m.Params, m.Info} {
@@ -329,7 +329,7 @@ func (l *lite) credential(path, name string, params map[string]any) map[string]a
 	return params
 }
 
-// key returns the value of api_keys. A key that is written in the file is replaced with a variable, so that it is not copied.
+// key returns the value of api_keys. A key in plain text is replaced with a variable, so that it is not copied.
 func (l *lite) key(path, owner, key string) string {
 	switch {
 	case key == "":

@@ -80,7 +80,7 @@ type instance struct {
 	models  []*model
 }
 
-// model is a model at a provider.
+// model is one model entry of a provider in the new configuration.
 type model struct {
 	name, upstream string
 	kind           string

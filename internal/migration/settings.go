@@ -136,7 +136,7 @@ func (l *lite) fallbacks(done map[string]bool) {
 					for _, other := range others {
 						names = append(names, text(other))
 					}
-					list, _ := json.Marshal(names) // strings always encode
+					list, _ := json.Marshal(names) // encoding strings never fails
 					l.add(Changed, path+" "+model, `clients send "models": %s; providers of the same model are tried without it`, list)
 				}
 				if from == nil {

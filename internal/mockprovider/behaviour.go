@@ -25,12 +25,12 @@ type Behaviour struct {
 	Events []string          // data of the stream's events, in order, instead of generated ones
 	Text   []string          // pieces of the generated text
 	Model  string            // model name in the response; the requested one when empty
-	Usage  string            // JSON for `usage`, which may be wrong; "none" omits it
+	Usage  string            // JSON for the `usage` field, sent unchanged; "none" omits the field
 	Echo   bool              // whether the text is a JSON object with the received path, header and body
 
 	Before      func(*Call)      // runs before the status is sent
 	BeforeEvent func(*Call, int) // runs before each event of a stream, counted from 0
-	Gate        <-chan struct{}  // received from before each event, so that the test controls the pace
+	Gate        <-chan struct{}  // the mock receives from Gate before it sends each event, so that the test controls the pace
 
 	Silent      bool // whether to wait until the client disconnects without responding
 	Reset       bool // whether to reset the connection instead of responding

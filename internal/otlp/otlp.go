@@ -90,7 +90,7 @@ func start(ctx context.Context, s Settings, p Parts, spans sdktrace.SpanExporter
 		parts: p, settings: s, traces: spans, queue: make(chan requestlog.Entry, s.queue), closing: make(chan struct{}),
 		counts: newCounts(), failed: failureLog{log: p.Logger},
 	}
-	// The exporters report rejected parts of a batch only here.
+	// The exporters report partially rejected batches only to the global error handler.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { x.failed.report("", err) }))
 	if spans != nil {
 		x.provider = sdktrace.NewTracerProvider(sdktrace.WithResource(service), sdktrace.WithSampler(s.sampler), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSpanProcessor(collector{x}))

@@ -90,7 +90,7 @@ func parts() Parts {
 	}
 }
 
-// exported returns the spans of an entry, the request first.
+// exported returns the spans of an entry, starting with the span of the request.
 func exported(t *testing.T, c config.Telemetry, e *requestlog.Entry) tracetest.SpanStubs {
 	t.Helper()
 	memory := tracetest.NewInMemoryExporter()
@@ -314,7 +314,7 @@ func count(t *testing.T, c prometheus.Counter) float64 {
 	return m.GetCounter().GetValue()
 }
 
-// metricMemory keeps the names of exported metrics, and returns fail.
+// metricMemory is a metric exporter that keeps the names of exported metrics and returns the error fail.
 type metricMemory struct {
 	sdkmetric.Exporter
 	mu    sync.Mutex

@@ -107,7 +107,7 @@ func operation(endpoint string) string {
 	case "messages/count_tokens":
 		return "count_tokens"
 	}
-	return endpoint // embeddings and moderations are their own operations
+	return endpoint // other operations, such as embeddings, have the name of the endpoint
 }
 
 // providerNames maps vendors to their names in the semantic conventions, where these differ.

@@ -87,7 +87,7 @@ func TestInvalidConditionDisablesOnlyItsPolicy(t *testing.T) {
 	if got := activeIn(b, "ws_1"); got != "deny Never." {
 		t.Fatalf("before the reload: active %q", got)
 	}
-	b.SetInstance(nil, defaultInventory()) // this inventory has only UTC
+	b.SetInstance(nil, defaultInventory()) // this inventory contains no time zone other than UTC
 	if got := activeIn(b, "ws_1"); got != "deny Never ever." || len(b.Problems("ws_1")) != 1 {
 		t.Errorf("after the reload: active %q, problems %v; want only the second policy and one problem", got, b.Problems("ws_1"))
 	}

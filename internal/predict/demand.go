@@ -16,7 +16,7 @@ const (
 	sizeDemand      = 0.3 // demand for each doubling of the word count above plainWords, at most maxDoublings times
 	plainWords      = 16
 	maxDoublings    = 2
-	technicalDemand = 8      // factor from the share of technical words above usualTechnical to demand
+	technicalDemand = 8      // demand per unit of the share of technical words above usualTechnical
 	usualTechnical  = 0.08   // share of long words and abbreviations in plain text
 	longWord        = 10     // minimum number of letters in a long word
 	idealWord       = 0.6    // number of words per character in scripts without spaces

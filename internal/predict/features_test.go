@@ -150,13 +150,13 @@ func FuzzFeatures(f *testing.F) {
 	})
 }
 
-// sample returns a text of this many bytes.
+// sample returns a text of n bytes that repeats the same words.
 func sample(n int) string {
 	const words = "The council of a small town wants to know how many buses it needs if 340 children must reach 3 schools before 8:15, and each bus holds 52. Explain your answer. "
 	return strings.Repeat(words, n/len(words)+1)[:n]
 }
 
-// varied returns a text of this many bytes with few repeated words.
+// varied returns a text of n bytes with few repeated words.
 func varied(n int) string {
 	var b strings.Builder
 	for i := uint32(1); b.Len() < n; i++ {
@@ -168,7 +168,7 @@ func varied(n int) string {
 	return b.String()[:n]
 }
 
-// english returns English prose of this many bytes.
+// english returns English prose of n bytes.
 func english(n int) string {
 	const prose = "When the harbour master retired after thirty years, the council could not agree on a successor. Some wanted an engineer who would " +
 		"finally repair the lock gates; others asked for a merchant with friends in the northern ports. The lamp lighters, whose wages had not " +

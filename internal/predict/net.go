@@ -76,7 +76,7 @@ func openFile(data []byte) (*file, error) {
 	return f, f.validate()
 }
 
-// validate rejects files that do not fit this version of the code.
+// validate rejects files that do not match this version of the code.
 func (f *file) validate() error {
 	switch skills := f.skills(); {
 	case f.Dense != denseCount:

@@ -65,7 +65,7 @@ func (x *extractor) read(text string) {
 	x.fill(&look, length)
 }
 
-// eachPart calls f with the whole prompt, or with samples of a long prompt. Samples never split a rune.
+// eachPart calls the function f with the whole prompt, or with samples of a long prompt. Samples never split a rune.
 func eachPart(text string, f func(string)) {
 	if len(text) <= sampleAbove {
 		f(text)

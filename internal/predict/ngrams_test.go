@@ -117,7 +117,7 @@ func TestSampleContainsHeadMiddleAndTail(t *testing.T) {
 		"middle": len(filler) / 2,
 		"tail":   len(filler) - len(question),
 	} {
-		text := filler[:at] + question + filler[at+len(question):] // the texts have equal length, because the features include it
+		text := filler[:at] + question + filler[at+len(question):] // the texts have equal length, because the features depend on it
 		if cmp.Equal(plain, seen(text)) {
 			t.Errorf("a question at the %s of the text does not change the features", name)
 		}

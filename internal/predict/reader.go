@@ -6,7 +6,7 @@ type Reader struct{ x extractor }
 // NewReader returns a Reader.
 func NewReader() *Reader { return &Reader{extractor{table: newWords()}} }
 
-// Read calls f with the block and the hash of every n-gram. It returns the dense features, which the next call overwrites.
+// Read calls the function f with the block and the hash of every n-gram. It returns the dense features, which the next call overwrites.
 func (r *Reader) Read(text string, f func(block int, hash uint32)) (dense []float64) {
 	r.x.read(text)
 	for b, list := range r.x.hashes {

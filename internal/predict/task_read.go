@@ -34,7 +34,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\
 // word adds the cues of one word.
 func (t *taskScores) word(w []byte, length int, weight float64) {
 	fresh := t.sentenceStart
-	t.sentenceStart = fresh && length <= 3 // "In which year" is also a question
+	t.sentenceStart = fresh && length <= 3 // a short first word keeps the sentence start: "In which year" is also a question
 	if length == 1 && w[0] != '_' {
 		if w[0] >= '0' && w[0] <= '9' {
 			t.numbers++

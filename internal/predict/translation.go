@@ -39,7 +39,7 @@ var languageNames = func() map[string]bool {
 func easeOfTranslation(text, language string) float64 {
 	common := false
 	switch language {
-	// The common languages other than English have at least 0.3 % of the pages of Common Crawl, so that models of any size translate them
+	// The common languages other than English have at least 0.3 % of the pages of Common Crawl, so models of any size translate them
 	// well. Arabic is missing because prompts also use its name for its dialects, which are rare.
 	case "cs", "da", "de", "el", "es", "fi", "fr", "hu", "id", "it", "ja", "ko", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sv", "tr", "uk", "vi", "zh":
 		common = true

@@ -22,7 +22,7 @@ func TestTranslationBetweenCommonLanguagesIsEasy(t *testing.T) {
 	}
 }
 
-// Models differ less for common languages than for rare languages, so that a cheap model is chosen more often.
+// Models differ less for common languages than for rare languages, so a cheap model is chosen more often.
 func TestModelsDifferLessInCommonLanguages(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)

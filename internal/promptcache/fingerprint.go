@@ -176,7 +176,7 @@ func lifetime(raw []byte) time.Duration {
 	return min(d, maxRetention)
 }
 
-// addMessages adds the messages of the list that start at or after an offset. The offset is 0 or the end of a message.
+// addMessages adds the messages of the list that start at or after the offset from, which is 0 or the end of a message.
 func (b *builder) addMessages(list list, from int) {
 	raw := list.raw
 	if raw == nil {

@@ -26,7 +26,7 @@ func decode(t testing.TB, f wire.Format, op llm.Op, body string) *llm.Request {
 	return req
 }
 
-// chatOf returns the fingerprint of a chat request with these members.
+// chatOf returns the fingerprint of a chat request with the given members.
 func chatOf(t testing.TB, members string) Fingerprint {
 	t.Helper()
 	return Build(decode(t, chat.Format{}, llm.Chat, `{"model":"auto",`+members+`}`), 0)

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
 
-// chain returns a fingerprint with links of these lengths. The hashes start at seed.
+// chain returns a fingerprint with links of the given lengths in tokens. The hashes start at seed.
 func chain(seed uint64, tokens ...int64) Fingerprint {
 	d := Fingerprint{Previous: len(tokens) - 3}
 	for i, n := range tokens {
@@ -28,7 +28,7 @@ func chain(seed uint64, tokens ...int64) Fingerprint {
 	return d
 }
 
-// marked returns the fingerprint with marks on these links.
+// marked returns a copy of the fingerprint with the mark on the given links.
 func marked(d Fingerprint, mark Mark, links ...int) Fingerprint {
 	d.Links = append([]Link(nil), d.Links...)
 	for _, i := range links {

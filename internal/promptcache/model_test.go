@@ -19,8 +19,8 @@ type naivePrompt struct {
 	at                time.Time
 }
 
-// held returns the longest common prefix with a prompt that the target has read recently. A later prompt with the
-// same prefix extends its lifetime.
+// held returns the length in tokens of the longest prefix that d shares with a prompt that the target has read recently. A later
+// prompt with the same prefix extends its lifetime.
 func (n *naive) held(workspace, target string, d Fingerprint, life time.Duration, step, least int64, now time.Time) int64 {
 	var longest int64
 	for _, p := range n.prompts {

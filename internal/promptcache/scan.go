@@ -121,8 +121,8 @@ func readValue(b []byte, i int) (v value, end int) {
 	return v, end
 }
 
-// eachElement calls take with the offset of every array element after from. from is 0 or the end of an element. A value that is not an
-// array counts as one element. take returns the end of the element, so that the element is scanned only once.
+// eachElement calls the function take with the offset of every array element after the offset from, which is 0 or the end of an element.
+// A value that is not an array counts as one element. take returns the end of the element, so that the element is scanned only once.
 func eachElement(raw []byte, from int, take func(at int) (end int)) {
 	i := skipSpace(raw, from)
 	if from == 0 && (i >= len(raw) || raw[i] != '[') {

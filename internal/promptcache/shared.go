@@ -30,7 +30,7 @@ type Remote interface {
 	Set(ctx context.Context, items []Item) error
 }
 
-// Item is a value with a lifetime.
+// Item is an entry of the Remote: a key, its value and its lifetime.
 type Item struct {
 	Key, Value string
 	Lifetime   time.Duration

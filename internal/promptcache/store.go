@@ -28,7 +28,7 @@ func Baseline(model string) string { return baselinePrefix + model }
 
 func isBaseline(target string) bool { return strings.HasPrefix(target, baselinePrefix) }
 
-// CacheHit is the prefix of a prompt that a target is expected to have cached. Token counts are the estimates in the fingerprint.
+// CacheHit describes the prefix of a prompt that a target is expected to have cached. Token counts are the estimates in the fingerprint.
 type CacheHit struct {
 	Prompt  int64     `json:"prompt"`          // length of the whole prompt in tokens
 	Held    int64     `json:"held,omitempty"`  // length of the cached prefix according to the provider's rules

@@ -16,7 +16,7 @@ type hit struct {
 	until  uint32
 }
 
-// View is the cache state of a prompt at one point in time. The zero value has no hits.
+// View holds the cache state of a prompt at one point in time. The zero value has no hits.
 type View struct {
 	fingerprint  Fingerprint
 	names        *targetTable

@@ -2,7 +2,7 @@ package proof
 
 import "fairlead.dev/internal/money"
 
-// Traffic is the recent traffic of a workspace. It is the input of a forecast.
+// Traffic describes the recent traffic of a workspace, from which a forecast is computed.
 type Traffic struct {
 	Days         float64 `json:"days" doc:"Number of days that were counted."`
 	Routed       int64   `json:"routed" doc:"Requests that named auto."`

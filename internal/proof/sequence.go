@@ -107,7 +107,7 @@ func (s *sequence) exceeds(d side, m, floor, level float64) bool {
 	top := math.Inf(-1)
 	for j, bet := range bets {
 		logs[j] = math.Inf(-1)
-		if bet.fraction*(m-d.low) <= maxLoss { // otherwise the bet could lose more than its capital
+		if bet.fraction*(m-d.low) <= maxLoss { // otherwise one sample could cost the bet more than maxLoss
 			logs[j] = math.Log(bet.share) + s.growth(d, m, bet.fraction*floor)
 		}
 		top = max(top, logs[j])

@@ -299,7 +299,7 @@ func TestClientRestoresTheText(t *testing.T) {
 	session := s.Begin("ws", Local)
 	session.Recall(t.Context(), nil, conversation("a"))
 	want := &llm.Thinking{Text: "look first", Signature: "s", Provider: "vendor"}
-	for range 2 { // the conversation of Recall, and a converted one
+	for range 2 { // the first call uses the conversation passed to Recall, the second converts the request
 		conv, err := session.Client(format{conversation("a")}, thinker()).Conversation(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -33,8 +33,8 @@ func (r *Recalled) Bytes() int {
 // turn is a model turn: a range of adjacent assistant messages.
 type turn struct{ from, to int }
 
-// unsignedTurns returns the turns that have tool calls but no signature, last turn first. A client that sends back one signature of a turn
-// sends back all of them.
+// unsignedTurns returns the turns that have tool calls but no signature, last turn first. Turns with a signature need no restored
+// reasoning, because a client that sends back one signature of a turn sends back all of them.
 func unsignedTurns(messages []llm.Message) (turns []turn) {
 	for to := len(messages); to > 0; {
 		from := to - 1

@@ -137,7 +137,7 @@ func (s *Store) keep(ctx context.Context, workspaceID string, calls []Call, r Re
 		if !shared {
 			keys, calls = nil, nil
 		}
-		_ = s.remote.Save(ctx, keys, calls, drop) // without the Remote, only this replica has the reasoning
+		_ = s.remote.Save(ctx, keys, calls, drop) // if the call fails, only this replica has the reasoning
 	}
 }
 
@@ -242,7 +242,7 @@ func (s *Store) recall(ctx context.Context, workspaceID string, wanted []wantedC
 		return found
 	}
 	if len(extend) > 0 {
-		_ = s.remote.Extend(ctx, extend) // the calls stay in the memory of this process
+		_ = s.remote.Extend(ctx, extend) // if this fails, the calls are still in the memory of this process
 	}
 	for _, loaded := range s.load(ctx, workspaceID, missing[:min(len(missing), maxLoads)]) {
 		found.add(loaded.wantedCall, loaded.call)

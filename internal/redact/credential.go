@@ -208,8 +208,8 @@ func (f *credentialFinder) scan(m *Masker) {
 	}
 }
 
-// value scans the string value of a member. index is the preceding index member, which distinguishes the choices and
-// blocks of a response.
+// value scans the string value of a member. index is the value of the preceding index member, such as "index" or "output_index", which
+// distinguishes the choices and blocks of a response.
 func (f *credentialFinder) value(m *Masker, member []byte, index, start, end int) {
 	if start == end {
 		return

@@ -44,7 +44,7 @@ func New(r Rules) (*Redactor, error) {
 		return nil, fmt.Errorf("redaction rules: %s: %s", problems[0].Param, problems[0].Message)
 	}
 	x := &Redactor{}
-	for _, b := range builtins { // in table order, equal rules give equal marks
+	for _, b := range builtins { // in table order, so that equal rules give equal marks
 		if slices.Contains(r.Builtin, b.Name) {
 			// Built-in rules are fast enough to ignore the deadline.
 			find := func(text string, _ func() bool, found func(start, end int)) { b.find(text, found) }

@@ -72,8 +72,8 @@ func redactValues(p *redact.Pass, values map[string]string) map[string]string {
 	return values
 }
 
-// redactBodies redacts the request and response bodies and rebuilds the preview. The old preview may end in the middle of a secret,
-// so that no rule would match.
+// redactBodies redacts the request and response bodies. It rebuilds the preview, because the old preview may end in the middle of a
+// secret, which no rule would match.
 func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 	if e.Body.Split {
 		redactSplit(p, e)
@@ -83,16 +83,16 @@ func redactBodies(p *redact.Pass, e *requestlog.Entry) {
 		e.Preview = redactPreview(p, e, e.Body.Request, original)
 	}
 	if e.Body.Streamed {
-		// Stored events without a joined response are dropped, because a secret may be split between events and then no rule
-		// matches.
+		// Stored events without a joined response are dropped, because no rule matches a secret that is split between events.
 		e.Body.Response, e.Body.Streamed = nil, false
 		return
 	}
 	e.Body.Response = p.JSON(e.Body.Response)
 }
 
-// redactSplit redacts the outline of a request and the parts that are not stored yet. Stored parts were redacted with the same rules,
-// because the rules are part of their address. The preview must contain the text that PreviewSource returned.
+// redactSplit redacts a request that is split into an outline and parts (see package outline). It redacts the outline and the parts that
+// are not stored yet. Parts that are already stored were redacted with the same rules, because the address of a part depends on the rules.
+// The preview must contain the text that PreviewSource returned.
 func redactSplit(p *redact.Pass, e *requestlog.Entry) {
 	var parts []byte
 	steps, err := outline.Edit(e.Body.Request, p.JSONPart)

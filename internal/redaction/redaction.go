@@ -107,7 +107,7 @@ func (r *Filter) of(workspaceID string) *tenantRules {
 	if !rules.Empty() {
 		text, err := json.Marshal(rules)
 		if err != nil {
-			panic(err) // rules are strings
+			panic(err) // impossible, because the rules contain only strings
 		}
 		sum := sha256.Sum256(text)
 		t.version = hex.EncodeToString(sum[:])
@@ -149,7 +149,7 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 	free := redactBatchTime + time.Duration(size)*redactFree
 	timer := time.NewTimer(free + max(r.waiting.grant(began), 0))
 	defer timer.Stop()
-	ready := make(chan redactedEntry, waiting) // workers never block
+	ready := make(chan redactedEntry, waiting) // buffered, so that workers never block
 	over := &atomic.Bool{}
 	for t, group := range groups {
 		r.startWorker(t, entries, group, ready, over)

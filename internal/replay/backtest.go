@@ -15,8 +15,8 @@ import (
 
 // Source reads stored traffic.
 type Source interface {
-	// Traced returns a page of matching entries older than the ID before, newest first. An empty before starts with the
-	// newest entry. next is the start of the following page, or empty after the last page. A page that is not the last
+	// Traced returns a page of matching entries, newest first. If before is not empty, it is the ID of an entry, and the page
+	// contains only older entries. next is the start of the following page, or empty after the last page. A page that is not the last
 	// one may have fewer than limit rows, or none.
 	Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []Row, next string, err error)
 }
@@ -75,7 +75,7 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 	return b.sum.report(&b.options), failed
 }
 
-// page is a page of rows with the outcomes of its rated requests.
+// page holds one page of rows, with the outcomes of the rated requests among them.
 type page struct {
 	rows     []Row
 	outcomes map[string]outcome // outcomes by request ID

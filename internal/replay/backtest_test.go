@@ -34,7 +34,7 @@ func trio(t testing.TB) *route.Snapshot {
 		for i, model := range []string{"small", "middle", "large"} {
 			rate := money.PerMillion(math.Pow(4, float64(i)))
 			if name == "west" {
-				rate = rate * 11 / 10 // the price makes the provider east cheaper
+				rate = rate * 11 / 10 // provider east is cheaper than provider west
 			}
 			price := &catalog.Price{Input: rate, Output: rate, CacheRead: new(rate / 10)}
 			p.Targets = append(p.Targets, &provider.Target{

@@ -83,7 +83,7 @@ func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	return snap, source
 }
 
-// first returns a snapshot with only the first targets.
+// first returns a snapshot with only the first targets of snap; targets is their number.
 func first(snap *route.Snapshot, targets int) *route.Snapshot {
 	vectors := abilities{}
 	var providers []*provider.Provider

@@ -368,7 +368,7 @@ func (m maker) entry(n int, d *route.Decision, snap *route.Snapshot) requestlog.
 	return e
 }
 
-// row returns an entry as the row that the store returns.
+// row converts an entry to the row that the store would return for it.
 func row(t testing.TB, e *requestlog.Entry) Row {
 	t.Helper()
 	summary := *e

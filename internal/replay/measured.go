@@ -11,7 +11,7 @@ import (
 
 // Ratings reads the ratings of requests.
 type Ratings interface {
-	// FeedbackOfAll returns the ratings and signals of requests. It omits requests without ratings and signals.
+	// FeedbackOfAll returns the ratings and signals of the given requests by request ID. It omits requests without ratings and signals.
 	FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error)
 }
 
@@ -29,7 +29,7 @@ type Measured struct {
 	Warning   string          `json:"warning,omitempty"`
 }
 
-// Bounds below which a Measured has a warning.
+// Bounds below which a Measured contains a warning.
 const (
 	minOverlap   = 0.9
 	minEffective = 100

@@ -16,11 +16,11 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Row is a stored entry. The trace is decompressed only when it is read.
+// Row is a stored entry of the request log. The trace is decompressed only when it is read.
 type Row struct {
 	ID      string
 	Summary []byte // entry as JSON, without its trace
-	// Trace appends a JSON object to buffer whose "trace" member is the decision. It is safe for concurrent use.
+	// Trace appends to buffer a JSON object whose "trace" member is the decision. It is safe for concurrent use.
 	Trace func(buffer []byte) ([]byte, error)
 }
 
@@ -59,7 +59,7 @@ type sighting struct {
 	state   route.State
 	cache   route.CacheHit
 	quality float64
-	rated   bool // whether the target was scored, so that quality and cache are known
+	rated   bool // whether the target was scored; otherwise, quality and cache are unknown
 }
 
 var errNoTrace = errors.New("entry has no trace")
@@ -265,7 +265,7 @@ func (r *record) readName(s *rawjson.Scanner) string {
 	return name
 }
 
-// eachMember calls fn for every key of the next value if it is an object. It skips any other value.
+// eachMember calls the function fn for every key of the next value if that value is an object. It skips any other value.
 func eachMember(s *rawjson.Scanner, fn func(key []byte)) {
 	if s.Kind() != '{' {
 		s.Skip()

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Report is the result of a backtest. Costs are computed from the recorded token counts, although another model might have produced a
+// Report holds the results of a backtest. Costs are computed from the recorded token counts, although another model might have produced a
 // different number of tokens. Quality contains predictions; Measured corrects predictions with ratings.
 type Report struct {
 	From       time.Time `json:"from,omitzero"` // time of the oldest request
@@ -65,7 +65,7 @@ func (r Reason) Words() string {
 	return string(r)
 }
 
-// Skip is the number of requests skipped for one reason.
+// Skip counts the requests that were skipped for one reason.
 type Skip struct {
 	Reason   Reason `json:"reason"`
 	Words    string `json:"words"`
@@ -87,14 +87,14 @@ type Comparison struct {
 	ByQuality []Change    `json:"largest_by_quality"`
 }
 
-// Rejection is the number of requests rejected for one reason.
+// Rejection counts the requests that are rejected for one reason.
 type Rejection struct {
 	Code     string `json:"code"`             // error code
 	Policy   string `json:"policy,omitempty"` // policy that rejects the requests
 	Requests int64  `json:"requests"`
 }
 
-// Flow is the number of requests that change from one model to another. An empty name means that the request is rejected. In the sum of
+// Flow counts the requests that change from one model to another. An empty name means that the request is rejected. In the sum of
 // rare flows, both names are Others.
 type Flow struct {
 	From     string       `json:"from"`
@@ -128,7 +128,7 @@ type Quality struct {
 	High     float64 `json:"high"`
 }
 
-// Change is a request whose target changes. Targets are written provider/model.
+// Change describes a request whose target changes. Targets are written provider/model.
 type Change struct {
 	RequestID     string        `json:"request_id"`
 	Time          time.Time     `json:"time"`
@@ -152,7 +152,7 @@ type PolicyFigures struct {
 	Saved   money.Amount `json:"saved_usd"` // cost of the router's choice minus cost of the policy's choice; may be negative
 }
 
-// Progress is the progress of a backtest.
+// Progress reports how many requests of a backtest have been processed.
 type Progress struct {
 	Done  int64 `json:"done"`  // number of processed requests
 	Total int64 `json:"total"` // total number of requests; 0 if unknown

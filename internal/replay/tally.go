@@ -56,8 +56,8 @@ func (t *tally) add(r *result) {
 	t.creditPolicies(&r.draft)
 }
 
-// creditPolicies counts the effects of policies. If two policies have the same name, the first one, which belongs to
-// the instance, made the choice.
+// creditPolicies counts the effects of policies. If two policies with the name of the deciding policy matched, the choice is credited
+// to the first one, which belongs to the instance.
 func (t *tally) creditPolicies(c *choice) {
 	credited := c.policy == ""
 	for _, i := range c.matched {

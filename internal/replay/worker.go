@@ -18,7 +18,7 @@ import (
 type worker struct {
 	options *Options
 	record  record
-	rated   bool // whether the current request is rated, so that chances are needed
+	rated   bool // whether the current request is rated; chances are computed only for rated requests
 }
 
 // result is the outcome of one request.

@@ -20,11 +20,11 @@ const (
 	incidentFrom  = 13  // first hour of the incident (UTC)
 	incidentTo    = 17
 	incidentShare = 0.6 // share of failing requests during the incident
-	failureShare  = 0.3 // factor for the failure rate outside the incident
+	failureShare  = 0.3 // outside the incident, the share of failing requests among the templates is multiplied by this factor
 )
 
-// history repeats requests over the past days. Traffic is higher during the day and on working days, and a provider fails on one
-// afternoon.
+// history creates log entries for up to two weeks by repeating the entries of sample requests. Traffic is higher during the day and on
+// working days. On one afternoon, there is an incident with many provider failures.
 type history struct {
 	rnd  *rand.Rand
 	end  time.Time
@@ -41,7 +41,7 @@ func newHistory(end time.Time, retention time.Duration) *history {
 	return &history{rnd: rand.New(rand.NewPCG(7, 11)), end: end.UTC(), days: days, rows: days * requestsADay}
 }
 
-// write repeats the templates. After each batch, it reports the number of entries written so far.
+// write repeats random templates at the times of the history. After each batch, it reports the number of entries written so far.
 func (h *history) write(ctx context.Context, templates []requestlog.Entry, to requestlog.Writer, progress func(written int)) error {
 	var steady, failing []requestlog.Entry
 	for i := range templates {
@@ -106,7 +106,7 @@ func (h *history) times() []time.Time {
 	return all
 }
 
-// weight returns the relative traffic of the hour that begins at a time.
+// weight returns the relative traffic of the hour that begins at the given time.
 func weight(at time.Time) float64 {
 	clock := float64(at.Hour()) + 0.5
 	bell := func(peak float64) float64 { return math.Exp(-(clock - peak) * (clock - peak) / 9) }
@@ -117,7 +117,7 @@ func weight(at time.Time) float64 {
 	return w
 }
 
-// inIncident reports whether the provider fails at a time.
+// inIncident reports whether the given time is within the incident.
 func (h *history) inIncident(at time.Time) bool {
 	day := h.end.AddDate(0, 0, -incidentAgo).Truncate(24 * time.Hour)
 	switch day.Weekday() {
@@ -130,7 +130,7 @@ func (h *history) inIncident(at time.Time) bool {
 	return !at.Before(day.Add(incidentFrom*time.Hour)) && at.Before(day.Add(incidentTo*time.Hour))
 }
 
-// repeat returns the entry at another time. Bodies, tokens and cost stay the same; the latency varies.
+// repeat returns a copy of the template as a request made at the given time. Bodies, tokens and cost stay the same; the latency varies.
 func (h *history) repeat(template *requestlog.Entry, at time.Time) requestlog.Entry {
 	e := *template
 	e.ID, e.Time, e.TraceID = id.New("req", at), at, ""

@@ -82,7 +82,7 @@ func text(v rawjson.Value) string {
 	return v.String()
 }
 
-// EndUser returns the end user in a name that a client sent. It removes the session that Claude Code adds to the name.
+// EndUser returns the end user contained in a name that a client sent. It removes the session ID that Claude Code adds to the name.
 func EndUser(name string) string {
 	user, _ := splitUser(name)
 	return user

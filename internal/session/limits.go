@@ -44,8 +44,8 @@ func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.
 	}, true
 }
 
-// Exhausts returns the reason why a request is served by auto:cost: the spent part of a budget. It returns "" if less than the warning
-// threshold is spent.
+// Exhausts returns the reason for serving a request by auto:cost: a text that states how much of the budget is spent. It returns ""
+// if less than the warning threshold is spent.
 func Exhausts(b ledger.Budget, s ledger.Status) string {
 	threshold := b.WarnPercent
 	if threshold <= 0 {

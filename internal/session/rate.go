@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// SpendUnit is the amount, in nano-dollars, that counts as one token in a session's spending limit per minute.
+// SpendUnit is the amount, in nano-dollars, that the rate limiter counts as one token. A session's spending limit per minute is enforced
+// as a token limit in this unit.
 const SpendUnit = 1000
 
 // TakeTurn counts a request towards its session's per-minute limits. It returns nil if the session has no such limits. The cost is

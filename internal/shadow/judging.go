@@ -76,7 +76,7 @@ func (c *comparison) askHook(ctx context.Context, x *judge.Exchange) (judge.Verd
 	if err != nil {
 		return judge.Verdict{}, err
 	}
-	defer func() { _ = resp.Body.Close() }() // the response has been read
+	defer func() { _ = resp.Body.Close() }() // the error is ignored, because the response has been read
 	if resp.StatusCode != http.StatusOK {
 		return judge.Verdict{}, fmt.Errorf("status %d", resp.StatusCode)
 	}
@@ -144,9 +144,9 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 		return "", err
 	}
 	key := *c.grant.Key
-	key.AllowedModels = nil // the workspace has chosen the judge
+	key.AllowedModels = nil // the key's list does not apply, because the workspace chose the judge
 	header := http.Header{}
-	if tags := c.served.Header.Get("X-Fairlead-Tags"); tags != "" { // policies depend on them
+	if tags := c.served.Header.Get("X-Fairlead-Tags"); tags != "" { // policies may match on tags
 		header.Set("X-Fairlead-Tags", tags)
 	}
 	entry, err := c.call(ctx, &gateway.ShadowCall{

@@ -215,7 +215,7 @@ func (c *callList) counted(h http.Handler) http.Handler {
 		r.Body = teeBody{r.Body, body}
 		h.ServeHTTP(w, r)
 		var q struct{ Model string }
-		_ = json.Unmarshal([]byte(body.String()), &q) // an empty name shows that it failed
+		_ = json.Unmarshal([]byte(body.String()), &q) // if this fails, the recorded model is empty
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.models = append(c.models, q.Model)

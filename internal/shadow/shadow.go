@@ -157,7 +157,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if heldOut {
 		r.Model, r.Baseline = s.Other, s.Model
 	}
-	if s.Model == s.Other { // a tie without a call, so that requests served by the baseline model also count
+	if s.Model == s.Other { // record a tie without a call, so that the statistics include requests served by the baseline model
 		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
 		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
 		c.review(ctx, r, settings.Share)
@@ -265,7 +265,7 @@ func (c *comparison) store(ctx context.Context, entry *requestlog.Entry) {
 	e.Body = requestlog.Body{Response: []byte(r.Response)}
 	e.Warnings = append([]string{r.Reason}, e.Warnings...)
 	if !c.served.Stored && r.Method == judge.Model {
-		e.Warnings[0] = "" // the reason may quote the responses
+		e.Warnings[0] = "" // the reason may quote the responses, which must not be stored
 	}
 	one := []requestlog.Entry{e}
 	c.o.Redact(one)

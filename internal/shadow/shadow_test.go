@@ -313,7 +313,7 @@ func clientView(w *httptest.ResponseRecorder) string {
 	}
 	body := strings.ReplaceAll(w.Body.String(), w.Header().Get("X-Request-Id"), "id")
 	if w.Code != http.StatusOK {
-		body = "" // the error contains the time to wait
+		body = "" // omitted, because the error message contains a wait time that varies
 	}
 	return fmt.Sprint(w.Code, h, body)
 }
@@ -410,7 +410,8 @@ func TestForecastScalesWithShareAndTraffic(t *testing.T) {
 	traffic := proof.Traffic{Days: 7, Routed: 7000, Served: 14000, InputTokens: 14_000_000, OutputTokens: 2_800_000}
 	c := &account.Comparison{Share: 0.05, Baseline: "sim-flagship", Budget: 100 * money.Dollar, Judge: "sim-large"}
 	got := shadow.Forecast(snap, traffic, c)
-	// 1,500 samples of 1,000 and 200 tokens at $5 and $25 per million; twice 1,750 and 60 tokens at $2 and $8.
+	// Shadow: 1,500 calls with 1,000 input and 200 output tokens at $5 and $25 per million. Judge: two calls per sample with 1,750 input and
+	// 60 output tokens at $2 and $8.
 	want := proof.Forecast{Traffic: traffic, Samples: 1500, Shadow: 15 * money.Dollar, Judge: 11_940 * money.Dollar / 1000}
 	want.Total = want.Shadow + want.Judge
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,7 +10,7 @@ import (
 
 const page = "<!doctype html><html><head><title>SIMULATED maintenance page</title></head><body><h1>Back soon</h1></body></html>\n"
 
-// refusals returns the faults that are ordinary error responses.
+// refusals returns the error responses of the faults that are ordinary errors.
 func refusals() map[Fault]openai.Error {
 	limit := fmt.Sprintf("SIMULATED: this model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", 8192, 9000)
 	return map[Fault]openai.Error{

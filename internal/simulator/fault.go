@@ -24,7 +24,7 @@ const (
 	FaultContextLength Fault = "context_length"
 
 	FaultTimeout    Fault = "timeout"      // the simulator never responds
-	FaultReset      Fault = "reset"        // breaks the connection before the status
+	FaultReset      Fault = "reset"        // the connection breaks before the status is sent
 	FaultEmpty      Fault = "empty"        // 200 with an empty body
 	FaultHTML       Fault = "html"         // 200 with a web page
 	FaultGarbage    Fault = "garbage"      // 200 with malformed JSON
@@ -32,8 +32,8 @@ const (
 
 	FaultSlowStart     Fault = "slow_start"      // the first token is very late
 	FaultRoleThenError Fault = "role_then_error" // a stream that fails before its first token
-	FaultCut           Fault = "cut"             // the connection breaks halfway
-	FaultStall         Fault = "stall"           // no data follows the first half
+	FaultCut           Fault = "cut"             // the connection breaks halfway through the response
+	FaultStall         Fault = "stall"           // no data follows the first half of the response
 	FaultNoUsage       Fault = "no_usage"        // the response has no usage
 	FaultAbsurdUsage   Fault = "absurd_usage"    // negative and enormous token counts
 )

@@ -20,7 +20,7 @@ type Judging struct {
 	FamilyBias float64
 }
 
-// simulatedTies is the share of ties between two simulated models without a difference.
+// simulatedTies is the share of ties in comparisons of two simulated models if Difference is 0.
 const simulatedTies = 0.4
 
 // verdict returns the response to a prompt of package judge. It returns false for other conversations.

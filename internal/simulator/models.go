@@ -9,12 +9,12 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Provider is the provider name under which the simulator's models are offered.
+// Provider is the name of the provider that offers the simulated models.
 const Provider = "simulator"
 
 const vendor = "Simulated"
 
-// pricesAsOf is the date on which the invented prices were compared with market prices.
+// pricesAsOf is the date on which the simulated prices were compared with market prices.
 const pricesAsOf = "2026-10-01"
 
 const common = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema | llm.ManyChoices

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// moderationModel is the model for moderation requests without a model.
+// moderationModel is the default model of moderation requests.
 const moderationModel = "sim-moderation"
 
 type moderationRequest struct {

@@ -176,7 +176,7 @@ func chatSample(body fields, header ...string) SampleRequest {
 	return s
 }
 
-// broken returns a request that makes the simulator fail.
+// broken returns a request that makes the simulator fail with the given fault.
 func broken(fault string, body fields) SampleRequest {
 	body["metadata"] = fields{"simulate": fault}
 	return chatSample(body)

@@ -38,7 +38,7 @@ type ModelList struct {
 	Provider string
 	Models   int // number of models in the list
 	New      int // number of models that are neither in the catalog nor in the configuration
-	Failing  int // number of credentials whose list could not be read
+	Failing  int // number of credentials whose model list could not be fetched
 }
 
 // gauges is a collector that reads the sources at each scrape.

@@ -2,7 +2,7 @@ package token
 
 import "fairlead.dev/internal/llm"
 
-// Features that are not a weighted sum of character counts.
+// Indexes of the features that are not character counts, and the number of features.
 const (
 	foreignLong = llm.Classes + iota // parts of long words in languages other than English with Latin script, detected by accents
 	noise                            // letters of keys and base64, detected by mixed upper and lower case

@@ -83,9 +83,9 @@ const (
 	boundTools   = 512
 )
 
-// Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. A token has at least one
-// byte in every vocabulary, so every byte of the request counts as one token. The result of Prompt is not a bound, because it samples long
-// text and is calibrated on ordinary text.
+// Bound returns an upper bound for the tokens of a prompt, without audio, video and document attachments, whose tokens only the provider
+// can count. A token has at least one byte in every vocabulary, so every byte of the request counts as one token. The result of Prompt is
+// not a bound, because it samples long text and is calibrated on ordinary text.
 func (m Model) Bound(p Prompt) int64 {
 	n := int64(p.Body) + boundFraming
 	if p.Tools {

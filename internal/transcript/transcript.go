@@ -50,7 +50,7 @@ func AssembleResponse(e *requestlog.Entry) {
 	}
 }
 
-// messagesPieces decodes a stored response: one event per line, or a complete response.
+// messagesPieces decodes a stored response in the messages format. A streamed response has one event per line.
 func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 	options := messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: streamed}}
 	if !streamed {

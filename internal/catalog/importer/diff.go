@@ -32,7 +32,7 @@ type Options struct {
 	NewModels bool      // whether to accept models that are not in the catalog
 }
 
-// Change is a difference between a price list and the catalog.
+// Change describes a difference between a price list and the catalog.
 type Change struct {
 	State    State
 	Provider string
@@ -47,7 +47,7 @@ type Change struct {
 	newModel bool
 }
 
-// Diff is the set of changes that a list would make.
+// Diff holds the changes that a price list would make to the catalog.
 type Diff struct {
 	Source    string
 	Changes   []Change // changes sorted by provider, then model
@@ -195,7 +195,7 @@ func implausible(op llm.Op, p *catalog.Price) string {
 	return ""
 }
 
-// Apply adds the accepted changes to the price history. c is the catalog they were compared with.
+// Apply adds the accepted changes to the price history. c is the catalog with which the list was compared.
 func (d Diff) Apply(b *catalog.PriceHistory, c *catalog.Catalog, at time.Time) {
 	for _, change := range d.Changes {
 		if change.State != New && change.State != Changed {

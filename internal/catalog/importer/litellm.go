@@ -43,8 +43,8 @@ func readLiteLLM(text []byte) ([]Row, error) {
 	return rows, nil
 }
 
-// liteLLMEntry is one model. Fields are decoded individually, because the list has several hundred fields and some have
-// the wrong type.
+// liteLLMEntry is the entry of one model in the list. Fields are decoded individually, because the list has several hundred fields and
+// some have the wrong type.
 type liteLLMEntry struct{ fields map[string]json.RawMessage }
 
 func (e liteLLMEntry) row(provider catalog.Provider, key string) (Row, bool) {

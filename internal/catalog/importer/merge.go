@@ -24,7 +24,7 @@ func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 		p.Services = old.Services
 	}
 	p.Hours = old.Hours
-	for _, h := range old.Hours { // the list states the known price of other hours, so the price has not changed
+	for _, h := range old.Hours { // if the list has the price that applies at other hours, the price has not changed
 		if nearlyEqual(p.Input, old.Input.Times(h.Factor)) && nearlyEqual(p.Output, old.Output.Times(h.Factor)) {
 			return old
 		}
@@ -65,7 +65,7 @@ func fillMissing(t, old catalog.Tier) catalog.Tier {
 	return t
 }
 
-// same reports whether two prices charge the same. A rate that only one price has is not a difference if it equals the
+// same reports whether two prices lead to the same charges. A rate that only one price has is not a difference if it equals the
 // default rate.
 func same(a, b *catalog.Price) bool {
 	if len(a.Tiers) != len(b.Tiers) || a.PerRequest != b.PerRequest {
@@ -92,8 +92,8 @@ func largestFactor(a, b *catalog.Price) float64 {
 	return largest
 }
 
-// pairs calls each for every pair of rates of two prices, including the tiers if both prices have the same number.
-// stated is true when both prices state the rate explicitly instead of using a default.
+// pairs calls the function each for every pair of corresponding rates of two prices. It includes the tiers if both prices have the same
+// number of tiers. stated is true when both prices state the rate explicitly instead of using a default.
 func pairs(a, b *catalog.Price, each func(x, y money.Rate, stated bool)) {
 	compare := func(x, y catalog.Tier) {
 		optional := func(x, y *money.Rate, elseX, elseY money.Rate) {

@@ -11,7 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is the delay after the last event before the file is read, because editors write in several steps.
+// settle is the time without events after which the file is read, because editors write a file in several steps.
 const settle = 200 * time.Millisecond
 
 // Watch calls onChange whenever the content of a file of at most limit bytes changes. It returns nil when ctx is cancelled. It
@@ -105,7 +105,7 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 			}
 			waiting = true
 		case <-w.events.Errors:
-			quiet.Reset(settle) // events were lost
+			quiet.Reset(settle) // events may have been lost, so the file is checked
 			waiting = true
 		case <-quiet.C:
 			waiting = false

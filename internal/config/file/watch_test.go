@@ -28,7 +28,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// watching starts a watcher and returns a channel that receives a value per call of onChange.
+// watching starts a watcher and returns a channel that receives a value for every call of onChange.
 func watching(t *testing.T, path string) <-chan struct{} {
 	t.Helper()
 	w, err := newWatcher(path, maxSize)

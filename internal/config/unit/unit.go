@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Day is the duration of a day, which the time package does not define.
+// Day is a duration of 24 hours. The time package has no such constant.
 const Day = 24 * time.Hour
 
 // daysPattern matches a duration that starts with days, which time.ParseDuration does not support.

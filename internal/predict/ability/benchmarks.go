@@ -148,7 +148,7 @@ func scoreNoise(value float64) float64 {
 	return math.Sqrt(directNoise*directNoise + 1/(scorePrompts*chance*(1-chance)))
 }
 
-// targets converts scores to fit targets. Unusable scores are skipped.
+// targets converts scores to targets of the fit. Unusable scores are skipped.
 func (g *abilityFitter) targets(scores []Score) []target {
 	var list []target
 	for _, s := range scores {

@@ -12,7 +12,7 @@ const (
 	worstScore = 3 // number of standard deviations above which the loss of a score is linear, so that one wrong score does not distort the fit
 )
 
-// anchorPool is a set of anchors that are evaluated together. Targets share pools, so that each pool is computed once per
+// anchorPool is a set of anchors that are evaluated together. Targets share pools, so each pool is computed only once per
 // step.
 type anchorPool struct {
 	anchors []predict.Anchor
@@ -124,7 +124,7 @@ func (b gaussianPrior) slope(vector []float64, targets []target) ([]float64, squ
 	return gradient, curvature
 }
 
-// poolMean is the mean success probability of a pool and its derivative.
+// poolMean holds the mean success probability of a pool and its derivative.
 type poolMean struct {
 	mean float64
 	row  []float64

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// fake is a Source for a fitter.
+// fake is a Source with test data, and the fitter that uses it.
 type fake struct {
 	*Fitter
 	prior     predict.Prior

@@ -16,7 +16,7 @@ const (
 	// strengthShrinkage is the number of recorded families above which a model's own strength outweighs meanStrength. derivedShrinkage is
 	// the number above which the level in the trained vector outweighs the level by strength.
 	strengthShrinkage, derivedShrinkage = 0.6, 3
-	shrinkage                           = 1.0 // number of models that the mean offset of all families counts as when the offset of one family is estimated
+	shrinkage                           = 1.0 // weight of the mean offset of all families, as a number of models, in the estimate of a family's offset
 )
 
 // recordedFamily is a prompt family in the training data.

@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// Label is a rated response.
+// Label holds the rating of a response and the skills of its prompt.
 type Label struct {
 	Skills []float64 // skills of the prompt
 	Score  float64   // rating from 0 (bad) to 1 (good)
@@ -53,7 +53,7 @@ func Update(prior predict.Ability, labels []Label) predict.Ability {
 	return predict.Ability{Vector: u.vector, Spread: prior.Spread * u.shrink(curvature), Source: prior.Source, Mean: prior.Mean}
 }
 
-// update is the state of the search for the corrected vector.
+// update holds the state of the search for the corrected vector.
 type update struct {
 	start     []float64
 	vector    []float64

@@ -16,14 +16,14 @@ type Behaviour struct {
 	Requests map[string]string `json:"requests"` // request ids by role
 }
 
-// Judged is a router's decision for one request in a Behaviour.
+// Judged holds a router's decision for one request of a Behaviour.
 type Judged struct {
 	Model   string
 	Success map[string]float64 // predicted success probability by model
 	Cost    map[string]float64 // expected cost in dollars by model
 }
 
-// BehaviourResult is the share of groups whose decisions satisfy their relation.
+// BehaviourResult counts the groups with one relation, and those among them whose decisions satisfy it.
 type BehaviourResult struct {
 	Relation string   `json:"relation"`
 	Items    int      `json:"items"`

@@ -14,7 +14,7 @@ type Pool struct {
 	Models  []string // names of the models, or nil for all models; only models with outcomes for nearly all prompts are used
 }
 
-// Chosen is a router's choice for one prompt.
+// Chosen holds a router's choice for one prompt.
 type Chosen struct {
 	Model   string
 	Costs   map[string]float64 // expected cost of each model in dollars, for data without recorded costs

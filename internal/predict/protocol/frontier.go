@@ -18,12 +18,12 @@ type FrontierResult struct {
 	Oracle  float64  `json:"oracle"`
 }
 
-// costPoint is a mean cost and the mean quality at that cost.
+// costPoint holds a mean cost and the mean quality at that cost.
 type costPoint struct{ cost, quality float64 }
 
 const (
 	budgets   = 2001
-	tradeOffs = 300 // number of dollar values of a good response: zero, and values from a millionth of a dollar to ten thousand dollars
+	tradeOffs = 300 // number of trade-offs; each assumes a value in dollars for a good response: zero, or a millionth to ten thousand dollars
 )
 
 func evaluateFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {

@@ -24,7 +24,7 @@ type Row struct {
 // Predictions are success probabilities by prompt and model.
 type Predictions map[string]map[string]float64
 
-// Pair is a strong and a weak model, compared on the prompts of one source.
+// Pair names a strong and a weak model that are compared on the prompts of one source.
 type Pair struct {
 	Source    string  `json:"source"`
 	Strong    string  `json:"strong"`
@@ -51,7 +51,7 @@ type Plan struct {
 	NotPooled []string
 }
 
-// PairResult is a router's result for a pair.
+// PairResult holds the result of a router for one pair of models.
 type PairResult struct {
 	Pair
 	Gap
@@ -62,13 +62,13 @@ type PairResult struct {
 	Skipped bool    `json:"skipped,omitempty"`
 }
 
-// PoolResult is a router's result for a mixture of sources.
+// PoolResult holds the result of a router for a mixture of sources.
 type PoolResult struct {
 	Gap
 	Prompts int `json:"prompts"`
 }
 
-// Report is the result of an evaluation.
+// Report holds the results of an evaluation.
 type Report struct {
 	Pairs  []PairResult     `json:"pairs"`
 	Pooled *PoolResult      `json:"pooled,omitempty"`

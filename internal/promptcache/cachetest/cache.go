@@ -28,7 +28,7 @@ func NewCache(s Settings) *Cache {
 	return &Cache{settings: s, kept: map[[sha256.Size]byte]time.Time{}}
 }
 
-// bytesPerToken is the size of a simulated token.
+// bytesPerToken is the number of bytes that count as one token.
 const bytesPerToken = 4
 
 // Tokens returns the length of a text in tokens.

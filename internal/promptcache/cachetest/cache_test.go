@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
 
-// text returns a text of this many tokens that consists of one letter.
+// text returns a text of the given number of tokens that repeats one letter.
 func text(letter string, tokens int) string { return strings.Repeat(letter, tokens*bytesPerToken) }
 
 func TestReadFindsCachedPrefix(t *testing.T) {

@@ -70,7 +70,7 @@ func (a Response) Completion() Completion {
 	return whole
 }
 
-// probabilities returns invented log probabilities for the tokens.
+// probabilities returns made-up log probabilities for the tokens.
 func probabilities(tokens []string, top int) *logprobs {
 	list := &logprobs{Content: []tokenLogprob{}}
 	for _, token := range tokens {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Content is the text and images of a message, given as a string or as a list of parts.
+// Content holds the text and the images of a message. Requests contain it as a string or as a list of parts.
 type Content struct {
 	Text   string
 	Images []string // a short key for each image, derived from its URL

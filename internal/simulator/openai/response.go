@@ -57,13 +57,13 @@ type ToolCall struct {
 	Custom   *CustomCall   `json:"custom,omitempty"`
 }
 
-// FunctionCall is the name of a function and its arguments as JSON text.
+// FunctionCall holds the name of a function and its arguments as JSON text.
 type FunctionCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// CustomCall is the name of a custom tool and its input as plain text.
+// CustomCall holds the name of a custom tool and its input as plain text.
 type CustomCall struct {
 	Name  string `json:"name"`
 	Input string `json:"input"`

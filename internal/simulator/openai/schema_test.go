@@ -11,7 +11,7 @@ func TestSampleSatisfiesTheSchema(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, schema string
-		want         string // a regular expression for the whole value
+		want         string // regular expression that the whole value must match
 	}{
 		{"nothing", ``, `\{\}`},
 		{"object in schema order", `{"type":"object","properties":{"b":{"type":"boolean"},"a":{"type":"null"}},"required":["b","a"]}`, `\{"b":(true|false),"a":null\}`},
