@@ -14,8 +14,8 @@ import (
 // bare is the name of a server that answers every request with the same bytes.
 const bare = "bare"
 
-// serveBare runs a net/http handler that reads the request and sends a fixed response, which it got from the upstream at the start. The
-// handler does nothing else, so its cost is the share of the standard library's HTTP server in the cost of a cache hit.
+// serveBare runs a net/http handler that reads the request and sends a fixed response, which serveBare fetched from the upstream when it
+// started. The handler does nothing else, so its cost shows how much of the cost of a cache hit is spent in the standard library's server.
 func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("bare requires one argument: the address of the upstream")

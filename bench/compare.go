@@ -104,7 +104,8 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 		if !w.spec.Hold {
 			continue
 		}
-		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open}) // a single key may use only a share of the limit
+		// The limit is twice the number of streams, because a single key may use only a share of the limit.
+		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open})
 		if err != nil {
 			return err
 		}

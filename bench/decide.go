@@ -67,7 +67,7 @@ func decide(ctx context.Context, client *http.Client, s *server, prompt string) 
 	return time.Duration(response.Decision.Micros) * time.Microsecond, nil
 }
 
-// prose returns a prompt of 2 KB, a different one for every number.
+// prose returns a prompt of 2 KB. Different numbers give different prompts.
 func prose(number uint64) string {
 	words := strings.Fields("the gateway answers when a provider fails and keeps the budget of every team because " +
 		"customers ask about prices in Berlin or why their function returns nothing after 42 minutes of waiting")

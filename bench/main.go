@@ -39,8 +39,8 @@ func main() {
 // plan determines how much is measured.
 type plan struct {
 	binary string
-	full   bool     // whether to measure steps as well, with Go benchmarks
-	only   []string // workloads and steps; empty for all
+	full   bool     // whether to run the Go benchmarks of single steps as well
+	only   []string // names of the workloads and steps to measure; empty for all
 	rounds int
 	slice  time.Duration
 	warmup time.Duration
@@ -51,7 +51,7 @@ type plan struct {
 	sessions int // agent sessions of each of the eight callers in a round
 }
 
-// manyStreams returns ten thousand, or fewer if a process may not open two files per stream.
+// manyStreams returns 10,000, or fewer if the limit on open files does not allow two files per stream.
 func manyStreams() int {
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {

@@ -40,7 +40,7 @@ func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[stri
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err returns the same error
+	defer func() { _ = rows.Close() }() // rows.Err returns the same error
 	var columns, values []string
 	var found int
 	for rows.Next() {

@@ -43,8 +43,8 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 			http.Error(w, "invalid key", http.StatusUnauthorized)
 			return
 		}
-		// Read the complete body first. If the response began while the body still arrives, net/http would close the body
-		// while the transport reads it, and short streams would be lost.
+		// Read the complete body first. If the response began while the body was still arriving, net/http would close the body
+		// while the transport was reading it, and short streams would be lost.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return

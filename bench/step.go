@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// step is a part of a request that the load generator cannot measure. A Go benchmark measures it.
+// step is one processing step of a request. A Go benchmark measures it, because the load generator cannot measure it separately.
 type step struct {
 	name    string // name in the flag -only
 	pkg     string

@@ -28,7 +28,7 @@ const (
 	turnBytes   = 3 << 10
 )
 
-// Path returns the endpoint of a format below the base URL.
+// Path returns the path of the endpoint for a format, relative to the base URL.
 func Path(format string) string {
 	switch format {
 	case Messages:

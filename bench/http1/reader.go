@@ -28,7 +28,7 @@ func NewReader(from io.Reader, buffer int) *Reader {
 // Reset makes the reader read from another connection.
 func (r *Reader) Reset(from io.Reader) { r.in.Reset(from) }
 
-// Head reads up to the body. It returns the status of a response (0 for a request) and whether the connection ends with
+// Head reads a message up to its body. It returns the status of a response (0 for a request) and whether the connection ends with
 // this message. It returns io.EOF at the end of the connection.
 func (r *Reader) Head() (status int, last bool, err error) {
 	line, err := r.in.ReadSlice('\n')
@@ -117,7 +117,7 @@ func (r *Reader) chunk() error {
 	return nil
 }
 
-// line reads a line within a message, where the end of the connection is unexpected.
+// line reads a line within a message. It returns io.ErrUnexpectedEOF if the connection ends there.
 func (r *Reader) line() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	return bytes.TrimRight(line, "\r\n"), cut(err)

@@ -11,17 +11,17 @@ import (
 	"fairlead.dev/bench/agent"
 )
 
-// AgentSpec is the traffic of coding agents. All sessions start each turn together, so that the CPU time of the target can be
+// AgentSpec describes the traffic of coding agents. All sessions start each turn together, so that the CPU time of the target can be
 // attributed to that turn.
 type AgentSpec struct {
 	Format   string // client format, as named in package agent
 	Sessions int    // sessions that run at the same time
-	Repeat   int    // sessions of each caller, one after the other; a first session for warm-up is not counted
+	Repeat   int    // consecutive sessions of each caller, not counting the first one, which is the warm-up
 	Preface  string // beginning of the instructions
 	Fields   string // additional JSON members of the body, each with a trailing comma
 }
 
-// AgentResult is the CPU time of a target by turn.
+// AgentResult holds the CPU time that a target used in each turn.
 type AgentResult struct {
 	Turns    [agent.Turns]time.Duration // CPU time of each turn, summed over all sessions
 	Sessions int                        // number of measured sessions
@@ -29,7 +29,7 @@ type AgentResult struct {
 	Failures map[string]int
 }
 
-// CPU returns the mean CPU time of one turn, from the first turn up to but not including the last.
+// CPU returns the mean CPU time of a turn, over the turns from first up to but not including last.
 func (r AgentResult) CPU(first, last int) time.Duration {
 	var sum time.Duration
 	for _, one := range r.Turns[first:last] {

@@ -54,7 +54,7 @@ func newReader(many bool) *http1.Reader {
 	return http1.NewReader(nil, 16<<10)
 }
 
-// work sends requests until the run is over. Caller i starts after its share of the time Spread.
+// work sends requests until the run is over. The callers start at equal intervals within Spread, in the order of i.
 func (c *caller) work(ctx context.Context, i int) {
 	if c.Spread > 0 {
 		sleep(ctx, c.Spread*time.Duration(i)/time.Duration(c.Callers))

@@ -20,8 +20,8 @@ func post(t Target, body []byte) []byte {
 		t.Path, t.Address, t.Key, len(body), body)
 }
 
-// body returns a request body whose messages have about the length in the spec. The last message begins with the serial number. If
-// Unrelated is set, every message contains the serial number.
+// body returns a request body whose messages together have about the length that the spec requires. The last message begins with the
+// serial number. If Unrelated is set, every message contains the serial number.
 func body(model string, s Spec) string {
 	const usual = 5000 // bytes of a user message together with the response, in a long conversation
 	count := 2 * max(1, s.Prompt/usual)

@@ -22,7 +22,7 @@ type Target struct {
 	TLS     bool // whether to use TLS, without verifying the certificate
 }
 
-// Spec is a kind of traffic.
+// Spec describes the traffic of a run.
 type Spec struct {
 	Callers   int  // concurrent connections; each sends its next request after a response
 	Prompt    int  // prompt length in bytes
@@ -36,7 +36,7 @@ type Spec struct {
 	Hold      bool // whether responses never end; connections are closed at the end of the run
 }
 
-// Result is the measurement between the warm-up and the end.
+// Result holds the measurements between the warm-up and the end of a run.
 type Result struct {
 	Took          time.Duration // duration of the measurement
 	Requests      int           // requests with a complete response

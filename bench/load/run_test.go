@@ -68,7 +68,7 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 func TestFailuresAreNotCounted(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"status 503":          func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `"usage":`, http.StatusServiceUnavailable) },
-		"incomplete response": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"usage":{}}`) }, // incomplete for a stream
+		"incomplete response": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"usage":{}}`) }, // a stream would end with [DONE]
 		"unexpected EOF": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "data: one\n\n")
 			_ = http.NewResponseController(w).Flush()

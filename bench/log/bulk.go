@@ -79,7 +79,7 @@ func (o options) bulkFill(ctx context.Context, db *store.DB, out io.Writer) erro
 			}
 		}
 		facts.Add(&e)
-		if now.Sub(e.Time) > 72*time.Hour { // old roll-ups by minute are not kept, so the hour is enough and fewer rows are merged
+		if now.Sub(e.Time) > 72*time.Hour { // roll-ups by minute are not kept this long, so the hour is precise enough and fewer rows are merged
 			e.Time = hour
 		}
 		figures.Add(&e, now)
@@ -127,7 +127,7 @@ func repeat(ctx context.Context, db *store.DB, table string) (err error) {
 			switch name {
 			case "start":
 				values[i] = fmt.Sprintf("start - %d", shift.Milliseconds())
-			case "id": // the ID begins with the start
+			case "id": // the ID begins with the start time, padded with zeros
 				values[i] = fmt.Sprintf(pad, shift.Milliseconds()) + " || substr(id, 15)"
 			}
 		}

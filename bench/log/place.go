@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/store/pgtest"
 )
 
-// place is the location of the data.
+// place is the location of the measured database, with a function that removes it.
 type place struct {
 	dsn    string
 	dir    string

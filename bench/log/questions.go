@@ -23,7 +23,7 @@ const (
 	filterBound   = time.Second
 )
 
-// Limits of the admin API: the highest count of results, and the time after which a search returns incomplete results.
+// Limits of the admin API: the number up to which results are counted, and the time after which a search returns incomplete results.
 const (
 	countLimit = 100_000
 	searchTime = 600 * time.Millisecond
@@ -70,7 +70,7 @@ func questions() []question {
 		all = append(all, question{"sort by " + by + ", a model", filterBound, list(requestlog.Filter{Lists: requestlog.Lists{Model: []string{"text-embedding-3-small"}}}, requestlog.Page{Sort: by})})
 		all = append(all, question{"sort by " + by + ", text", filterBound, list(requestlog.Filter{Q: "contract"}, requestlog.Page{Sort: by})})
 	}
-	alike := money.Amount(4_000_000) // many requests have a similar cost
+	alike := money.Amount(4_000_000) // close to the cost of many requests
 	all = append(all, question{"sort by cost, many alike", filterBound, list(requestlog.Filter{Ranges: requestlog.Ranges{MaxCost: &alike}}, requestlog.Page{Sort: "cost"})})
 	return all
 }
@@ -83,7 +83,8 @@ type named struct {
 	filter requestlog.Filter
 }
 
-// filters lists every condition with a common value, and with rare, old and absent values for which an index might not help.
+// filters returns a filter for every condition with a common value, and filters with rare, old and absent values, for which an index
+// might not help.
 func filters() []named {
 	dollars := func(s string) *money.Amount {
 		a, err := money.Parse(s)

@@ -110,7 +110,7 @@ func run(out io.Writer) error {
 	return nil
 }
 
-// report prints the share of pairs at or above each threshold, by difference.
+// report prints, for each kind of difference, the share of pairs whose score is at or above each threshold.
 func report(out io.Writer, name string, thresholds []float64, scores map[string][]float64) {
 	differences := slices.DeleteFunc(slices.Sorted(maps.Keys(scores)), func(d string) bool { return d == same })
 	var wrong []float64

@@ -18,7 +18,7 @@ const (
 	answerCanary = "canaryanswer4Rt8vB1nKs"
 )
 
-// loud sends requests whose text could leak in any way: complete and streamed responses, rejections that quote the
+// loud sends requests whose text could leak in different ways: complete and streamed responses, rejections that quote the
 // prompt, interrupted streams.
 func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) {
 	t.Helper()

@@ -89,7 +89,7 @@ func TestLoggedAddressesAreReachable(t *testing.T) {
 	var logged struct{ API, Dashboard, Setup string }
 	harness.Eventually(t, "the log has the addresses of the API, the dashboard and the setup page", func() bool {
 		for line := range strings.Lines(g.Log()) {
-			harness.Decode(t, []byte(line), &logged) // keeps the addresses of earlier lines
+			harness.Decode(t, []byte(line), &logged) // a line without an address leaves the fields unchanged
 		}
 		return logged.API != "" && logged.Dashboard != "" && logged.Setup != ""
 	})
@@ -97,7 +97,7 @@ func TestLoggedAddressesAreReachable(t *testing.T) {
 		if strings.Contains(text, "0.0.0.0") || strings.Contains(text, "[::]") {
 			t.Errorf("%s: the log has the address %q, which a client cannot open", name, text)
 		}
-		address, err := url.Parse(strings.Fields(text)[0]) // followed by a comment
+		address, err := url.Parse(strings.Fields(text)[0]) // a comment follows the address
 		if err != nil {
 			t.Fatal(err)
 		}

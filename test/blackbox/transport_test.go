@@ -41,7 +41,7 @@ func (w *wireCall) send(format string, args ...any) {
 	}
 }
 
-// answer reads one response. The request's method determines whether it has a body.
+// answer reads one response. The request's method determines whether the response has a body.
 func (w *wireCall) answer(method string) harness.Answer {
 	w.t.Helper()
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})

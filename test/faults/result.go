@@ -24,7 +24,7 @@ type Result struct {
 	ID      string        `json:"id"`
 	Name    string        `json:"name"`
 	Verdict Verdict       `json:"verdict"`
-	Figure  string        `json:"figure"` // measured figure, or why there is none
+	Figure  string        `json:"figure"` // measured figure, or the reason why nothing was measured
 	Took    time.Duration `json:"took"`
 }
 

@@ -77,7 +77,8 @@ func (g *Gateway) common() []string {
 	return flags
 }
 
-// environment returns the few environment variables that every process needs. It does not contain provider keys and settings.
+// environment returns the few environment variables that every process needs, and those in the options. It does not inherit provider keys
+// or settings.
 func (g *Gateway) environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + os.TempDir(), "FAIRLEAD_DETECT=false"}
 	return append(env, g.options.Env...)
@@ -119,7 +120,7 @@ func (g *Gateway) launch(args []string) (*process, error) {
 	return p, <-begun
 }
 
-// stdout returns a reader of the process's standard output. started is called when the process runs.
+// stdout returns a reader of the process's standard output. The caller calls started when the process is running.
 func (g *Gateway) stdout(cmd *exec.Cmd) (r io.Reader, started func(), err error) {
 	if !g.options.Terminal {
 		r, err = cmd.StdoutPipe()

@@ -29,8 +29,8 @@ type feature struct {
 	add   map[string]string // members by format
 	parts map[string]string // content of the user message by format
 
-	omits string // the feature also counts as sent if the vendor's request does not contain this text
-	hint  bool   // whether the feature does not affect the response, so that it may be dropped without a warning
+	omits string // text in the vendor's request; if it is missing, the feature also counts as sent
+	hint  bool   // whether the feature never affects the response and may therefore be dropped without a warning
 }
 
 var features = []feature{

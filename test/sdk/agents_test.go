@@ -26,11 +26,11 @@ type agent struct {
 	env         []string
 	settings    map[string]string // content of files by path below the home directory
 	endpoint    string            // route that the agent calls
-	noReasoning bool              // whether the agent does not ask for reasoning, so that models that reason only on request do not reason
+	noReasoning bool              // whether the agent never requests reasoning; models that reason only on request then do not reason
 	cached      string            // file below the home directory that must list claude-auto afterwards
 }
 
-// codingAgents are the agents that have tools. catalog is the file with the properties of auto that Codex reads.
+// codingAgents returns the agents that have tools. catalog is the file with the properties of auto that Codex reads.
 func codingAgents(gateway *harness.Gateway, key, catalog string) []agent {
 	return []agent{
 		{

@@ -38,7 +38,7 @@ providers:
 	}
 }
 
-// serveVoice is a provider whose sessions repeat the last text of the client.
+// serveVoice serves a realtime session as a provider. Each response repeats the last text of the client.
 func serveVoice(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer upstream-secret" || r.URL.RequestURI() != "/v1/realtime?model=voice-model" {
 		w.WriteHeader(http.StatusUnauthorized)

@@ -11,7 +11,7 @@ type Course struct {
 	Early, Late float64 // medians of the first and of the last quarter
 	Most        float64
 	Slope       float64 // growth per minute, by least squares
-	Doubt       float64 // twice the standard error of the slope, with adjacent samples averaged
+	Doubt       float64 // twice the standard error of the slope, computed from means of adjacent samples
 }
 
 // samples holds a figure over time.

@@ -203,7 +203,7 @@ func TestUnavailableCollectorDoesNotDelayRequests(t *testing.T) { //nolint:paral
 	address := harness.FreeAddress(t)
 	receive(t, "http", address).stop()
 	stalled := harness.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after the body
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after the body was read
 		<-r.Context().Done()
 	}))
 	off, _, _ := start(t)
@@ -226,7 +226,7 @@ func TestUnavailableCollectorDoesNotDelayRequests(t *testing.T) { //nolint:paral
 	}
 }
 
-// requests is more than the export queue and one batch can hold.
+// requests is the number of requests to send: more than the export queue and one batch can hold.
 const requests = 3000
 
 // measure sends requests and returns the 99th percentile of their times.

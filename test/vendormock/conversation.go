@@ -56,10 +56,10 @@ const (
 	RedactedPart // encrypted reasoning
 )
 
-// Part is a part of a turn.
+// Part is one piece of a turn's content, such as a text, an image, a tool call or its result.
 type Part struct {
 	Kind      partKind
-	Text      string          // text, result, reasoning
+	Text      string          // content of a text, a result or reasoning
 	MediaType string          // only for media
 	Size      int             // only for media
 	ID        string          // call ID; only for calls and results
@@ -67,7 +67,7 @@ type Part struct {
 	Input     json.RawMessage // arguments of a call; free text if Custom
 	Custom    bool            // whether the tool takes free text; only for calls and results
 	Failed    bool            // whether the call failed; only for results
-	Signature string          // reasoning, encrypted reasoning, call
+	Signature string          // signature of reasoning, of a text or of a call; for encrypted reasoning, the encrypted data
 }
 
 // Prompt returns the last user prompt. Everything after it is one tool loop.

@@ -47,7 +47,7 @@ type fault struct {
 	slow     bool // whether the first token is late
 }
 
-// instruction is the effect of an instruction in brackets on a reply.
+// instruction describes how an instruction in brackets affects a reply.
 type instruction struct {
 	text   string
 	finish Finish

@@ -28,7 +28,7 @@ type Options struct {
 	AccessKey string        // Bedrock: the id that belongs to Secret; "AKIDEXAMPLE" when empty
 	Secret    string        // Bedrock: signs requests that do not carry Key; "test-secret" when empty
 	Region    string        // Bedrock: region in signatures; "us-east-1" when empty
-	Slow      time.Duration // duration of [slow]; 300 ms when zero
+	Slow      time.Duration // delay of the first token with [slow]; 300 ms when zero
 }
 
 // Call is one request that a Server received.
@@ -286,7 +286,7 @@ func (s *Server) failure(names []string, c *Conversation) int {
 	return 0
 }
 
-// first reports whether first is called for the first time with these texts.
+// first reports whether this is the first call with the given texts.
 func (s *Server) first(texts ...string) bool {
 	key := Digest(texts...)
 	s.mu.Lock()

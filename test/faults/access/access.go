@@ -43,7 +43,7 @@ func operations(t testing.TB, g *harness.Gateway) []operation {
 type caller struct {
 	name   string
 	header http.Header
-	query  string        // selects a workspace
+	query  string        // query parameter that selects a workspace
 	actor  account.Actor // account for the permission table; zero for an anonymous caller
 	away   bool          // whether query selects a workspace that the caller does not belong to
 	key    bool
@@ -69,7 +69,7 @@ func (c caller) expected(p account.Permission) int {
 	return http.StatusForbidden
 }
 
-// Permissions is F49: for every route and every kind of caller, the response matches the permission table.
+// Permissions is fault case F49: for every route and every kind of caller, the response matches the permission table.
 func Permissions(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
 	s := newSite(t, g)

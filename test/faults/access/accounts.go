@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// ExtraFields is F50: unknown fields of a write have no effect, and no key gets more permissions than its creator.
+// ExtraFields is fault case F50: unknown fields of a write have no effect, and no key gets more permissions than its creator.
 func ExtraFields(t *testing.T, _ scenario.Size) string {
 	g, _ := scenario.Single(t)
 	s := newSite(t, g)
@@ -129,7 +129,7 @@ func (s *site) greedyKeys(t *testing.T) int {
 	return len(tries) + roles
 }
 
-// SafeDefaults is F51: no secret has a default value, and only public pages are served without authentication.
+// SafeDefaults is fault case F51: no secret has a default value, and only public pages are served without authentication.
 func SafeDefaults(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
 	tried := 0
@@ -204,8 +204,8 @@ func masterKeyFile(t *testing.T, text string, mode os.FileMode) string {
 	return dir
 }
 
-// PasswordGuessing is F52: after ten failed sign-ins, every password is rejected, and responses do not reveal whether an account
-// exists.
+// PasswordGuessing is fault case F52: after ten failed sign-ins, every password is rejected, and responses do not reveal whether an
+// account exists.
 func PasswordGuessing(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	ann := scenario.Register(t, g, "ann@example.com")
@@ -238,7 +238,8 @@ func PasswordGuessing(t *testing.T, size scenario.Size) string {
 	}
 	known, unknown := signInTimes(t, g, size.Of(2, 10))
 	apart := (known - unknown).Abs()
-	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most { // the fast form runs concurrently with other tests
+	// The limit is higher in the fast form, which runs concurrently with other tests.
+	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most {
 		t.Errorf("sign-ins take %s for a known account and %s for an unknown one, want a difference of at most %s", known, unknown, most)
 	}
 	return fmt.Sprintf("of 2 × %d guesses %d were refused unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))

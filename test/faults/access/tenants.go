@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Tenants is P13: activity in one workspace is not visible in another.
+// Tenants checks promise P13: activity in one workspace is not visible in another.
 func Tenants(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}", "log: {search: true}")
 	ann := scenario.Register(t, g, "ann@example.com") // ann's workspace runs the gateway

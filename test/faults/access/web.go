@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Sessions is F53: every sign-in creates a new session, which scripts and other sites cannot access and which ends when
+// Sessions is fault case F53: every sign-in creates a new session, which scripts and other sites cannot access and which ends when
 // the password changes.
 func Sessions(t *testing.T, size scenario.Size) string {
 	g, _ := scenario.Single(t)
@@ -131,7 +131,7 @@ func otherSites(t *testing.T, g *harness.Gateway, p scenario.Person) int {
 	return n
 }
 
-// PageSecurity is F54: no URL redirects to another site, and every page has its security headers.
+// PageSecurity is fault case F54: no URL redirects to another site, and every page has its security headers.
 func PageSecurity(t *testing.T, _ scenario.Size) string {
 	g := harness.Start(t, harness.Options{})
 	c := scenario.Client(t)

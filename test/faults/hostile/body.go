@@ -52,7 +52,7 @@ func readAnswer(r *bufio.Reader) (harness.Answer, error) {
 	return harness.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, err
 }
 
-// LargeBodies is F42: a body above the limit is rejected unread, and the total memory of all bodies is limited.
+// LargeBodies is fault case F42: a body above the limit is rejected unread, and the total memory of all bodies is limited.
 func LargeBodies(t *testing.T, size scenario.Size) string {
 	limit, all, n := int64(size.Of(1, 32))<<20, int64(size.Of(8, 512))<<20, size.Of(30, 200)
 	g, mock := scenario.Single(t, fmt.Sprintf("limits: {body: %d, buffered: %d}", limit, all))
@@ -125,7 +125,7 @@ func firstAnswer(conn net.Conn, in *bufio.Reader, body []byte) (a harness.Answer
 	}
 }
 
-// Bombs is F43: compressed data is not expanded inside the gateway, in either direction.
+// Bombs is fault case F43: compressed data is not expanded inside the gateway, in either direction.
 func Bombs(t *testing.T, size scenario.Size) string {
 	answerLimit := size.Of(1, 64)
 	g, mock := scenario.Single(t, fmt.Sprintf("limits: {answer: %dMiB}", answerLimit), "breaker: {failures: 100}", "retries: {attempts: 1}")
@@ -220,7 +220,7 @@ func compressed(coding string, size int) []byte {
 	return b.Bytes()
 }
 
-// JSON is F44: hostile JSON is rejected immediately.
+// JSON is fault case F44: hostile JSON is rejected immediately.
 func JSON(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)

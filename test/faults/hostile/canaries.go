@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// SecretsAreNotExposed is F58: credentials, keys, passwords and sessions do not appear in plain text anywhere, with either
+// SecretsAreNotExposed is fault case F58: credentials, keys, passwords and sessions do not appear in plain text anywhere, with either
 // database.
 func SecretsAreNotExposed(t *testing.T, _ scenario.Size) string {
 	files, answers := 0, 0

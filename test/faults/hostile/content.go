@@ -16,7 +16,7 @@ const (
 	answerCanary = "canaryanswer4Rt8vB1nKs"
 )
 
-// ContentIsNotStored is P15: if text must not be stored, it is not on disk, in logs or in errors, with either database.
+// ContentIsNotStored checks promise P15: if text must not be stored, it is not on disk, in logs or in errors, with either database.
 func ContentIsNotStored(t *testing.T, size scenario.Size) string {
 	off := map[string]func(t *testing.T, p scenario.Person) (key string, header http.Header){
 		"for the key": func(t *testing.T, p scenario.Person) (string, http.Header) {
@@ -98,7 +98,7 @@ func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.
 	return requests, places
 }
 
-// loud sends requests whose text could leak in any way: complete and streamed responses, rejections that quote the
+// loud sends requests whose text could leak in different ways: complete and streamed responses, rejections that quote the
 // prompt, interrupted streams, rejected bodies, tool calls, other formats.
 func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) int {
 	t.Helper()

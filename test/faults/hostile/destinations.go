@@ -31,8 +31,8 @@ var specialAddresses = []string{
 	"2001::7f00:1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "100::1",
 }
 
-// Destinations is F57: only the configuration and connected providers determine which hosts the gateway calls, and a connected provider
-// has a public address.
+// Destinations is fault case F57: only the configuration and connected providers determine which hosts the gateway calls, and a connected
+// provider has a public address.
 func Destinations(t *testing.T, _ scenario.Size) string {
 	named := namesToSpecialAddresses(t)
 	spellings := addressesToSave()

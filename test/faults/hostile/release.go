@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Release is F61: the same commit builds to the same bytes everywhere, only from pinned modules, and the program
+// Release is fault case F61: the same commit builds to the same bytes everywhere, only from pinned modules, and the program
 // starts without downloading anything.
 func Release(t *testing.T, size scenario.Size) string {
 	root, err := harness.Root()
@@ -39,7 +39,8 @@ func Release(t *testing.T, size scenario.Size) string {
 	if size == scenario.Fast {
 		return figure
 	}
-	goTool(t, root, []string{"GOWORK=off"}, "mod", "download") // verification needs all modules, also those that no build uses and that a new machine does not have
+	// Verification needs all modules, including those that no build uses and that are missing on a new machine.
+	goTool(t, root, []string{"GOWORK=off"}, "mod", "download")
 	if out := goTool(t, root, offline, "mod", "verify"); !strings.Contains(out, "all modules verified") {
 		t.Errorf("go mod verify printed %s, want all modules verified", out)
 	}

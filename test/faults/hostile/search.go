@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Searching is F56: search terms are matched literally, within a time limit, and without slowing other requests, with
+// Searching is fault case F56: search terms are matched literally, within a time limit, and without slowing other requests, with
 // either database.
 func Searching(t *testing.T, size scenario.Size) string {
 	slowest, n := time.Duration(0), 0

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// SlowHeaders is F41: connections that never finish their headers use few resources, are closed soon, and do not affect
+// SlowHeaders is fault case F41: connections that never finish their headers use few resources, are closed soon, and do not affect
 // other clients.
 func SlowHeaders(t *testing.T, size scenario.Size) string {
 	allowed := time.Duration(size.Of(2, 10)) * time.Second
@@ -50,7 +50,7 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 	dripping := make(chan struct{})
 	wait.Go(func() { drip(conns, dripping) })
 	busy := ordinary(t, g, k, size.Of(50, 300))
-	time.AfterFunc(allowed, func() { close(dripping) }) // sending a byte does not extend the time limit
+	time.AfterFunc(allowed, func() { close(dripping) }) // the bytes sent until then must not extend the time limit
 	wait.Wait()
 	for _, conn := range conns {
 		_ = conn.Close()

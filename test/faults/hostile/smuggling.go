@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Smuggling is F45: regardless of its framing, every message is handled as one request or rejected.
+// Smuggling is fault case F45: regardless of its framing, every message is handled as one request or rejected.
 func Smuggling(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)

@@ -17,7 +17,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// HeaderHygiene is F46: headers are not forwarded in either direction.
+// HeaderHygiene is fault case F46: the headers of the client do not reach the provider, and the headers of the provider do not reach the
+// client.
 func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k := g.Key(t)
@@ -89,7 +90,7 @@ func noCanary(t *testing.T, what string, h http.Header) {
 	}
 }
 
-// ControlCharacters is F55: texts of callers cannot break log lines, terminals or spreadsheets.
+// ControlCharacters is fault case F55: text from clients cannot break log lines, terminals or spreadsheets.
 func ControlCharacters(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
@@ -175,7 +176,7 @@ func checkCells(t *testing.T, g *harness.Gateway, reader string) int {
 	return cells
 }
 
-// BadReload is F59: an invalid configuration changes nothing, even under load.
+// BadReload is fault case F59: an invalid configuration changes nothing, even under load.
 func BadReload(t *testing.T, size scenario.Size) string {
 	_, url := harness.Upstream(t)
 	good := harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)}}})

@@ -25,7 +25,7 @@ func failureClasses() map[string]mockprovider.Behaviour {
 	return all
 }
 
-// FailedCharges is F13: a failed request releases its hold and costs no more than the delivered output.
+// FailedCharges is fault case F13: a failed request releases its hold and costs no more than the delivered output.
 func FailedCharges(t *testing.T, size scenario.Size) string {
 	classes := failureClasses()
 	names := slices.Sorted(maps.Keys(classes))
@@ -78,7 +78,7 @@ func released(t *testing.T, size scenario.Size, g *harness.Gateway, reader, id, 
 	}
 }
 
-// PaidTwice is F14: the client pays only for the target that responded, and the operator sees the cost of both.
+// PaidTwice is fault case F14: the client pays only for the target that responded, and the operator sees the cost of both.
 func PaidTwice(t *testing.T, size scenario.Size) string {
 	const usage = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":6,"total_tokens":17}}`
 	g, alpha, _ := streams.Pair(t, []string{"m", "hedged"}, "hedging: {enabled: true, after: 200ms}", "breaker: {failures: 1000}")

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Revocation is F33: a revoked key is rejected within a second, and its running streams end within ten seconds.
+// Revocation is fault case F33: a revoked key is rejected within a second, and its running streams end within ten seconds.
 func Revocation(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
 	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
@@ -55,7 +55,7 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("refused after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
 }
 
-// JunkKeys is F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
+// JunkKeys is fault case F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
 // cause no database query.
 func JunkKeys(t *testing.T, size scenario.Size) string {
 	scenario.PackageTest(t, "internal/account/keyring", []string{"TestMalformedKeysCauseNoLookup", "TestUnknownKeysShareFewPolls"})

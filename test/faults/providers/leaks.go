@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// NoLeaks is F26: after a mixture of requests, all resources are released.
+// NoLeaks is fault case F26: after a mixture of requests, all resources are released.
 func NoLeaks(t *testing.T, size scenario.Size) string {
 	mock := mockprovider.NewMock()
 	upstream := httptest.NewServer(mock)

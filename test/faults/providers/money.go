@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// BudgetRace is F10: parallel requests exceed a budget by one request at most.
+// BudgetRace is fault case F10: parallel requests exceed a budget by one request at most.
 func BudgetRace(t *testing.T, size scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
@@ -58,7 +58,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d parallel requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
 }
 
-// AbsurdLimits is F16: no number in a request makes a reservation negative or overflow.
+// AbsurdLimits is fault case F16: no number in a request makes a reservation negative or overflow.
 func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
@@ -91,7 +91,7 @@ func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d refused, nothing held", tried)
 }
 
-// NoBudget is F17: with a budget of 0, no route serves a request that costs money.
+// NoBudget is fault case F17: with a budget of 0, no route serves a request that costs money.
 func NoBudget(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	aliased := "providers:\n  - name: alpha\n    base_url: " + url + "\n    models:\n" +

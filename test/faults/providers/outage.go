@@ -23,7 +23,7 @@ func twoProviders(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta
 	}, more...)}), alpha, beta
 }
 
-// OneDown is F27: while one provider fails, the other serves, and the failing one gets few calls until it recovers.
+// OneDown is fault case F27: while one provider fails, the other serves, and the failing one gets few calls until it recovers.
 func OneDown(t *testing.T, size scenario.Size) string {
 	g, alpha, beta := twoProviders(t)
 	k := g.Key(t)
@@ -83,7 +83,7 @@ func OneDown(t *testing.T, size scenario.Size) string {
 	return figure
 }
 
-// AllDown is F28: when no target is available, clients get an error immediately and providers are not called repeatedly.
+// AllDown is fault case F28: when no target is available, clients get an error immediately and providers are not called repeatedly.
 func AllDown(t *testing.T, size scenario.Size) string {
 	g, alpha, beta := twoProviders(t, "retries: {backoff: 20ms}")
 	k := g.Key(t)
@@ -116,7 +116,7 @@ func AllDown(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d of %d got 503 with Retry-After, p99 %s, %d attempts", refused, len(all), p99.Round(time.Millisecond), attempts)
 }
 
-// BadRequests is F30: invalid requests of a tenant do not count as provider failures.
+// BadRequests is fault case F30: invalid requests of a tenant do not count as provider failures.
 func BadRequests(t *testing.T, size scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	refusals := []mockprovider.Behaviour{
@@ -151,7 +151,7 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d refused, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
 }
 
-// SlowProvider is F32: a provider that takes half a minute stays within its concurrency limit, and requests to other
+// SlowProvider is fault case F32: a provider that takes half a minute stays within its concurrency limit, and requests to other
 // providers are not affected.
 func SlowProvider(t *testing.T, size scenario.Size) string {
 	const most = 20

@@ -39,7 +39,7 @@ func newLoadGenerator(t testing.TB, g *harness.Gateway, body string, keys ...str
 	return n
 }
 
-// fire sends requests at the given rate for a while. With a rate of 0, every connection sends the next request as soon
+// fire sends requests at the given rate for the duration d. With a rate of 0, every connection sends the next request as soon
 // as it has a response.
 func (n *loadGenerator) fire(t testing.TB, connections, rate int, d time.Duration) []scenario.Shot {
 	t.Helper()
@@ -191,7 +191,7 @@ func capacity(t *testing.T, n *loadGenerator, d time.Duration) int {
 	return best
 }
 
-// Overload is F48, part 1: above its capacity, a gateway keeps serving at capacity, rejects other requests immediately,
+// Overload is fault case F48, part 1: above its capacity, a gateway keeps serving at capacity, rejects other requests immediately,
 // and recovers soon afterwards.
 func Overload(t *testing.T, size scenario.Size) string {
 	var g *harness.Gateway
@@ -208,7 +208,7 @@ func Overload(t *testing.T, size scenario.Size) string {
 
 	adminTimes := make(chan []time.Duration)
 	go func() { adminTimes <- watchAdmin(t, g, reader, d) }()
-	rate := size.Of(3*possible, 2500) // five times the normal load
+	rate := size.Of(3*possible, 2500) // 2500 is five times the normal load
 	all := n.fire(t, size.Of(600, 2000), rate, d)
 	good, refused, lost := scenario.Times(all, scenario.Answered), scenario.Times(all, shed), unanswered(t, all)
 	goodput := int(float64(len(good)) / d.Seconds())
@@ -275,7 +275,7 @@ func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration
 	return took
 }
 
-// FloodOfOne is F48, part 2: a flood of requests with one key does not affect another key.
+// FloodOfOne is fault case F48, part 2: a flood of requests with one key does not affect another key.
 func FloodOfOne(t *testing.T, size scenario.Size) string {
 	g := startPlain(t, "limits: {concurrent: 64}")
 	a, b := g.Key(t), g.Key(t)

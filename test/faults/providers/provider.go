@@ -38,7 +38,7 @@ func backoffs(t testing.TB, g *harness.Gateway, manager string) map[string]time.
 	return until
 }
 
-// RetryAfterForms is F29: a credential backs off for the time that the provider requests, in every format of Retry-After.
+// RetryAfterForms is fault case F29: a credential backs off for the time that the provider requests, in every format of Retry-After.
 func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	in := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 	forms := []struct {
@@ -135,7 +135,8 @@ func secondRateLimit(t *testing.T) time.Duration {
 	return second
 }
 
-// RefusedCredential is F31: a credential that the provider rejects is not used again, and the other credentials serve the requests.
+// RefusedCredential is fault case F31: a credential that the provider rejects is not used again, and the other credentials serve the
+// requests.
 func RefusedCredential(t *testing.T, size scenario.Size) string {
 	const good, bad = "sk-good-0123456789", "sk-bad-9876543210"
 	var refusals atomic.Int64

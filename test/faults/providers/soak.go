@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/test/soak"
 )
 
-// SteadyLoad is F47 for three minutes, which is enough to check only the peak of memory, goroutines and files. `make
+// SteadyLoad is fault case F47 for three minutes, which is enough to check only the peak of memory, goroutines and files. `make
 // soak` runs for thirty minutes, checks the slope, and uses the race detector.
 func SteadyLoad(t *testing.T, size scenario.Size) string {
 	plan := soak.Usual(3 * time.Minute)

@@ -29,8 +29,8 @@ func AccountingCases() []scenario.Case {
 	}
 }
 
-// ledgerModel is F12: after reserve, settle, cancel, fail, crash and retry in any order, the ledger agrees with a simple model. Ten
-// million charges of the smallest amount add up exactly. The ledger that replicas share passes the same test with a real Redis that
+// ledgerModel is fault case F12: after reserve, settle, cancel, fail, crash and retry in any order, the ledger agrees with a simple model.
+// Ten million charges of the smallest amount add up exactly. The ledger that replicas share passes the same test with a real Redis that
 // loses replies and data.
 func ledgerModel(t *testing.T, size scenario.Size) string {
 	alone, shared := size.Of(300, 20_000), size.Of(5, 150)
@@ -39,7 +39,8 @@ func ledgerModel(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d histories of one ledger and %d of a shared one; 10^7 smallest charges exact", alone, shared)
 }
 
-// windowsEverywhere is F18: every budget window begins once, at local midnight, and every request belongs to exactly one window.
+// windowsEverywhere is fault case F18: every budget window begins once, at local midnight, and every request belongs to exactly one
+// window.
 func windowsEverywhere(t *testing.T, size scenario.Size) string {
 	checks := size.Of(1000, 200_000)
 	scenario.PackageTest(t, "internal/ledger", []string{
@@ -48,14 +49,14 @@ func windowsEverywhere(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("every zone and clock change 2024–2032; %d weeks and months", checks)
 }
 
-// keyTiming is F39: the time to reject a key does not reveal how similar the key is to a valid key.
+// keyTiming is fault case F39: the time to reject a key does not reveal how similar the key is to a valid key.
 func keyTiming(t *testing.T, size scenario.Size) string {
 	out := scenario.PackageTest(t, "internal/account/keyring", []string{"TestTimeOfAKeyCheckRevealsNothing"}, fmt.Sprintf("-timing.samples=%d", size.Of(100_000, 1_000_000)))
 	figure := regexp.MustCompile(`t = .*`).FindString(out)
 	return strings.TrimSpace(figure)
 }
 
-// skewedClocks is F40: if the clocks of replicas differ by five minutes or step back by an hour, limits, windows and
+// skewedClocks is fault case F40: if the clocks of replicas differ by five minutes or step back by an hour, limits, windows and
 // key expiry still work, and IDs stay unique.
 func skewedClocks(t *testing.T, _ scenario.Size) string {
 	n := 0
@@ -72,7 +73,7 @@ func skewedClocks(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d tests with clocks of their own", n)
 }
 
-// editsDuringLoad is F15: editing a profile, a key, its budget and its workspace loses no charge.
+// editsDuringLoad is fault case F15: editing a profile, a key, its budget and its workspace loses no charge.
 func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
@@ -100,7 +101,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d edits beside %d requests: every fee counted", n, served)
 }
 
-// revocationRaces is F34: a key that is revoked while its requests end is never reactivated, and it is not confused
+// revocationRaces is fault case F34: a key that is revoked while its requests end is never reactivated, and it is not confused
 // with keys that have the same visible prefix.
 func revocationRaces(t *testing.T, size scenario.Size) string {
 	scenario.PackageTest(t, "internal/account/keyring", []string{"TestRevokedKeysAreNeverRevived", "TestHashesWithACommonPrefixAreDistinct"})

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// revocationEverywhere is F33 with replicas: a key revoked at one replica is rejected by all within a second, and its
+// revocationEverywhere is fault case F33 with replicas: a key revoked at one replica is rejected by all within a second, and its
 // running streams end within ten seconds. The same applies to a key that is rotated without a grace period. Replicas
 // are notified through PostgreSQL, or through Redis if PostgreSQL is unreachable.
 func revocationEverywhere(t *testing.T, size scenario.Size) string {

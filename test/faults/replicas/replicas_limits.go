@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// sharedRate is F37: a limit applies to all replicas together, within two percent.
+// sharedRate is fault case F37: a limit applies to all replicas together, within two percent.
 func sharedRate(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	limit := size.Of(200, 600)
@@ -81,7 +81,7 @@ func (w *deployment) streams(ctx context.Context, t *testing.T, n int, k scenari
 	return failed
 }
 
-// redisKilled is F35: Redis is killed under load and comes back empty. No request fails, a key within its limit is not
+// redisKilled is fault case F35: Redis is killed under load and comes back empty. No request fails, a key within its limit is not
 // rejected, and a key far above its limit gets at most ten percent too much.
 func redisKilled(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
@@ -99,7 +99,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	})
 	all.Go(func() { flood = w.pace(ctx, t, 20*time.Millisecond, above, short("m")) })
 	all.Go(func() { broken = w.streams(ctx, t, size.Of(6, 200), within) })
-	at := func(share float64) { // the processes run in real time
+	at := func(share float64) { // waits in real time, because real processes have no fake clock
 		time.Sleep(time.Duration(share * float64(span)))
 	}
 	at(0.3)
@@ -141,7 +141,7 @@ func throughProxy(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string
 	}
 }
 
-// redisSlow is F36: a Redis that responds two seconds late delays requests only slightly, and memory does not grow.
+// redisSlow is fault case F36: a Redis that responds two seconds late delays requests only slightly, and memory does not grow.
 func redisSlow(t *testing.T, size scenario.Size) string {
 	var way *toxiproxy.Proxy
 	w := startReplicas(t, setting{toRedis: throughProxy(t, &way)})

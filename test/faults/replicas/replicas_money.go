@@ -35,7 +35,7 @@ func (w *deployment) agree(t *testing.T, reader, k scenario.Key, fees int) {
 	}
 }
 
-// sharedBudget is F11: parallel requests at three replicas exceed a budget by at most one request's reservation.
+// sharedBudget is fault case F11: parallel requests at three replicas exceed a budget by at most one request's reservation.
 func sharedBudget(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	n := size.Of(300, 1000)
@@ -67,7 +67,7 @@ func sharedBudget(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
 }
 
-// budgetWithoutRedis is P10: when Redis is killed, each replica spends its share of the remaining budget, and no more.
+// budgetWithoutRedis checks promise P10: when Redis is killed, each replica spends its share of the remaining budget, and no more.
 func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	n := size.Of(240, 600)
@@ -99,8 +99,8 @@ func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("budget for %d: %d with Redis, %d by shares without, %d in all after its empty return", allowed, before.of("served"), alone, served)
 }
 
-// bothStoresGone is P10: without Redis and PostgreSQL, a replica spends its last share of a budget and then rejects
-// requests. It does not spend from a budget whose spending it does not know. A key without a budget is still served.
+// bothStoresGone checks promise P10: without Redis and PostgreSQL, a replica spends its last share of a budget and then rejects
+// requests. It rejects requests on a budget whose spending it has not loaded. A key without a budget is still served.
 // When the stores are back, every fee is in the ledger exactly once.
 func bothStoresGone(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
@@ -206,7 +206,7 @@ func (w *deployment) useUp(t *testing.T, k scenario.Key, forGood bool, replicas 
 	return served
 }
 
-// crashedHolds is P3 and P10: holds of a killed replica are released within a minute and cannot be spent twice. A lease
+// crashedHolds checks promises P3 and P10: holds of a killed replica are released within a minute and cannot be spent twice. A lease
 // takes half of that minute, so the fast form runs the package test.
 func crashedHolds(t *testing.T, size scenario.Size) string {
 	if size == scenario.Fast {
@@ -233,7 +233,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 		_, held := w.spending(t, 0, reader, k)
 		return held == n
 	})
-	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // the code is RATE_LIMITED instead of BUDGET_EXCEEDED, because the holds may be released
+	if r := w.send(t, 0, k, short("fee")); r.code != "RATE_LIMITED" { // not BUDGET_EXCEEDED, because the holds may still be released
 		t.Errorf("request while the whole budget is held: got %+v, want RATE_LIMITED", r)
 	}
 	w.gateways[2].Kill(t)
@@ -251,7 +251,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d holds of a killed replica freed after %s", opened.Load(), time.Since(killed).Round(100*time.Millisecond))
 }
 
-// editsOverReplicas is F15 with replicas: editing a key and its budget at every replica loses no charge.
+// editsOverReplicas is fault case F15 with replicas: editing a key and its budget at every replica loses no charge.
 func editsOverReplicas(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
 	k, reader, manager := w.newKey(t, "--budget", "50", "--period", "total"), w.newKey(t, "--scopes", "read"), w.newKey(t, "--scopes", "manage,inference")

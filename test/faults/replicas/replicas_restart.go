@@ -22,7 +22,7 @@ func unconnected(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// rollingRestart is P18: three replicas are restarted one after the other under load. A client that retries at the next
+// rollingRestart checks promise P18: three replicas are restarted one after the other under load. A client that retries at the next
 // replica loses no request, every fee is counted once, no unanswered request is charged, and the budget's sum is the
 // same at all replicas.
 func rollingRestart(t *testing.T, size scenario.Size) string {

@@ -11,8 +11,9 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// sharedSession is F63: the turns of one session alternate between two replicas. Both replicas list the turns as one session, in order and
-// with complete bodies, and the budget of the session is spent exactly. Parallel requests of another session do not exceed its budget.
+// sharedSession is fault case F63: the turns of one session alternate between two replicas. Both replicas list the turns as one session,
+// in order and with complete bodies, and the budget of the session is spent exactly. Parallel requests of another session do not exceed
+// its budget.
 func sharedSession(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{bodies: true})
 	reader := w.newKey(t, "--scopes", "manage")

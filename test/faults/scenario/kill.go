@@ -43,7 +43,8 @@ type Load struct {
 	Seen []Transcript
 }
 
-// Start sends non-streamed requests at a rate and keeps streams open until the context is done. Running requests continue.
+// Start sends non-streamed requests at the given rate and keeps the given number of streams open until the context is done. Running
+// requests continue.
 func (l *Load) Start(ctx context.Context, rate, streams int) {
 	l.Running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))

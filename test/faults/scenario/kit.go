@@ -174,7 +174,7 @@ func Warm(t testing.TB, g *harness.Gateway, key, model string, n int) {
 	})
 }
 
-// Together calls do n times, with at most parallel calls at a time.
+// Together calls do with every number from 0 to n-1. The parameter parallel limits the number of concurrent calls.
 func Together(parallel, n int, do func(i int)) {
 	var wait sync.WaitGroup
 	var next atomic.Int64

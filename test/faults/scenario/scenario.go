@@ -35,8 +35,8 @@ type Case struct {
 // concurrently with other tests, so it only reports the figures.
 func (s Size) Strict() bool { return s == Full }
 
-// Limit returns the limit for a measured time. The fast form adds a second, because other tests use the CPU at the same time. It
-// finds requests that wait for the end of a fault. The full form also finds requests that are only slow.
+// Limit returns the limit for a measured time. The fast form adds a second, because other tests use the CPU at the same time. Its
+// limit detects only requests that wait for the end of a fault. The limit of the full form also detects requests that are only slow.
 func (s Size) Limit(full time.Duration) time.Duration {
 	if s == Full {
 		return full

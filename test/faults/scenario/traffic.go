@@ -55,7 +55,7 @@ type Shot struct {
 	RetryAfter string
 }
 
-// Fire sends requests at a rate for a while, regardless of the results, and returns all of them.
+// Fire sends requests at the given rate for the duration d, regardless of the results, and returns all of them.
 func Fire(t testing.TB, g *harness.Gateway, key, body string, rate int, d time.Duration) []Shot {
 	t.Helper()
 	c := Client(t)
@@ -143,7 +143,7 @@ func (u *Upstream) Set(down bool) {
 	u.down = down
 }
 
-// Between returns the number of calls in a time range.
+// Between returns the number of calls in the time range [from, to).
 func (u *Upstream) Between(from, to time.Time) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// killedSessions is F62: the gateway is killed again and again while agents send the turns of their sessions. Every turn that a client
-// received completely is stored completely, and every session lists its turns in order.
+// killedSessions is fault case F62: the gateway is killed again and again while agents send the turns of their sessions. Every turn that a
+// client received completely is stored completely, and every session lists its turns in order.
 func killedSessions(t *testing.T, size scenario.Size) string {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

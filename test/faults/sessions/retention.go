@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// expiredDays is F64: a session began 100 days ago, continued 40 days ago and continues today. The entries of the first day and the
-// bodies of the second have expired. The turns of today are complete, and the session shows which of its earlier turns have expired.
+// expiredDays is fault case F64: a session began 100 days ago, continued 40 days ago and continues today. The entries of the first day and
+// the bodies of the second have expired. The turns of today are complete, and the session shows which of its earlier turns have expired.
 func expiredDays(t *testing.T, _ scenario.Size) string {
 	for name, dsn := range map[string]string{"SQLite": "sqlite", "PostgreSQL": pgtest.Start(t)} {
 		expireDays(t, name, dsn)

@@ -23,9 +23,9 @@ const (
 	maxOutput               = 200
 )
 
-// runawayLoop is F65: an agent repeats a failing tool call five times a second. Its session is stopped before it exceeds its
-// budget. The unspent rest is at most the maximum cost of one request. Other sessions of the same key stay within their budgets and are
-// never stopped.
+// runawayLoop is fault case F65: an agent repeats a failing tool call five times a second. Its session is stopped before it exceeds its
+// budget. The unspent remainder is at most the maximum cost of one request. Other sessions of the same key stay within their budgets and
+// are never stopped.
 func runawayLoop(t *testing.T, size scenario.Size) string {
 	upstream := &answering{}
 	model := harness.Chat("plain", inputPrice, outputPrice, 0.5)

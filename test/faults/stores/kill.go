@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// KillUnderLoad is F01: a killed process neither loses nor duplicates a log entry.
+// KillUnderLoad is fault case F01: a killed process neither loses nor duplicates a log entry.
 func KillUnderLoad(t *testing.T, size scenario.Size) string {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

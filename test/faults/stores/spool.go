@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// SpoolFull is F05: entries that cannot be delivered fill the spool. Further requests are then rejected, and no entry
+// SpoolFull is fault case F05: entries that cannot be delivered fill the spool. Further requests are then rejected, and no entry
 // is lost.
 func SpoolFull(t *testing.T, size scenario.Size) string {
 	_, url := harness.Upstream(t)

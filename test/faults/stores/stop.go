@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// StopUnderLoad is F07: after the stop signal, requests that end within the drain time complete. The others end with an error.
+// StopUnderLoad is fault case F07: after the stop signal, requests that end within the drain time complete. The others end with an error.
 func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	url := harness.Serve(t, scenario.Paced(size.Of(10, 40)))
 	mock, silentURL := harness.Upstream(t)

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// databaseAway is F03: while PostgreSQL is stopped, hung or slow under load, no request fails, and every entry is
+// databaseAway is fault case F03: while PostgreSQL is stopped, hung or slow under load, no request fails, and every entry is
 // delivered afterwards, in order and exactly once.
 func databaseAway(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)
@@ -57,7 +57,7 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 	stop()
 	l.Running.Wait()
 	late := within(t, time.Minute, "all entries are delivered", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
-	if late >= time.Minute { // distinguish late from lost entries
+	if late >= time.Minute { // wait longer, to distinguish late entries from lost ones
 		late += within(t, 5*time.Minute, "all entries are delivered late", func() bool { return scenario.Metric(t, g, reader, "fairlead_spool_entries") == 0 })
 	}
 	failed, codes := 0, map[string]int{}
@@ -141,7 +141,7 @@ func checkOrder(t *testing.T, db *sql.DB, seen []scenario.Transcript) {
 	}
 }
 
-// databaseAbsent is F04: a gateway that starts without its database keeps running, reports that it is not ready, and
+// databaseAbsent is fault case F04: a gateway that starts without its database keeps running, reports that it is not ready, and
 // becomes ready by itself.
 func databaseAbsent(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// diskFails is F06: the operating system fails writes or syncs of a running gateway, for the journal and the database,
+// diskFails is fault case F06: the operating system fails writes or syncs of a running gateway, for the journal and the database,
 // and later accepts them again. strace injects the failures into system calls. Unlike a small file system, this needs
 // no additional privileges.
 func diskFails(t *testing.T, size scenario.Size) string {
@@ -140,7 +140,7 @@ func attachStrace(t testing.TB, g *harness.Gateway, options ...string) (end func
 	return once
 }
 
-// manyWriters is F08: a hundred clients write entries, users read pages, and commands write to the same file at the
+// manyWriters is fault case F08: a hundred clients write entries, users read pages, and commands write to the same file at the
 // same time. No request fails because of a lock.
 func manyWriters(t *testing.T, size scenario.Size) string {
 	_, url := harness.Upstream(t)

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// migrationKilled is F60: if a gateway is killed at any statement of its migrations, the next start completes them. If
+// migrationKilled is fault case F60: if a gateway is killed at any statement of its migrations, the next start completes them. If
 // three gateways start together, one of them migrates. A database of a newer version is rejected.
 func migrationKilled(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// powerCut is F09: the writes and syncs of a running gateway are recorded at the system call boundary and replayed up to
+// powerCut is fault case F09: the writes and syncs of a running gateway are recorded at the system call boundary and replayed up to
 // random points. Each unsynced write is applied, lost or torn, and each created or removed name is applied or lost. Device
 // failures on synced data and reordering inside a file system's journal are not covered.
 func powerCut(t *testing.T, size scenario.Size) string {

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// replicaKilled is F02: one of two replicas on PostgreSQL and Redis is killed. The other is not affected, the entries
+// replicaKilled is fault case F02: one of two replicas on PostgreSQL and Redis is killed. The other is not affected, the entries
 // are complete once the killed replica is back, its holds are released, and its periodic tasks continue on the other
 // replica.
 func replicaKilled(t *testing.T, size scenario.Size) string {

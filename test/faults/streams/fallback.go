@@ -53,8 +53,8 @@ func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, al
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, more...)}), alpha, beta
 }
 
-// FallbackBeforeFirstToken is F19: if a provider fails before the first token, another provider serves the request, and the client gets
-// a normal response.
+// FallbackBeforeFirstToken is fault case F19: if a provider fails before the first token, another provider serves the request, and the
+// client gets a normal response.
 func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 	failures := EarlyFailures()
 	models := []string{"fine"}
@@ -105,7 +105,7 @@ func checkFallback(t *testing.T, g *harness.Gateway, key, name, body string) {
 	}
 }
 
-// AllFail is F20: when every target fails, the response has an error status.
+// AllFail is fault case F20: when every target fails, the response has an error status.
 func AllFail(t *testing.T, _ scenario.Size) string {
 	cases := []struct {
 		name      string
@@ -150,7 +150,7 @@ func AllFail(t *testing.T, _ scenario.Size) string {
 	return fmt.Sprintf("%d kinds, status within %s", len(cases), slowest.Round(10*time.Millisecond))
 }
 
-// InvalidContent is F25: a response with status 200 and invalid content counts as a failure of the provider.
+// InvalidContent is fault case F25: a response with status 200 and invalid content counts as a failure of the provider.
 func InvalidContent(t *testing.T, _ scenario.Size) string {
 	answers := map[string]mockprovider.Behaviour{
 		"short":      {CutAfter: 40},

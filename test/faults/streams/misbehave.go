@@ -18,7 +18,7 @@ type misbehaviour struct {
 	name      string
 	behaviour mockprovider.Behaviour
 	streams   bool // whether the misbehaviour affects only streams
-	rescued   bool // whether it fails after the first token, so that another provider continues the text or an error event ends the stream
+	rescued   bool // whether it fails after the first token: another provider continues the text, or an error event ends the stream
 	helped    bool // whether another provider, if there is one, serves the request
 	alone     int  // status without another provider; 0 if the response is complete
 	class     string

@@ -25,7 +25,7 @@ func breaks() map[string]mockprovider.Behaviour {
 	}
 }
 
-// RescuedStream is F21 with rescue: another provider continues the exact text, or the stream ends with an error. The
+// RescuedStream is fault case F21 with rescue: another provider continues the exact text, or the stream ends with an error. The
 // client never gets a text that no model generated.
 func RescuedStream(t *testing.T, _ scenario.Size) string {
 	alpha, alphaURL := harness.Upstream(t)

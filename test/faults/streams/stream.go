@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// CutStream is F21: an interrupted stream never ends as if it were complete.
+// CutStream is fault case F21: an interrupted stream never ends as if it were complete.
 func CutStream(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t, "rescue: off", "breaker: {failures: 100}")
 	k := g.Key(t)
@@ -68,7 +68,7 @@ func cutBy(reset bool) http.Handler {
 	})
 }
 
-// ClientDisconnects is F22: a client disconnect stops the work immediately.
+// ClientDisconnects is fault case F22: a client disconnect stops the work immediately.
 func ClientDisconnects(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
 	k := g.Key(t)
@@ -167,7 +167,7 @@ func checkDisconnectedEntry(t *testing.T, g *harness.Gateway, name, session stri
 	}
 }
 
-// EventCorpus is F23: the client receives the content, regardless of how the provider formats and splits its stream.
+// EventCorpus is fault case F23: the client receives the content, regardless of how the provider formats and splits its stream.
 func EventCorpus(t *testing.T, _ scenario.Size) string {
 	const words = "héllo 🌊 “wörld” \\n\\t end"
 	const want = "héllo 🌊 “wörld” \n\t end"
@@ -219,7 +219,7 @@ func inSteps(text string, step int) http.Handler {
 	})
 }
 
-// SilentProvider is F24: the gateway sends comments to a client during silence, and a provider that is silent for too
+// SilentProvider is fault case F24: the gateway sends comments to a client during silence, and a provider that is silent for too
 // long is treated as interrupted.
 func SilentProvider(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "rescue: off", "timeouts: {idle: 400ms}")

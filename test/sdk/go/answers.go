@@ -20,7 +20,7 @@ import (
 // pixel is an image of one red pixel.
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
-// answers are the cases of complete responses: chat, tools, structured output, images, embeddings, models.
+// answers returns the cases about complete responses: chat, tools, structured output, images, embeddings, models.
 func answers() []testCase {
 	return []testCase{
 		{"chat", chat},

@@ -16,7 +16,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// failures are the cases of errors and retries of the client.
+// failures returns the cases about errors, and about retries by the client.
 func failures() []testCase {
 	key := func(name string) option.RequestOption { return option.WithAPIKey(os.Getenv(name)) }
 	wrong := option.WithAPIKey("fl_wrong")
@@ -51,7 +51,7 @@ func wantError(err error, status int, code string) (*openai.Error, error) {
 	)
 }
 
-// failing is a case that must end in an error.
+// failing returns the function of a case in which the client must return an error.
 func failing(client openai.Client, params openai.ChatCompletionNewParams, status int, code string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := client.Chat.Completions.New(ctx, params)

@@ -41,7 +41,7 @@ func streamed(ctx context.Context, params openai.ChatCompletionNewParams) (*open
 	return &sum.ChatCompletion, stream.Err()
 }
 
-// scenarios are typical uses of the client, against a vendor's mock or a gateway.
+// scenarios returns the cases for typical uses of the client, against a vendor's mock or a gateway.
 func scenarios() []testCase {
 	model, reasoner := os.Getenv("CHAT_MODEL"), os.Getenv("CHAT_REASONER")
 	return []testCase{

@@ -12,7 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 )
 
-// sentences are the cases about the text of errors.
+// sentences returns the cases about the text of errors.
 func sentences() []testCase {
 	wanted := map[string]string{}
 	if err := json.Unmarshal([]byte(os.Getenv("SENTENCES")), &wanted); err != nil {

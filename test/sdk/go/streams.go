@@ -12,7 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
-// streams are the cases of streamed responses: the accumulator, the end of a stream, and disconnects.
+// streams returns the cases about streamed responses: the accumulator, the end of a stream, and disconnects.
 func streams() []testCase {
 	return []testCase{
 		{"stream-usage", streamUsage},

@@ -50,7 +50,7 @@ const (
 	sampleNone = "none"
 )
 
-// claudes is matched by name in order. The first matching row applies.
+// claudes lists the families. A model belongs to the first row whose pattern matches its name.
 var claudes = []claude{
 	{names: regexp.MustCompile(`^claude-3-7-`), budget: true, sampling: sampleAny, prefill: true},
 	{names: regexp.MustCompile(`^claude-3-`), sampling: sampleAny, prefill: true},

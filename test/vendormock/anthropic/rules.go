@@ -217,8 +217,8 @@ func claudeThinking(q *claudeRequest) string {
 	return ""
 }
 
-// claudeSignatures checks that the client sends reasoning back unchanged, as the first block of the turn with the calls that
-// followed the reasoning.
+// claudeSignatures checks that the client sends reasoning back unchanged. If a turn calls tools after reasoning, it must begin with
+// the reasoning.
 func claudeSignatures(q *claudeRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {

@@ -33,7 +33,7 @@ type bedrockTraits struct {
 	invokes     string // shape of the body of /invoke
 }
 
-// bedrocks is matched by name without the region, in order. The first matching row applies.
+// bedrocks lists the families. A model belongs to the first row whose pattern matches its name.
 var bedrocks = []bedrockTraits{
 	{names: regexp.MustCompile(`anthropic\.claude`), claude: true, tools: true, images: true},
 	{names: regexp.MustCompile(`amazon\.titan-embed`), invokes: "titan"},

@@ -176,8 +176,8 @@ func converseThinking(q *bedrockRequest) string {
 	return ""
 }
 
-// converseSignatures checks that the client sends reasoning back unchanged, as the first block of the turn with the calls that
-// followed the reasoning.
+// converseSignatures checks that the client sends reasoning back unchanged. If a turn calls tools after reasoning, it must begin with
+// the reasoning.
 func converseSignatures(q *bedrockRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {

@@ -36,7 +36,7 @@ type geminiTraits struct {
 	embeds     bool
 }
 
-// geminis is matched by name in order. The first matching row applies.
+// geminis lists the families. A model belongs to the first row whose pattern matches its name.
 var geminis = []geminiTraits{
 	{names: regexp.MustCompile(`embedding`), embeds: true},
 	{names: regexp.MustCompile(`^gemini-2\.0`)},
@@ -248,7 +248,8 @@ func geminiPrefix(root gjson.Result) string {
 	return text
 }
 
-// geminiSchema returns a schema as plain JSON Schema. own is a schema in the vendor's format, plain is already JSON Schema.
+// geminiSchema returns a schema as JSON Schema. The request contains either own, in the vendor's format, or plain, which is already
+// JSON Schema.
 func geminiSchema(own, plain gjson.Result) json.RawMessage {
 	if plain.Exists() {
 		return json.RawMessage(plain.Raw)
@@ -294,7 +295,7 @@ func geminiParts(content gjson.Result) []vendormock.Part {
 	return list
 }
 
-// geminiResult returns the only member of a tool's response, or the complete response.
+// geminiResult returns the text of a tool's response: its only member if that has a common name, otherwise the complete JSON.
 func geminiResult(response gjson.Result) string {
 	for _, name := range []string{"output", "result", "error", "content"} {
 		if member := response.Get(name); member.Exists() && len(response.Map()) == 1 {
@@ -305,7 +306,7 @@ func geminiResult(response gjson.Result) string {
 }
 
 // plainBase64 converts base64 to the standard alphabet. The vendor accepts both alphabets, and its clients send the
-// other one.
+// URL-safe one.
 func plainBase64(text string) string {
 	if text == skipSignature {
 		return text

@@ -9,7 +9,7 @@ import (
 type family struct {
 	names   *regexp.Regexp
 	efforts []string // reasoning efforts; nil for models that do not reason
-	// toolsNeedResponses is whether chat completions accepts function tools only with effort none.
+	// toolsNeedResponses is set if chat completions accepts function tools only with the effort none.
 	toolsNeedResponses bool
 	responsesOnly      bool // whether chat completions rejects the model
 	verbosity          bool // whether a verbosity other than medium is accepted
@@ -18,7 +18,7 @@ type family struct {
 
 func efforts(names ...string) []string { return names }
 
-// families is matched by name in order. The first matching row applies.
+// families lists the families. A model belongs to the first row whose pattern matches its name.
 var families = []family{
 	{names: regexp.MustCompile(`^gpt-5(\.3)?-chat`), verbosity: true},
 	{names: regexp.MustCompile(`^gpt-5\.\d-chat`), efforts: efforts("medium"), verbosity: true},
@@ -49,6 +49,6 @@ func findFamily(model string) *family {
 
 func (f *family) reasons() bool { return len(f.efforts) > 0 }
 
-// samples reports whether the model accepts sampling parameters with an effort. A reasoning model accepts them only
+// samples reports whether the model accepts sampling parameters with the given effort. A reasoning model accepts them only
 // without reasoning.
 func (f *family) samples(effort string) bool { return !f.reasons() || effort == "none" }

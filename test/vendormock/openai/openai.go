@@ -162,7 +162,7 @@ func (a *openAI) Check(v *vendormock.Request) *vendormock.Rejection {
 	return nil
 }
 
-// checkShape checks the types of the vendor's package and the limits.
+// checkShape checks the body against the types in the vendor's package and, for chat completions, against the limits.
 func (a *openAI) checkShape(v *vendormock.Request) []vendormock.Problem {
 	if onResponses(v) {
 		dropUndocumented(v.Document)
