@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the archives, packages and Go module of a release in bin/release and tries those of this machine: release.sh [--snapshot].
+# Builds the archives, packages and Go module of a release in bin/release and tests the ones for this machine: release.sh [--snapshot].
 # A release needs a tag such as v1.2.3 and the address in FAIRLEAD_RELEASE_URL under which its files will be published.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -198,7 +198,7 @@ func TestBudgetRulesUseTheForecastOfTheBudget(t *testing.T) {
 		return out
 	}
 	if diff := cmp.Diff([]string{
-		"ws 110 Spent $40.00 of $100.00. Expected at the end of the period: $110.00. Used up about 29 November 12:00 UTC.",
+		"ws 110 Spent $40.00 of $100.00. Expected at the end of the period: $110.00. Runs out around 29 November 12:00 UTC.",
 		"key_new 40 Spent $40.00 of $100.00. Not enough data for a forecast.",
 	}, texts(Rule{Kind: Forecast})); diff != "" {
 		t.Error(diff)

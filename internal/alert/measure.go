@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Report is a figure of one replica: its open circuits or its spool.
+// Report holds a figure of one replica: the number of its open circuits or the used share of its spool.
 type Report struct {
 	Replica string
 	Kind    Kind
@@ -44,9 +44,9 @@ type Facts interface {
 type ReportStore interface {
 	// SaveReport replaces the earlier report of the same replica and kind.
 	SaveReport(ctx context.Context, r Report) error
-	// Reports returns the reports since a time.
+	// Reports returns the reports made since the given time.
 	Reports(ctx context.Context, since time.Time) ([]Report, error)
-	// HasRules reports whether an enabled rule has one of the kinds.
+	// HasRules reports whether an enabled rule has one of the given kinds.
 	HasRules(ctx context.Context, kinds ...Kind) (bool, error)
 }
 
@@ -162,7 +162,7 @@ func fromFigures(k Kind, f *requestlog.Figures) Measurement {
 	return one
 }
 
-// traffic returns the figures of real requests since a time. Like the overview, it excludes the playground and the simulator.
+// traffic returns the figures of real requests since the time from. Like the overview, it excludes the playground and the simulator.
 func (m *round) traffic(ctx context.Context, workspace, key string, from time.Time) (requestlog.Figures, error) {
 	at := requestKey{workspace, key, from}
 	if known, ok := m.figures[at]; ok {
@@ -241,7 +241,7 @@ func (m *round) measureBudgets(ctx context.Context, r *Rule) ([]Measurement, err
 				one.Detail += fmt.Sprintf(" Expected at the end of the period: %s.", spent.Display())
 			}
 			if b.Forecast.Outlook == budget.RunsOut {
-				one.Detail += " Used up about " + b.Forecast.UsedUp.UTC().Format("2 January 15:04 UTC") + "."
+				one.Detail += " Runs out around " + b.Forecast.UsedUp.UTC().Format("2 January 15:04 UTC") + "."
 			}
 		}
 		one.Value = 100 * spent.Dollars() / amount.Dollars()

@@ -58,7 +58,7 @@ type Alerts struct {
 	SMTP SMTP `yaml:"smtp" doc:"Mail server of e-mail channels. Without one, workspaces can use webhooks only."`
 }
 
-// SMTP is a mail server.
+// SMTP configures the mail server that sends alerts.
 type SMTP struct {
 	Server   string `yaml:"server" check:"server" doc:"Mail server as host:port, such as smtp.example.com:587. Empty for none."`
 	TLS      string `yaml:"tls" doc:"starttls, tls for a connection that begins with TLS (port 465), or none for a server on the same machine." enum:"starttls,tls,none"`
@@ -67,7 +67,7 @@ type SMTP struct {
 	From     string `yaml:"from" doc:"Sender address, such as alerts@example.com."`
 }
 
-// TLS is the certificate of the public listener.
+// TLS configures the certificate of the public listener.
 type TLS struct {
 	Cert string `yaml:"cert" doc:"Path of the certificate chain in PEM format."`
 	Key  string `yaml:"key" doc:"Path of the private key in PEM format."`
@@ -87,25 +87,25 @@ type SSO struct {
 	ClientID       string            `yaml:"client_id" doc:"Client ID that is registered at the identity provider."`
 	ClientSecret   string            `yaml:"client_secret" check:"credential" secret:"true" doc:"Client secret. ${NAME} reads an environment variable, file:/path reads a file. Empty for a public client."`
 	Scopes         []string          `yaml:"scopes" doc:"Requested scopes. The identity provider must return a refresh token, for which most require offline_access."`
-	GroupsClaim    string            `yaml:"groups_claim" doc:"Claim with the groups of a person. A path such as realm_access.roles selects a nested claim."`
+	GroupsClaim    string            `yaml:"groups_claim" doc:"Claim with the groups of a user. A path such as realm_access.roles selects a nested claim."`
 	AllowedDomains []string          `yaml:"allowed_domains" check:"domain" doc:"Domains of the email addresses that can sign in. Empty for all."`
-	Groups         []Group           `yaml:"groups" doc:"Workspaces and roles of the groups. A person without a mapped group cannot sign in."`
+	Groups         []Group           `yaml:"groups" doc:"Workspaces and roles of the groups. A user without a mapped group cannot sign in."`
 	SignIn         string            `yaml:"sign_in" enum:"any,sso_only" doc:"any also accepts passwords. sso_only rejects passwords, except for the accounts in break_glass."`
 	BreakGlass     []string          `yaml:"break_glass" check:"email" doc:"Email addresses of accounts that can sign in with a password when sign_in is sso_only."`
 	LinkByEmail    bool              `yaml:"link_by_email" doc:"Link an existing account to the identity with the same verified email address at its first sign-in. Otherwise such a sign-in is rejected."`
 	TrustEmail     bool              `yaml:"trust_email" doc:"Accept email addresses without the claim email_verified, for identity providers that do not send it. An address with email_verified: false is always rejected."`
-	Recheck        time.Duration     `yaml:"recheck" check:"positive" doc:"Interval at which the identity provider confirms active persons, from 5s to 1h. A session that was not confirmed for twice as long is rejected until the identity provider confirms it."`
+	Recheck        time.Duration     `yaml:"recheck" check:"positive" doc:"Interval at which the identity provider confirms active users, from 5s to 1h. A session that was not confirmed for twice as long is rejected until the identity provider confirms it."`
 	Params         map[string]string `yaml:"params" doc:"Additional parameters of the authorization request, such as access_type: offline."`
 }
 
 // Group maps a group of the identity provider to a role in a workspace.
 type Group struct {
-	Name      string `yaml:"name" doc:"Name of the group as in the claim. * for every person who can sign in."`
+	Name      string `yaml:"name" doc:"Name of the group as in the claim. * for all users who can sign in."`
 	Workspace string `yaml:"workspace" doc:"Workspace ID (ws_…), or operator for the workspace whose members operate the gateway."`
-	Role      string `yaml:"role" enum:"owner,admin,developer,viewer" doc:"Role in the workspace. If several groups of a person name one workspace, the highest role applies."`
+	Role      string `yaml:"role" enum:"owner,admin,developer,viewer" doc:"Role in the workspace. If several groups of a user name one workspace, the highest role applies."`
 }
 
-// Provider is a configured provider.
+// Provider configures one provider.
 type Provider struct {
 	Name          string            `yaml:"name" check:"name" doc:"Name of the provider. The name of a known vendor (openai, mistral, groq …) sets its address, models and prices."`
 	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor whose address, models and behaviour to use, if different from name."`
@@ -171,7 +171,7 @@ type Routing struct {
 	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"Half-life of the weight of a rating."`
 }
 
-// Timeouts are the timeouts of provider calls. In a provider or a model, zero means inherited.
+// Timeouts configures the timeouts of provider calls. In a provider or a model, a zero value inherits the timeout of the enclosing level.
 type Timeouts struct {
 	Connect             time.Duration `yaml:"connect" doc:"Maximum time to connect."`
 	Headers             time.Duration `yaml:"headers" doc:"Maximum time to the response headers of a stream. 0 to use the first-token timeout."`
@@ -188,13 +188,13 @@ type ResponseCache struct {
 	Entry  unit.Size `yaml:"entry" min:"1" doc:"Maximum size of one response. Larger responses are not cached."`
 }
 
-// Retries configures retries.
+// Retries configures retries of provider calls.
 type Retries struct {
 	Attempts int           `yaml:"attempts" min:"1" max:"10" doc:"Maximum number of attempts per request."`
 	Backoff  time.Duration `yaml:"backoff" check:"positive" doc:"Initial delay before a retry of the same target. Doubled with jitter for each further retry."`
 }
 
-// Hedging configures requests to a second target.
+// Hedging configures hedged requests, which are sent to a second target if the first is slow to respond.
 type Hedging struct {
 	Enabled bool          `yaml:"enabled" doc:"Send the request to a second target if the first has not responded, and use the first response. The other call is cancelled; its cost is paid by the operator."`
 	After   time.Duration `yaml:"after" doc:"Delay before the second target is tried. 0 uses the 95th percentile of the recent time to the first token for streams, and disables hedging for non-streaming requests."`

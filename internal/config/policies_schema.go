@@ -16,7 +16,7 @@ func policySchema() map[string]any {
 	maxEscalation["minimum"], maxEscalation["maximum"] = 0, 3
 	logBodies := described("false disables storing request and response bodies.", "boolean")
 	logBodies["enum"] = []bool{false}
-	cacheMarks := described("false disables the prompt-cache marks that Fairlead sets.", "boolean")
+	cacheMarks := described("false disables the prompt-cache markers that Fairlead sets.", "boolean")
 	cacheMarks["enum"] = []bool{false}
 	return map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"name"},
@@ -37,7 +37,7 @@ func policySchema() map[string]any {
 			"session_budget":    sessionBudgetSchema(),
 			"verify":            verifySchema(),
 			"baseline":          text("Baseline model for savings."),
-			"response_cache":    text("Serve equal requests from the response cache up to this age, such as 10m or 24h. off disables the response cache."),
+			"response_cache":    text("Serve identical requests from the response cache up to this age, such as 10m or 24h. off disables the response cache."),
 			"cache_marks":       cacheMarks,
 			"log_bodies":        logBodies,
 		},

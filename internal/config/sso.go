@@ -28,13 +28,13 @@ func (l *loader) checkSSO() {
 		l.complain("sso.client_id", fault{code: MissingField, message: "sso has an issuer and no client_id", fix: "register Fairlead at the identity provider and set sso.client_id"})
 	}
 	if len(c.Groups) == 0 {
-		l.complain("sso.groups", fault{code: MissingField, message: "sso has an issuer and no groups, so no account could sign in", fix: "map a group to a workspace and a role; the name * matches every person"})
+		l.complain("sso.groups", fault{code: MissingField, message: "sso has an issuer and no groups, so no account could sign in", fix: "map a group to a workspace and a role; the name * matches all users"})
 	}
 	for i, g := range c.Groups {
 		path := at("sso.groups", i)
 		switch {
 		case g.Name == "":
-			l.complain(path, fault{code: MissingField, message: "a group has no name", fix: "add the name of the group, or * for every person"})
+			l.complain(path, fault{code: MissingField, message: "a group has no name", fix: "add the name of the group, or * for all users"})
 		case g.Workspace == "":
 			l.complain(path, fault{code: MissingField, message: fmt.Sprintf("group %s has no workspace", document.Quote(g.Name)), fix: "add workspace: ws_… or workspace: operator"})
 		case g.Workspace != "operator" && !strings.HasPrefix(g.Workspace, "ws_"):

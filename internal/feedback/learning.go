@@ -14,9 +14,9 @@ import (
 
 // Settings configures how a workspace learns from outcomes. The zero value learns without exploration.
 type Settings struct {
-	Disabled bool    `json:"disabled,omitempty"` // whether learning is off, so that models keep their static abilities
+	Disabled bool    `json:"disabled,omitempty"` // whether learning is off and models keep their static abilities
 	Explore  float64 `json:"explore,omitempty"`  // maximum share of the workspace's spending used for trials of other models, 0 to MaxExplore
-	Floor    float64 `json:"floor,omitempty"`    // minimum predicted quality of a model that is tried
+	Floor    float64 `json:"floor,omitempty"`    // minimum predicted quality of models used in trials
 }
 
 // MinVerdicts is the number of ratings and verdicts below which a gateway uses the static abilities.
@@ -29,7 +29,7 @@ const MaxExplore = 0.2
 type Learned struct {
 	Settings    Settings
 	Version     string // version of the corrections; empty while the static abilities are used
-	Verdicts    int    // number of ratings and verdicts that count
+	Verdicts    int    // number of ratings and verdicts used
 	MinVerdicts int    // number of ratings and verdicts below which the static abilities are used
 	Active      bool   // whether the router uses the learned abilities
 	Check       learn.Check
@@ -48,7 +48,7 @@ type LearnedTask struct {
 	Learned  float64 // mean ability predicted with outcomes
 	Low      float64 // lower bound of the 95 % confidence interval of Learned; High is the upper bound
 	High     float64
-	Changed  time.Time // time at which the model's quality changed, before which outcomes do not count; zero if it did not change
+	Changed  time.Time // time at which the model's quality changed; earlier outcomes are not used; zero if it did not change
 }
 
 // Learning returns the state learned from the outcomes of a workspace.
@@ -65,7 +65,7 @@ func (b *Index) Learning(workspaceID string) Learned {
 // Configure changes the settings of a workspace. It returns an *llm.Error for invalid settings.
 func (b *Index) Configure(ctx context.Context, workspaceID string, s Settings) error {
 	if !(s.Explore >= 0 && s.Explore <= MaxExplore) {
-		return invalid("explore", "The share of exploration must be a number from 0 to %g.", MaxExplore)
+		return invalid("explore", "The exploration share must be a number from 0 to %g.", MaxExplore)
 	}
 	if !(s.Floor >= 0 && s.Floor <= 1) {
 		return invalid("floor", "The quality floor must be a number from 0 to 1.")

@@ -55,7 +55,7 @@ func budgetDetails(b *Budget, s Status) map[string]any {
 func beingRecounted() *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "The budget's spending is being recounted. Retry in a few seconds.",
+		Message:    "Budget usage is being recalculated. Retry in a few seconds.",
 		RetryAfter: recountAfter / 2,
 	}
 }
@@ -64,7 +64,7 @@ func beingRecounted() *llm.Error {
 func unknownSpending(cause error) *llm.Error {
 	return &llm.Error{
 		Kind:       llm.LedgerUnavailable,
-		Message:    "The budget's spending cannot be read right now. Retry in a few seconds.",
+		Message:    "Budget usage cannot be read right now. Retry in a few seconds.",
 		RetryAfter: 2 * time.Second,
 		Err:        cause,
 	}

@@ -209,8 +209,8 @@ func (o *Request) newObject(p *provider.Provider) batch.Object {
 	return made
 }
 
-// choose returns the provider of a file and the provider's targets by model name in the file. A header or a prefix of the model names
-// selects the provider. Otherwise exactly one provider must offer all models.
+// choose returns the provider to which a batch input file is uploaded, and the provider's targets by the model names in the file. A header
+// or a prefix of the model names selects the provider. Otherwise, exactly one provider must offer all models.
 func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
 	snap, name := o.In.Snapshot, o.In.HTTP.Header.Get(objectProvider)
 	var offering, able []*provider.Provider
@@ -245,7 +245,7 @@ func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*prov
 	return able[0], targets, err
 }
 
-// targetsAt returns the targets of a provider by model name in a file. A model name may include the provider as a prefix.
+// targetsAt returns a provider's targets for the model names in a batch input file. A model name may include the provider as a prefix.
 func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (map[string]*provider.Target, error) {
 	targets := map[string]*provider.Target{}
 	for _, use := range uses {
@@ -466,7 +466,7 @@ func (o *Request) list(ctx context.Context) ([]byte, error) {
 		count = min(n, maxObjects)
 	}
 	if order := query.Get("order"); order != "" && order != "desc" {
-		return nil, strict.Reject(strict.Problem{Param: "order", Message: "The list is always in descending order of creation. Send order desc, or leave it out."})
+		return nil, strict.Reject(strict.Problem{Param: "order", Message: "Objects are listed newest first. Send order desc, or omit order."})
 	}
 	objects, err := o.Store.Objects(ctx, o.Caller.Grant.Workspace.ID, o.kind, query.Get("after"), count+1)
 	if errors.Is(err, batch.ErrNotFound) {
@@ -500,8 +500,8 @@ func (o *Request) list(ctx context.Context) ([]byte, error) {
 	return w.Out, nil
 }
 
-// refresh reads unfinished batches, and files that no response has described, from their providers. An object that cannot be read keeps its
-// last state.
+// refresh reads objects from their providers: batches that are not settled, and files without stored JSON. An object that cannot be read
+// keeps its last state.
 func (o *Request) refresh(ctx context.Context, objects []batch.Object) {
 	slots := make(chan struct{}, refreshing)
 	var tasks sync.WaitGroup

@@ -55,7 +55,7 @@ func fields() []field {
 		{"baseline", (*reader).readBaseline},
 		{"response_cache", (*reader).readResponseCache},
 		{"cache_marks", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {
-			policy.CacheMarks = p.off(n, path, "prompt-cache marks")
+			policy.CacheMarks = p.off(n, path, "prompt-cache markers")
 			r.has |= disablesMarks
 		}},
 		{"log_bodies", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {

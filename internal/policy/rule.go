@@ -89,7 +89,7 @@ func (r *rule) describe(p *Policy) {
 	add(compares, "baseline "+p.Baseline)
 	add(caches, "cached responses up to "+r.cacheAge.String()+" old")
 	add(disablesCache, "no cached responses")
-	add(disablesMarks, "no prompt-cache marks")
+	add(disablesMarks, "no prompt-cache markers")
 	add(disablesBodies, "no bodies in the log")
 	r.all = r.effect(0)
 }

@@ -31,7 +31,7 @@ type QualityFigures struct {
 
 // QualityGroup holds the figures of the requests with one task kind, model or key.
 type QualityGroup struct {
-	Name string `json:"name" doc:"Task kind, model or ID of the key."`
+	Name string `json:"name" doc:"Task type, model or ID of the key."`
 	QualityFigures
 }
 
@@ -62,7 +62,7 @@ type QualityReport struct {
 	Current  *QualityFigures     `json:"current,omitempty" doc:"Figures since the last change of the difference. Absent without a change."`
 	Changes  []QualityChange     `json:"changes" doc:"Times at which the difference changed, oldest first."`
 	Days     []QualityPoint      `json:"days" doc:"Difference over time."`
-	Tasks    []QualityGroup      `json:"tasks" doc:"Figures by task kind, most comparisons first."`
+	Tasks    []QualityGroup      `json:"tasks" doc:"Figures by task type, most comparisons first."`
 	Models   []QualityGroup      `json:"models" doc:"Figures by routed model."`
 	Keys     []QualityGroup      `json:"keys" doc:"Figures by key."`
 	Baseline []string            `json:"baselines" doc:"Baseline models of the comparisons, most frequent first."`
@@ -166,7 +166,7 @@ func days(samples []Sample, floor float64) []QualityPoint {
 	return points
 }
 
-// groups returns the figures of the samples with each name, most samples first.
+// groups groups the samples by the result of name and returns the figures of each group, largest group first.
 func groups(samples []Sample, floor float64, name func(*Sample) string) []QualityGroup {
 	byName := map[string][]Sample{}
 	for i := range samples {
@@ -181,7 +181,7 @@ func groups(samples []Sample, floor float64, name func(*Sample) string) []Qualit
 	return list
 }
 
-// counts returns the number of samples with each name, most frequent first.
+// counts returns the number of samples for each result of name, most frequent first.
 func counts(samples []Sample, name func(*Sample) string) []MethodCount {
 	byName := map[string]int{}
 	for i := range samples {

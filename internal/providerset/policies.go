@@ -135,7 +135,7 @@ func (f *Set) WithoutModels() (warnings []string) {
 		case p.ModelsPath == "":
 			warnings = append(warnings, fmt.Sprintf("provider %q offers no models: add models to it", p.Name))
 		default:
-			warnings = append(warnings, fmt.Sprintf("provider %q has no models here: the gateway reads its list from %s. Requests must name these models and need allow_unpriced; "+
+			warnings = append(warnings, fmt.Sprintf("provider %q has no models in the configuration: the gateway reads its model list from %s. Requests must name these models and need allow_unpriced; "+
 				"add models with prices to route to them automatically", p.Name, p.BaseURL+p.ModelsPath))
 		}
 	}

@@ -108,7 +108,7 @@ func (o Options) person(claims map[string]any) (person, error) {
 		p.groups = names(groups)
 	}
 	if len(o.matching(p.groups)) == 0 {
-		return p, refused(NoGroup, "no group of the person is mapped to a workspace", nil)
+		return p, refused(NoGroup, "no group of the user is mapped to a workspace", nil)
 	}
 	return p, nil
 }
@@ -147,7 +147,7 @@ func text(value any) string {
 	return s
 }
 
-// isTrue reports whether a claim is true. Some providers send a string.
+// isTrue reports whether a claim is true. Some providers send a string or a number.
 func isTrue(value any) bool {
 	switch value := value.(type) {
 	case bool:

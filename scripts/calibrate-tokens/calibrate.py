@@ -301,7 +301,7 @@ def features(samples):
 
 # --- fitting ---------------------------------------------------------------------------------------------------------
 
-# Weight of each kind of text in the fit: frequent kinds should be the most exact.
+# Weight of each kind of text in the fit: frequent kinds should have the most accurate estimates.
 IMPORTANCE = {"english": 4, "markdown": 3, "python": 3, "go": 2, "javascript": 2, "json": 3, "base64": 0.5, "hex": 0.5, "emoji": 0.5}
 
 

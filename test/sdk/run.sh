@@ -8,5 +8,5 @@ test/sdk/setup.sh
 if [ -z "${FAIRLEAD_TEST_BINARY:-}" ] && [ -x bin/fairlead ]; then
 	export FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead"
 fi
-# Each client is limited by its own progress. The limit of the whole run only ends one that hangs.
+# Each client program has its own time limit. The timeout of the whole run only stops a run that hangs.
 go test -count=1 -timeout 60m "$@" ./test/sdk

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the official clients that the tests drive, pinned, below .cache/sdk. Does nothing when they are there, so
-# that it works without a network from the second time on.
+# Installs pinned versions of the official clients that the tests drive, below .cache/sdk. Does nothing if they are already
+# installed, so later runs need no network.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -29,7 +29,7 @@ once() {
 	printf '%s\n' "$want" >"$stamp"
 }
 
-# Python compiles a module when it is first imported, so that only the used ones are compiled.
+# Python compiles a module when it is first imported, so --no-compile avoids compiling unused modules.
 install_python() {
 	rm -rf "$cache/python"
 	python3 -m venv "$cache/python" &&
@@ -48,7 +48,7 @@ install_agents() {
 		npm install --prefix "$cache/agents" --no-audit --no-fund --engine-strict=false
 }
 
-# aider pins its dependencies, so it has an environment of its own.
+# aider pins its dependencies, so it needs a separate virtual environment.
 install_aider() {
 	rm -rf "$cache/aider"
 	python3 -m venv "$cache/aider" &&

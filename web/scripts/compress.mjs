@@ -10,7 +10,7 @@ const compressible = new Set([".js", ".css", ".svg", ".txt"]);
 // Limits of the first load, with everything that the page needs: page, scripts, styles, icon and font. Sizes are those
 // of gzip; browsers that accept Brotli load less.
 const budget = { files: 12, bytes: 300_000 };
-// The start page is part of the first script. Others load more files, which are cached.
+// The start page is part of the first script. Other pages load more files, which are cached.
 const startPage = "index.html";
 // The policy editor is the largest lazy file.
 const lazyBudget = 150_000;

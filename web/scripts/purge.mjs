@@ -54,7 +54,7 @@ function end(css, open) {
   throw new Error("unbalanced braces in the style sheet");
 }
 
-// applies reports whether any selector of a list can match. Commas inside of :is() only make it more careful.
+// applies reports whether any selector of a list can match. Commas inside :is() can only make it keep more rules.
 function applies(selectors) {
   return selectors
     .split(",")

@@ -37,8 +37,8 @@ type AlertRule struct {
 	Kind       string       `json:"kind"`
 	Threshold  float64      `json:"threshold" doc:"Threshold in the unit of the kind."`
 	Unit       string       `json:"unit" enum:"usd,percent,ms,points,days,count"`
-	Window     *string      `json:"window" doc:"Time that the figure covers. null for kinds without a window."`
-	KeyID      *string      `json:"key_id" doc:"API key whose figure is watched. null for all keys."`
+	Window     *string      `json:"window" doc:"Time that the metric covers. null for kinds without a window."`
+	KeyID      *string      `json:"key_id" doc:"API key that the rule watches. null for all keys."`
 	Channels   []string     `json:"channels" doc:"IDs of the channels that are notified."`
 	Enabled    bool         `json:"enabled"`
 	MutedUntil *time.Time   `json:"muted_until" doc:"Until then, crossings are recorded but not sent. null if not muted."`
@@ -70,7 +70,7 @@ type AlertKind struct {
 	Threshold float64  `json:"threshold" doc:"Default threshold."`
 	Windows   []string `json:"windows" doc:"Accepted windows, the default first. Empty if the kind has none."`
 	PerKey    bool     `json:"per_key" doc:"Whether a rule can be limited to one API key."`
-	Instance  bool     `json:"instance" doc:"Whether the figure belongs to the gateway. Only operators may use it."`
+	Instance  bool     `json:"instance" doc:"Whether the metric belongs to the gateway. Only operators may use it."`
 }
 
 // AlertChannel is a destination of notifications.
@@ -93,7 +93,7 @@ type AlertEvent struct {
 	ID         string          `json:"id"`
 	Type       string          `json:"type" enum:"firing,recovered,test"`
 	At         time.Time       `json:"at"`
-	Since      *time.Time      `json:"since" doc:"When the alert fired that has recovered. null for other events."`
+	Since      *time.Time      `json:"since" doc:"When the recovered alert fired. null for other events."`
 	RuleID     *string         `json:"rule_id" doc:"null for a test."`
 	RuleName   string          `json:"rule_name"`
 	Kind       *string         `json:"kind"`
@@ -264,7 +264,7 @@ func (a *handlers) list(ctx context.Context, c *adminapi.Call, _ *struct{}) (*ad
 	return adminapi.Respond(list), nil
 }
 
-// RuleView returns the public form of a rule.
+// RuleView returns the API representation of a rule.
 func RuleView(r *alert.Rule, states []alert.State, now time.Time) AlertRule {
 	info, _ := alert.Info(r.Kind)
 	v := AlertRule{
@@ -294,8 +294,8 @@ func RuleView(r *alert.Rule, states []alert.State, now time.Time) AlertRule {
 	return v
 }
 
-// channelView returns the public form of a channel. The path of a webhook URL may be a credential, so it is visible only to callers
-// with the permission to manage alerts.
+// channelView returns the API representation of a channel. The path of a webhook URL may be a credential, so it is visible only
+// to callers with the permission to manage alerts.
 func channelView(c *alert.Channel, by account.Actor) AlertChannel {
 	v := AlertChannel{ID: c.ID, Name: c.Name, Type: string(c.Type), Target: c.Target, CreatedAt: c.CreatedAt}
 	if c.Type == alert.Webhook && !by.May(account.ManageAlerts) {
@@ -307,7 +307,7 @@ func channelView(c *alert.Channel, by account.Actor) AlertChannel {
 	return v
 }
 
-// EventView returns the public form of an event.
+// EventView returns the API representation of an event.
 func EventView(e *alert.Event) AlertEvent {
 	v := AlertEvent{
 		ID: e.ID, Type: string(e.Type), At: e.At, Since: adminapi.Time(e.Since), RuleID: adminapi.NonEmpty(e.RuleID), RuleName: e.RuleName, Kind: adminapi.NonEmpty(string(e.Kind)),

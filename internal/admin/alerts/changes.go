@@ -13,7 +13,7 @@ type createAlertRuleInput struct {
 		Name      string    `json:"name,omitempty" maxLength:"100" doc:"Defaults to the name of the kind."`
 		Kind      string    `json:"kind" enum:"spend,budget,forecast,error_rate,latency_p95,fallback_rate,requests,savings,quality,quality_risk,key_expiry,open_circuits,spool"`
 		Threshold *float64  `json:"threshold,omitempty" doc:"Threshold in the unit of the kind: US dollars, percent, milliseconds, points, days or a number."`
-		Window    *string   `json:"window,omitempty" maxLength:"8" doc:"Time that the figure covers, such as 15m or 24h, or day, week or month for spend."`
+		Window    *string   `json:"window,omitempty" maxLength:"8" doc:"Time that the metric covers, such as 15m or 24h, or day, week or month for spend."`
 		KeyID     *string   `json:"key_id,omitempty" maxLength:"64" doc:"Limits the rule to one API key."`
 		Channels  *[]string `json:"channels,omitempty" maxItems:"20" doc:"IDs of the channels to notify."`
 		Enabled   *bool     `json:"enabled,omitempty"`
@@ -38,7 +38,7 @@ type path struct {
 	ID string `path:"id" maxLength:"64"`
 }
 
-// ruleNote is the audit form of a rule.
+// ruleNote is the representation of a rule in the audit log.
 type ruleNote struct {
 	Name       string     `json:"name"`
 	Kind       alert.Kind `json:"kind"`
@@ -50,7 +50,7 @@ type ruleNote struct {
 	MutedUntil *time.Time `json:"muted_until,omitempty"`
 }
 
-// NoteRule returns the audit form of a rule.
+// NoteRule returns the representation of a rule in the audit log.
 func NoteRule(r *alert.Rule) any {
 	return ruleNote{
 		Name: r.Name, Kind: r.Kind, Threshold: r.Threshold, Window: string(r.Window), KeyID: r.KeyID, Channels: append([]string{}, r.Channels...), Enabled: r.Enabled,
@@ -58,13 +58,13 @@ func NoteRule(r *alert.Rule) any {
 	}
 }
 
-// channelNote is the audit form of a channel. Its address may be a credential and is omitted.
+// channelNote is the representation of a channel in the audit log. The address may be a credential and is omitted.
 type channelNote struct {
 	Name string            `json:"name"`
 	Type alert.ChannelType `json:"type"`
 }
 
-// NoteChannel returns the audit form of a channel.
+// NoteChannel returns the representation of a channel in the audit log.
 func NoteChannel(c *alert.Channel) any { return channelNote{c.Name, c.Type} }
 
 func (a *handlers) createRule(ctx context.Context, c *adminapi.Call, in *createAlertRuleInput) (*adminapi.Output[AlertRule], error) {

@@ -66,7 +66,7 @@ type handlers struct {
 	*adminapi.Server
 }
 
-// ComparisonSettings are the settings of a comparison.
+// ComparisonSettings holds the settings of a comparison.
 type ComparisonSettings struct { //nolint:revive // the type name is the name of the schema in the API description
 	Share    float64      `json:"share" minimum:"0" maximum:"1" doc:"Share of routed requests that are also sent to the baseline model, above 0."`
 	Holdout  float64      `json:"holdout,omitempty" minimum:"0" maximum:"0.5" doc:"Share of routed requests that the baseline model serves while the routed model runs in the shadow."`
@@ -76,7 +76,7 @@ type ComparisonSettings struct { //nolint:revive // the type name is the name of
 	Hook     string       `json:"hook,omitempty" maxLength:"2000" doc:"URL that receives both responses and returns a score from -1 to 1."`
 }
 
-// ComparisonState is the comparison of a workspace.
+// ComparisonState holds the comparison settings of a workspace, the budget use, and the results of the last 30 days.
 type ComparisonState struct { //nolint:revive // the type name is the name of the schema in the API description
 	Settings   *ComparisonSettings     `json:"settings,omitempty" doc:"Absent when responses are not compared."`
 	Use        *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Absent when responses are not compared."`
@@ -86,11 +86,11 @@ type ComparisonState struct { //nolint:revive // the type name is the name of th
 	Unjudged   int64                   `json:"unjudged" doc:"Comparisons without a verdict in the last 30 days."`
 	Failed     int64                   `json:"failed" doc:"Shadow calls without a response in the last 30 days."`
 	Cost       money.Amount            `json:"cost_usd" doc:"Cost of the comparisons of the last 30 days."`
-	Dropped    int64                   `json:"dropped" doc:"Requests that this replica did not compare because its queue was full or the budget was spent, since its start."`
+	Dropped    int64                   `json:"dropped" doc:"Requests since the start of this replica that were not compared because its queue was full or the budget was spent."`
 	PromptName string                  `json:"judge_prompt" doc:"Version of the judge's prompt and rubrics."`
 }
 
-// JudgeView is the measured bias of a judge.
+// JudgeView holds the measured bias of a judge.
 type JudgeView struct {
 	judge.Bias
 	Model      string    `json:"model"`
@@ -100,7 +100,7 @@ type JudgeView struct {
 
 // ComparisonRecord is a request that was chosen for comparison.
 type ComparisonRecord struct { //nolint:revive // the type name is the name of the schema in the API description
-	Kind       string          `json:"kind" enum:"shadow" doc:"Always shadow: the entry is part of no list or figure of the request log."`
+	Kind       string          `json:"kind" enum:"shadow" doc:"Always shadow: the entry does not appear in the lists and figures of the request log."`
 	RequestID  string          `json:"request_id" doc:"Request that the client made."`
 	ShadowID   string          `json:"shadow_id" doc:"Shadow call."`
 	At         time.Time       `json:"at"`
@@ -156,7 +156,7 @@ func Mount(s *adminapi.Server, d Deps) {
 	})
 	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "measure-judge", Method: http.MethodPost, Path: "/workspace/comparison/judge", Tags: tags,
-		Summary: "Measure the bias of the configured judge", Description: "Judges the built-in pairs in both orders. The comparison budget pays for the calls.",
+		Summary: "Measure the bias of the configured judge", Description: "Judges the built-in pairs in both orders. The calls are charged to the comparison budget.",
 	}, func(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[JudgeView], error) {
 		w, err := a.Workspaces.Workspace(ctx, c.WorkspaceID)
 		if err != nil {
@@ -314,7 +314,8 @@ func (a *handlers) records(ctx context.Context, workspace string, from, to time.
 	return []proof.Record{r}, nil
 }
 
-// RecordOf returns the API form of a record. bodies reports whether the caller may read bodies: reasons may quote the responses.
+// RecordOf returns the API representation of a record. Unless bodies is set, it omits the response and the reason, which may
+// quote responses.
 func RecordOf(r *proof.Record, bodies bool) ComparisonRecord {
 	v := ComparisonRecord{
 		Kind: "shadow", RequestID: r.Request, ShadowID: r.Shadow, At: r.At.UTC(), KeyID: r.Key, Task: r.Task, Model: r.Model, Baseline: r.Baseline,

@@ -44,7 +44,7 @@ type handlers struct {
 // LearningSettings configures how a workspace learns from outcomes.
 type LearningSettings struct {
 	Enabled bool    `json:"enabled" doc:"Whether outcomes change the abilities of models."`
-	Explore float64 `json:"explore" minimum:"0" maximum:"0.2" doc:"Share of the spending on trials of other models. 0 disables trials."`
+	Explore float64 `json:"explore" minimum:"0" maximum:"0.2" doc:"Share of the spending that is used for trials of other models. 0 disables trials."`
 	Floor   float64 `json:"floor" minimum:"0" maximum:"1" doc:"Minimum predicted quality of a model that is tried."`
 }
 
@@ -84,7 +84,7 @@ type SignalTrust struct {
 type ExplorationUse struct {
 	Requests int64        `json:"requests"`
 	Trials   int64        `json:"trials" doc:"Requests that another model served as a trial."`
-	Spent    money.Amount `json:"spent_usd" doc:"Cost of all requests that took part."`
+	Spent    money.Amount `json:"spent_usd" doc:"Cost of all requests that took part in exploration."`
 	Tried    money.Amount `json:"tried_usd" doc:"Cost of the trials."`
 	Extra    money.Amount `json:"extra_usd" doc:"Expected additional cost of the trials compared with the router's choices. Negative if the trials were cheaper."`
 	Loss     float64      `json:"quality_loss" doc:"Expected loss in quality per request, from 0 to 1."`
@@ -147,7 +147,7 @@ func (a *handlers) get(_ context.Context, c *adminapi.Call, _ *struct{}) (*admin
 	return adminapi.Respond(StateOf(&l)), nil
 }
 
-// StateOf converts the learned state of a workspace.
+// StateOf converts the learned state of a workspace to its API representation.
 func StateOf(l *feedback.Learned) LearningState {
 	v := LearningState{
 		Settings: settingsOf(l.Settings), Active: l.Active, Version: l.Version, Verdicts: l.Verdicts, MinVerdicts: l.MinVerdicts, Check: l.Check,
@@ -226,7 +226,7 @@ func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*
 	return adminapi.Respond(list), nil
 }
 
-// ViewOf converts an outcome.
+// ViewOf converts an outcome to its API representation.
 func ViewOf(r *feedback.Rating) OutcomeView {
 	return OutcomeView{
 		RequestID: r.RequestID, At: r.Time.UTC(), Source: string(r.Source), Signal: string(r.Signal), Model: r.Model, Other: r.Other, Task: string(r.Task),

@@ -34,7 +34,7 @@ type Facts struct {
 	PoliciesClosed string // reason why workspaces cannot change their policies; empty if they can
 }
 
-// InstanceLimits are the limits of one process.
+// InstanceLimits holds the limits of one process.
 type InstanceLimits struct {
 	BodyBytes   int64
 	AnswerBytes int64
@@ -44,14 +44,14 @@ type InstanceLimits struct {
 	StoredBytes int64         // maximum stored size of a body
 }
 
-// StorageUse is the storage in use. Negative numbers mean unknown.
+// StorageUse describes the storage in use. Negative numbers mean unknown.
 type StorageUse struct {
 	DatabaseBytes int64
 	SpoolBytes    int64
 	SpoolLimit    int64
 	FreeBytes     int64
 	OldestEntry   time.Time
-	Samples       []StorageSample // database sizes of the last days
+	Samples       []StorageSample // recent database sizes
 	Retention     time.Duration   // longest retention of any workspace; 0 if entries are kept forever
 	DiskElsewhere bool            // whether FreeBytes refers to a disk other than the one that holds the database
 	Messages      MessageUse
@@ -96,7 +96,7 @@ type LimitsView struct {
 	TotalMS     *int64 `json:"total_ms" doc:"Deadline of a request, including all attempts."`
 }
 
-// StorageView is the storage in use.
+// StorageView describes the storage in use.
 type StorageView struct {
 	DatabaseBytes *int64           `json:"database_bytes"`
 	SpoolBytes    *int64           `json:"spool_bytes" doc:"Size of the queue in front of the database."`
@@ -115,7 +115,7 @@ type MessageView struct {
 	RequestBytes    int64     `json:"request_bytes" doc:"Length of their bodies."`
 	StoredBytes     int64     `json:"stored_bytes" doc:"Stored bytes of their bodies: new messages, compressed, and references."`
 	BytesPerRequest int64     `json:"stored_bytes_per_request"`
-	SavedPercent    float64   `json:"saved_percent" doc:"Part of request_bytes that sharing and compression save."`
+	SavedPercent    float64   `json:"saved_percent" doc:"Percentage of request_bytes that deduplication and compression save."`
 }
 
 func (a *handlers) registerSettings() {

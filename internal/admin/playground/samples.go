@@ -41,7 +41,7 @@ func (a *handlers) registerSamples() {
 		OperationID: "create-samples", Method: http.MethodPost, Path: "/samples", Tags: []string{"requests"},
 		Summary: "Create sample traffic",
 		Description: "Sends varied requests of three sample keys through the model API to the simulator, with a policy that applies only to them, " +
-			"and repeats their log entries over the past 14 days, with an incident. " +
+			"and copies their log entries to the past 14 days, including a simulated incident. " +
 			"The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. " +
 			"Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.",
 		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{

@@ -100,7 +100,7 @@ type BacktestMeasured struct {
 	After     *proof.Estimate `json:"after,omitempty" doc:"Mean quality after."`
 	Change    *proof.Estimate `json:"change,omitempty" doc:"Mean difference of after and before."`
 	Overlap   float64         `json:"overlap" doc:"Share of the choices that the logged decisions could have made, from 0 to 1."`
-	Effective float64         `json:"effective" doc:"Number of equally weighted ratings with the same information."`
+	Effective float64         `json:"effective" doc:"Effective sample size: the number of equally weighted ratings with the same information."`
 	Warning   string          `json:"warning,omitempty" doc:"Why the estimate is not reliable. Absent if it is."`
 }
 

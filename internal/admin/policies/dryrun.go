@@ -17,7 +17,7 @@ import (
 
 const (
 	trialTime = 10 * time.Second    // time limit of a comparison
-	trialSpan = 30 * 24 * time.Hour // period of recent requests
+	trialSpan = 30 * 24 * time.Hour // period from which recent requests are taken
 )
 
 // PolicyTrial compares a policy draft with the active policies.
@@ -50,7 +50,7 @@ func (a *handlers) registerPolicyTrial() {
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "try-policies", Method: http.MethodPost, Path: "/policies/dry-run", Tags: []string{"routing"},
 		Summary:     "Compare a policy draft with the active policies",
-		Description: "Calls no provider and stores nothing. An invalid draft is rejected like in save-policies.",
+		Description: "Calls no provider and stores nothing. An invalid draft is rejected as in save-policies.",
 	}, func(ctx context.Context, c *adminapi.Call, in *tryPoliciesInput) (*adminapi.Output[PolicyTrial], error) {
 		draft, err := a.draft("source", in.Body.Source)
 		if err != nil {

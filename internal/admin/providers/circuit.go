@@ -27,7 +27,7 @@ func circuitText(h *TargetHealth) string {
 	case health.FailedRecovery:
 		return fmt.Sprintf("Paused again after %s while traffic was returning", failures(c.Failures))
 	case health.ReplicaHint:
-		return "Paused after a failure here and an outage seen by another replica"
+		return "Paused after a failure on this replica and an outage reported by another one"
 	case health.FailedProbe:
 		if c.Failures == 1 {
 			return "Still paused: the last try failed"

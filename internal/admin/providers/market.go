@@ -38,7 +38,7 @@ type CatalogModelView struct {
 
 	Price   *MarketPriceView   `json:"price,omitempty" doc:"Lowest price at a connected provider, otherwise the list price. Absent if unknown."`
 	Quality *QualityView       `json:"quality,omitempty" doc:"Absent if nothing is known about the model, and for models that are not for chat."`
-	Tasks   map[string]float64 `json:"tasks" doc:"Predicted quality by kind of task. Kinds that the model cannot do are absent."`
+	Tasks   map[string]float64 `json:"tasks" doc:"Predicted quality by task type. Task types that the model does not support are absent."`
 
 	Requests     int64        `json:"requests" doc:"This workspace's requests in the last 30 days."`
 	Cost         money.Amount `json:"cost_usd"`
@@ -65,7 +65,7 @@ type QualityView struct {
 // CatalogList holds the models of the catalog and the connected providers.
 type CatalogList struct {
 	Models []CatalogModelView `json:"models" doc:"By name."`
-	Tasks  []string           `json:"tasks" doc:"Kinds of task."`
+	Tasks  []string           `json:"tasks" doc:"Task types."`
 }
 
 // ModelDetail is a model with all known facts.
@@ -74,8 +74,8 @@ type ModelDetail struct {
 	Connected    bool               `json:"connected"`
 	Needs        []string           `json:"needs" doc:"Restrictions of requests: default_sampling (temperature and similar parameters are rejected), max_completion_tokens (max_tokens is rejected), tools_need_responses_api, no_responses_stream."`
 	Offers       []OfferView        `json:"offers" doc:"Providers of the catalog that have the model, connected ones first."`
-	Rating       *QualityView       `json:"rating,omitempty" doc:"Predicted quality over all kinds of task that need only text, as the router predicts it. Absent if unknown."`
-	Tasks        []TaskQualityView  `json:"tasks" doc:"Predicted quality by kind of task: the mean over reference prompts of the probabilities that router score prints."`
+	Rating       *QualityView       `json:"rating,omitempty" doc:"Predicted quality over all task types that need only text, as the router predicts it. Absent if unknown."`
+	Tasks        []TaskQualityView  `json:"tasks" doc:"Predicted quality by task type: the mean over reference prompts of the probabilities that router score prints."`
 	Observed     []ObservedView     `json:"observed" doc:"Speed and errors by provider in the last 30 days."`
 	Month        requests.FigureSet `json:"month" doc:"This workspace's traffic in the last 30 days."`
 	MonthPercent *float64           `json:"month_share_percent" doc:"Share of this workspace's requests in the last 30 days."`
@@ -104,7 +104,7 @@ type TaskQualityView struct {
 	Learned bool    `json:"learned" doc:"Whether outcomes of this workspace changed the prediction."`
 }
 
-// ObservedView is the traffic of a model at one provider.
+// ObservedView holds the traffic of a model at one provider.
 type ObservedView struct {
 	Provider string             `json:"provider"`
 	Traffic  requests.FigureSet `json:"traffic"`
@@ -136,7 +136,7 @@ func (a *handlers) registerMarket() {
 	}, a.listCatalog)
 	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
 		OperationID: "get-model", Method: http.MethodGet, Path: "/models/{name}", Tags: tags,
-		Summary:     "Get a model with prices, predicted quality by kind of task, observed speed and errors, and alternatives",
+		Summary:     "Get a model with prices, predicted quality by task type, observed speed and errors, and alternatives",
 		Description: "The model does not need a connected provider.",
 	}, a.getModel)
 }
@@ -197,7 +197,7 @@ func qualityView(r *quality.Rating) *QualityView {
 	return &QualityView{Mean: rounded(r.Overall.Mean), Low: rounded(r.Overall.Low), High: rounded(r.Overall.High), Source: r.Source}
 }
 
-// rounded rounds x to four decimals. The error is much smaller than a quality interval.
+// rounded rounds x to four decimals. The rounding error is much smaller than the width of a quality interval.
 func rounded(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 func (a *handlers) listCatalog(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[CatalogList], error) {

@@ -1,4 +1,4 @@
-// Package reports serves the report: figures of requests by one or two dimensions.
+// Package reports serves the report: figures of requests, grouped by one or two dimensions.
 package reports
 
 import (
@@ -58,7 +58,7 @@ func Mount(s *adminapi.Server, d Deps) {
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "get-report-series", Method: http.MethodGet, Path: "/report/series", Tags: tags,
 		Summary:     "Get figures over time by one dimension",
-		Description: "Takes the parameters of get-report; then is ignored. Has the values with the highest measure in the whole range, up to limit, and the total.",
+		Description: "Takes the parameters of get-report; then is ignored. Returns the values with the highest measure in the whole range, up to limit, and the total.",
 	}, a.series)
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "export-report", Method: http.MethodGet, Path: "/report/export", Tags: tags,
@@ -91,7 +91,7 @@ type Parameters struct {
 	By        string `query:"by" maxLength:"110" doc:"First level: model, provider, key, policy, member, user, session, client, or tag:NAME for the values of a tag. Without it, the report has the total only." example:"model"`
 	Then      string `query:"then" maxLength:"110" doc:"Second level, like by." example:"tag:team"`
 	Measure   string `query:"measure" enum:"spend,savings,requests,latency,errors" default:"spend" doc:"Order of the groups, highest first. latency is the 95th percentile."`
-	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"20" doc:"Maximum number of groups on each level. rest has the other requests."`
+	Limit     int    `query:"limit" minimum:"1" maximum:"500" default:"20" doc:"Maximum number of groups on each level. rest contains the other requests."`
 	Model     string `query:"model" doc:"Models that served the request, comma-separated."`
 	Provider  string `query:"provider" doc:"Providers that served the request."`
 	Policy    string `query:"policy" doc:"Policies that determined the decision."`

@@ -16,19 +16,19 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Report is the figures of a range by one or two dimensions.
+// Report holds the figures of a time range, grouped by one or two dimensions.
 type Report struct {
 	From         time.Time      `json:"from" doc:"Start of the range that the figures cover. Earlier than requested if the range was rounded."`
 	To           time.Time      `json:"to"`
 	By           string         `json:"by"`
 	Then         string         `json:"then"`
 	Measure      string         `json:"measure" enum:"spend,savings,requests,latency,errors"`
-	Total        ReportFigures  `json:"total" doc:"All requests of the range, in a group or not."`
+	Total        ReportFigures  `json:"total" doc:"All requests of the range, including requests in no group."`
 	Groups       []ReportGroup  `json:"groups" doc:"Highest measure first."`
 	Rest         *ReportFigures `json:"rest,omitempty" doc:"Requests in no listed group. Absent if there are none. Latencies are not known."`
 	GroupedSince *time.Time     `json:"grouped_since" doc:"Requests before this time are in total and uncovered only. null if all requests are grouped."`
 	Uncovered    *ReportFigures `json:"uncovered,omitempty" doc:"Requests before grouped_since. Absent if there are none or if their number is not known."`
-	Sampled      bool           `json:"sampled" doc:"The figures of the groups are estimates from a sample; with then, those of the second level. total is exact."`
+	Sampled      bool           `json:"sampled" doc:"Whether the figures of the groups are estimates from a sample. If then is set, only the second level is estimated. total is exact."`
 	Notes        []ReportNote   `json:"notes" doc:"Limits of the report: requests that it does not cover, and estimated figures."`
 }
 
@@ -42,7 +42,7 @@ type ReportNote struct {
 type ReportGroup struct {
 	ReportValue
 	Groups []ReportValue  `json:"groups" doc:"Groups of the second level, highest measure first. Empty without then."`
-	Rest   *ReportFigures `json:"rest,omitempty" doc:"Requests of the group that are in none of groups. Absent if there are none."`
+	Rest   *ReportFigures `json:"rest,omitempty" doc:"Requests of the group that are in none of the listed groups. Absent if there are none."`
 }
 
 // ReportValue holds the figures for one value of a dimension.
@@ -160,7 +160,7 @@ func newReport(q *report.Query, r *report.Result, n *names) *Report {
 	return out
 }
 
-// ReportSeries is the figures of a range over time, by one dimension.
+// ReportSeries holds the figures of a time range over time, grouped by one dimension.
 type ReportSeries struct {
 	From   time.Time           `json:"from"`
 	To     time.Time           `json:"to"`
@@ -218,8 +218,8 @@ func newSeries(q *report.Query, s *report.Series, n *names) ReportSeries {
 	return out
 }
 
-// WriteCSV writes one row per group of the last level. The column "row" contains group, estimate (a group from a sample), rest, uncovered
-// or total.
+// WriteCSV writes one row per group of the last dimension. The column "row" contains group, estimate (a group from a sample),
+// rest, uncovered or total.
 func (r *Report) WriteCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
 	head := []string{"row", "by", "by_label", "then", "then_label"}

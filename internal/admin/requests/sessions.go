@@ -34,7 +34,7 @@ type SessionSummary struct {
 	Unpriced     int64         `json:"unpriced" doc:"Served requests without a known cost."`
 	Models       []string      `json:"models" doc:"Models that served a request."`
 	Cost         money.Amount  `json:"cost_usd"`
-	BaselineCost *money.Amount `json:"baseline_cost_usd" nullable:"true" doc:"Baseline cost of the requests that have one. null if none has."`
+	BaselineCost *money.Amount `json:"baseline_cost_usd" nullable:"true" doc:"Baseline cost of the requests that have one. null if no request has one."`
 	Saved        *money.Amount `json:"saved_usd" nullable:"true"`
 	SavedPercent *float64      `json:"saved_percent"`
 	InputTokens  int64         `json:"input_tokens" doc:"Prompt tokens, including cached ones."`

@@ -17,13 +17,13 @@ type Turn struct {
 	RequestRow
 	Number int64        `json:"number" doc:"Position in the session, from 1."`
 	GapMS  *int64       `json:"gap_ms" doc:"Time since the previous turn ended: the client ran tools or waited for its user. null for the first turn."`
-	Change *ModelChange `json:"model_change,omitempty" doc:"Set if another model served the turn before."`
+	Change *ModelChange `json:"model_change,omitempty" doc:"Set if another model served the previous turn."`
 	Notes  []TurnNote   `json:"notes" doc:"What affected the choice of the model."`
 }
 
 // ModelChange is a change of the model between two turns.
 type ModelChange struct {
-	From string `json:"from" doc:"Model of the turn before."`
+	From string `json:"from" doc:"Model of the previous turn."`
 	To   string `json:"to"`
 }
 
@@ -36,7 +36,7 @@ type TurnNote struct {
 // TurnPage is one page of turns.
 type TurnPage struct {
 	Turns []Turn  `json:"turns"`
-	Gone  int64   `json:"gone" doc:"Number of turns before the first one of the session that is still in the log. They are past their retention or were deleted. 0 on later pages."`
+	Gone  int64   `json:"gone" doc:"Number of earlier turns of the session that are no longer in the log, because they expired or were deleted. 0 on later pages."`
 	After *string `json:"after" doc:"Cursor of the next page. null on the last page."`
 }
 
@@ -46,7 +46,8 @@ type listTurnsInput struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-// Turns returns the turns of a session after a request, oldest first. An empty request begins with the first turn.
+// Turns returns the turns of a session that follow the request with the given ID, oldest first. If the ID is empty, it starts
+// with the first turn.
 func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.SessionReader, by account.Actor, workspace, session, after string, limit int) ([]Turn, error) {
 	var previous *requestlog.Entry
 	if after != "" {
@@ -124,11 +125,11 @@ func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.E
 	return list, nil
 }
 
-// TurnMessages are the messages that are new in a turn, in the chat format.
+// TurnMessages holds the messages that are new in a turn, in the chat format.
 type TurnMessages struct {
 	RequestBody
-	Known    int    `json:"known" doc:"Number of messages that earlier turns contain. 0 if the turn before is not available: all messages are listed."`
-	Previous string `json:"previous" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none,deleted,first" doc:"Whether the body of the turn before is available: its state, deleted if the log does not contain that turn any more, or first for the first turn."`
+	Known    int    `json:"known" doc:"Number of messages that earlier turns contain. 0 if the previous turn is not available: all messages are listed."`
+	Previous string `json:"previous" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none,deleted,first" doc:"Whether the body of the previous turn is available: its state, deleted if the log no longer contains that turn, or first for the first turn."`
 }
 
 type turnPath struct {

@@ -72,7 +72,7 @@ type CacheUse struct {
 	Inputs     *int          `json:"cached_inputs" doc:"Inputs of an embeddings request that were served from the cache."`
 }
 
-// Tokens are the token counts of a request. Each token is counted in one class, except that output includes reasoning.
+// Tokens holds the token counts of a request. Each token is counted in one class, except that output includes reasoning.
 type Tokens struct {
 	Input      int64 `json:"input" doc:"Uncached input tokens."`
 	CacheRead  int64 `json:"cache_read"`
@@ -132,9 +132,9 @@ type AttemptView struct {
 	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"Cost of the attempt. null if unknown, and for callers without manage_providers."`
 	Bytes        int64         `json:"bytes"`
 	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
-	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h."`
+	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache marker that Fairlead set for this attempt: 5m or 1h."`
 	CacheKey     string        `json:"cache_key,omitempty" doc:"prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache."`
-	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this mark than without a prompt cache. Negative when the prompt was written to the cache."`
+	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this marker than without a prompt cache. Negative when the prompt was written to the cache."`
 	Check        string        `json:"check,omitempty" enum:"passed,failed,not_checked" doc:"Result of the checks that a policy requires. Absent for responses that are not checked."`
 }
 

@@ -55,7 +55,7 @@ func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&email, "email", "", "email address to sign in with")
-	cmd.Flags().StringVar(&name, "name", "", "name of the person (default: the part before the @)")
+	cmd.Flags().StringVar(&name, "name", "", "name of the user (default: the part before the @)")
 	passwordFlag(cmd, &stdin)
 	return cmd
 }

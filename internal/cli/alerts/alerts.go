@@ -38,7 +38,7 @@ type alertCommands struct {
 	workspace string
 }
 
-// session is an open workspace.
+// session holds the services and the actor for the alerts of one workspace.
 type session struct {
 	*alert.Service
 	accounts *account.Service
@@ -241,7 +241,7 @@ func (a *alertCommands) newAdd() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&name, "name", "", "name of the rule (default: the name of the kind)")
 	flags.Float64Var(&threshold, "threshold", 0, "threshold in dollars, percent, milliseconds, points, days or a number (default: depends on the kind)")
-	flags.StringVar(&window, "window", "", "time that the figure covers: 5m, 15m, 1h, 6h, 24h, 7d or 30d; for spend also day, week or month")
+	flags.StringVar(&window, "window", "", "time that the metric covers: 5m, 15m, 1h, 6h, 24h, 7d or 30d; for spend also day, week or month")
 	flags.StringVar(&key, "key", "", "name or id of the API key that the rule watches (default: all)")
 	flags.StringSliceVar(&channels, "channel", nil, "name or id of a channel to notify; can be repeated")
 	return cmd
@@ -351,12 +351,12 @@ func (a *alertCommands) newTest() *cobra.Command {
 					return err
 				}
 				if d.State != alert.Delivered {
-					return cli.WithFix(fmt.Errorf("the test was not delivered: %s", cli.Clean(d.Error)), "check the address of the channel")
+					return cli.WithFix(fmt.Errorf("the test alert was not delivered: %s", cli.Clean(d.Error)), "check the address of the channel")
 				}
 				if a.options.JSON {
 					return a.console.PrintJSON(map[string]string{"channel": c.Name, "state": string(d.State)})
 				}
-				a.console.Infof(a.options, "sent a test through %q", cli.Clean(c.Name))
+				a.console.Infof(a.options, "sent a test alert through %q", cli.Clean(c.Name))
 				return nil
 			})
 		},

@@ -32,7 +32,7 @@ func TestAlertsCommands(t *testing.T) {
 	out, _ = l.Run(cli.ExitOK, "alerts", "channels", "list", "--json")
 	clitest.MustContain(t, out, `"name":"ops"`, server.URL)
 	_, err = l.Run(cli.ExitOK, "alerts", "test", "ops")
-	clitest.MustContain(t, err, `sent a test through "ops"`)
+	clitest.MustContain(t, err, `sent a test alert through "ops"`)
 	if received.Get("Webhook-Signature") == "" {
 		t.Errorf("headers %v", received)
 	}

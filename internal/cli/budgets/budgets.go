@@ -33,7 +33,8 @@ type budgetCommands struct {
 	workspace string
 }
 
-// with calls do with the budgets of the workspace. Reserved amounts are known only to a running server.
+// with opens the budgets of the workspace and passes them to do. The budgets do not include reserved amounts, which exist only in
+// a running server.
 func (b *budgetCommands) with(ctx context.Context, do func(*budget.Service, account.Actor) error) error {
 	return instance.WithWorkspace(ctx, b.console, b.options, b.workspace, func(i *instance.Instance, w account.Workspace) error {
 		i.AwaitEntries(ctx)
@@ -121,7 +122,7 @@ func owner(i *budget.Item) string {
 	return string(i.Kind)
 }
 
-// outlook describes the forecast: "used up about 24 November; resets 1 December".
+// outlook describes the forecast, for example "used up about 24 November; resets 1 December".
 func (b *budgetCommands) outlook(i *budget.Item) string {
 	layout := "2 January"
 	if i.Budget.Period == ledger.Daily {
@@ -135,7 +136,7 @@ func (b *budgetCommands) outlook(i *budget.Item) string {
 	case budget.UsedUp:
 		return "used up" + resets
 	case budget.RunsOut:
-		return "used up about " + b.console.FormatTime(b.options, f.UsedUp, layout) + resets
+		return "runs out around " + b.console.FormatTime(b.options, f.UsedUp, layout) + resets
 	case budget.Idle:
 		return "no recent spending" + resets
 	case budget.Lasts:
@@ -217,7 +218,7 @@ func (b *budgetCommands) show(d *budget.Detail) error {
 		if !f.Latest.IsZero() {
 			latest = b.console.FormatTime(b.options, f.Latest, cli.RowTime)
 		}
-		lines = append(lines, fmt.Sprintf("  used up   80 %% interval from %s to %s", b.console.FormatTime(b.options, f.Earliest, cli.RowTime), latest))
+		lines = append(lines, fmt.Sprintf("  runs out  80 %% interval from %s to %s", b.console.FormatTime(b.options, f.Earliest, cli.RowTime), latest))
 	}
 	if err := b.console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err

@@ -69,7 +69,7 @@ func TestBudgetsCommands(t *testing.T) {
 	}
 
 	out, _ := l.Run(cli.ExitOK, "budgets", "list")
-	clitest.MustContain(t, out, "used up about 21 November; resets 1 December", "70 %", "not enough data; resets 16 November", "end user of ci")
+	clitest.MustContain(t, out, "runs out around 21 November; resets 1 December", "70 %", "not enough data; resets 16 November", "end user of ci")
 	out, _ = l.Run(cli.ExitOK, "budgets", "show", "ci")
 	clitest.MustContain(t, out, "$28.00 of $40.00 (70 %), per month", "per day   $2.00", "large", "small", entries[len(entries)-2].ID)
 	detail := clitest.Lines(t, mustOut(l.Run(cli.ExitOK, "budgets", "show", key.ID, "--json")))[0]

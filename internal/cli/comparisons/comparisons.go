@@ -89,7 +89,7 @@ func (s *commands) show(ctx context.Context, i *instance.Instance, w account.Wor
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', -1, 64) + " %" }
 
-// settingsFlags are the flags of set.
+// settingsFlags holds the flags of the command "set".
 type settingsFlags struct {
 	share, holdout        float64
 	baseline, judge, hook string
@@ -101,7 +101,7 @@ func (s *commands) newSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set", Short: "Start the comparison or change its settings", Args: cli.NoArgs,
 		Long: "Start the comparison or change its settings. Settings that are not given stay as they are. A random share of the requests to\n" +
-			"auto is also sent to the baseline model, and both responses are compared. The budget pays for these calls.",
+			"auto is also sent to the baseline model, and both responses are compared. These calls are charged to the budget.",
 		Example: `  fairlead comparison set --baseline claude-opus-4-1 --share 0.05 --budget 20
   fairlead comparison set --judge gpt-5`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

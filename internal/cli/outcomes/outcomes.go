@@ -220,7 +220,7 @@ func (s *commands) newSet() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&enabled, "enabled", true, "whether outcomes change the abilities of models")
-	cmd.Flags().Float64Var(&explore, "explore", 0, "share of the spending on trials of other models, 0 to 0.2")
+	cmd.Flags().Float64Var(&explore, "explore", 0, "share of the spending that is used for trials of other models, 0 to 0.2")
 	cmd.Flags().Float64Var(&floor, "floor", 0, "minimum predicted quality of a model that is tried, 0 to 1")
 	return cmd
 }

@@ -73,9 +73,9 @@ gives to quality.`,
 	}
 	cmd.Flags().IntVar(&f.outcomes, "outcomes", 1000, "number of outcomes in the traffic")
 	cmd.Flags().Float64Var(&f.share, "share", 0.05, "share of requests with an outcome")
-	cmd.Flags().Float64Var(&f.explore, "explore", 0, "share of the spending on trials of other models")
+	cmd.Flags().Float64Var(&f.explore, "explore", 0, "share of the spending that is used for trials of other models")
 	cmd.Flags().BoolVar(&f.compare, "compare", false, "use verdicts of comparisons with the most expensive model instead of ratings")
-	cmd.Flags().BoolVar(&f.drift, "drift", false, "exchange the outcomes of the best and the worst model after half of the traffic")
+	cmd.Flags().BoolVar(&f.drift, "drift", false, "swap the outcomes of the best and the worst model after half of the traffic")
 	cmd.Flags().IntVar(&f.runs, "runs", 5, "number of runs with different traffic")
 	cmd.Flags().IntVar(&f.unrecorded, "unrecorded", 0, "number of models, at random in each run, whose recorded outcomes the predictor does not use")
 	cmd.Flags().IntVar(&f.every, "every", 50, "outcomes after which the router learns again")
@@ -160,7 +160,8 @@ func (f *learningFlags) simulate(ctx context.Context, args []string) ([]learning
 	return results, nil
 }
 
-// simulation is a pool of models with two sets of prompts. The router learns from traffic, and its quality is measured on judged.
+// simulation is a pool of models with two sets of prompts. The router learns from the traffic prompts, and its quality is
+// measured on the judged prompts.
 type simulation struct {
 	name      string
 	models    []string
@@ -276,7 +277,7 @@ func (s *simulation) spend(prompts []simPrompt, tradeoff float64, c *feedback.Co
 	return protocol.Spend{Quality: total.Quality / n, Cost: total.Cost / n}
 }
 
-// staticAt returns the quality that the best mixture of the static router's trade-offs reaches at a mean cost.
+// staticAt returns the quality that the best mixture of the static router's trade-offs reaches at the given mean cost.
 func (s *simulation) staticAt(cost float64) float64 {
 	best := 0.0
 	for _, a := range s.static {
@@ -410,7 +411,7 @@ func (t *simTraffic) learn(now time.Time) {
 	t.corrections = c
 }
 
-// extremes returns the indexes of the models with the highest and the lowest mean of a figure in the traffic.
+// extremes returns the indexes of the models with the highest and the lowest mean of the given figure over the traffic.
 func (t *simTraffic) extremes(figures func(*simPrompt) []float64) (best, worst int) {
 	means := make([]float64, len(t.models))
 	for i := range t.traffic {

@@ -43,7 +43,7 @@ other data about a model.`,
 			return scoreLines(cmd.Context(), c, known.predictor, models)
 		},
 	}
-	cmd.Flags().StringSliceVar(&names, "models", nil, "models to score, with commas between them; all of --abilities when not given")
+	cmd.Flags().StringSliceVar(&names, "models", nil, "models to score, comma-separated (default: all models in --abilities)")
 	cmd.Flags().StringVar(&abilities, "abilities", "", "file with benchmark scores of models: model,benchmark,value")
 	cmd.Flags().StringVar(&artefact, "predictor", "", "predictor file written by train/train.py (default: the one in the binary)")
 	return cmd

@@ -170,7 +170,7 @@ func (s *sessionCommands) newShow() *cobra.Command {
 				}
 				text := s.summary(view, costOf(&found))
 				if len(turns) > 0 && turns[0].Number > 1 {
-					text += fmt.Sprintf("\n  turns before %d are not in the log any more", turns[0].Number)
+					text += fmt.Sprintf("\n  turns before %d are no longer in the log", turns[0].Number)
 				}
 				if err := s.console.Print(text + "\n\n"); err != nil {
 					return err
@@ -199,7 +199,8 @@ func (s *sessionCommands) summary(v adminrequests.SessionSummary, cost string) s
 	return strings.Join(lines, "\n")
 }
 
-// turns returns all turns of a session after a request.
+// turns returns all turns of a session that follow the request with the given ID, oldest first. If the ID is empty, it starts
+// with the first turn.
 func (s *sessionCommands) turns(ctx context.Context, i *instance.Instance, w account.Workspace, session, after string) ([]adminrequests.Turn, error) {
 	const page = 100
 	var all []adminrequests.Turn

@@ -121,7 +121,7 @@ func requestVariables() []variable {
 		{name: "request.op", kind: enum(ops, func(f *Facts) string { return string(f.Request.Op) }), doc: "requested operation"},
 		{name: "request.format", kind: enum([]string{"chat", "responses", "messages", "gemini"}, func(f *Facts) string { return f.Request.Format }), doc: "wire format of the request"},
 		{name: "request.source", kind: enum([]string{"key", "playground"}, func(f *Facts) string { return f.Request.Source }), doc: "where the request came from"},
-		{name: "request.task", kind: enum(texts(predict.Tasks()...), func(f *Facts) string { return string(f.Request.Task) }), doc: "kind of work, estimated from the prompt"},
+		{name: "request.task", kind: enum(texts(predict.Tasks()...), func(f *Facts) string { return string(f.Request.Task) }), doc: "task type, estimated from the prompt"},
 		{name: "request.language", kind: text(func(f *Facts) string { return f.Request.Language }), doc: "language of the prompt as two letters, such as de; empty if unknown"},
 		{name: "request.tokens", kind: number(func(f *Facts) int64 { return f.Request.Tokens }), doc: "estimated input tokens"},
 		{name: "request.max_output", kind: number(func(f *Facts) int64 { return f.Request.MaxOutput }), doc: "output tokens the caller allows; 0 without a limit"},

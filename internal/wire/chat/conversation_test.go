@@ -316,7 +316,7 @@ func FuzzConversation(f *testing.F) {
 			return
 		}
 		if hosted(conv) || conv.Output.Name == "" && conv.Output.Kind == llm.OutputSchema {
-			return // the format requires a schema name and does not have hosted tools
+			return // the format requires a schema name and cannot express hosted tools
 		}
 		// Encoding is idempotent: a second round trip does not change the conversation.
 		once := roundTrip(t, conv)
@@ -355,7 +355,7 @@ func TestRenderDropsUnsupportedContent(t *testing.T) {
 	if diff := cmp.Diff(want, string(body)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("odd|the mark of a failed tool|the tool web_search|top_k|service_tier", strings.Join(leftOut, "|")); diff != "" {
+	if diff := cmp.Diff("odd|the error flag of a failed tool|the tool web_search|top_k|service_tier", strings.Join(leftOut, "|")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -30,14 +30,14 @@ func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// deltaReader is the state of converting one response.
+// deltaReader holds the state of the conversion of one response.
 type deltaReader struct {
 	begun   bool
 	choices map[int]*choiceState
 	deltas  []llm.Delta // deltas of the current event
 }
 
-// choiceState is the state of one choice.
+// choiceState holds the state of the conversion of one choice.
 type choiceState struct {
 	calls []string // call IDs in the order in which the calls began; the position of an ID is the call index in deltas
 	at    map[int]int
@@ -138,7 +138,7 @@ func (t *deltaReader) take(ev *llm.Event) error {
 	}
 	var s chunkJSON
 	if err := json.Unmarshal(ev.Data, &s); err != nil {
-		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response has members of the wrong type.", Err: err}
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response has fields of the wrong type.", Err: err}
 	}
 	if !t.begun {
 		t.begun = true
@@ -159,7 +159,7 @@ func (t *deltaReader) take(ev *llm.Event) error {
 		}
 		finish := c.Finish
 		if finish == "" && c.Message != nil {
-			finish = "stop" // a non-streamed response is always complete
+			finish = "stop" // a non-streamed response is always complete, even without a finish reason
 			if len(state.calls) > 0 {
 				finish = "tool_calls"
 			}

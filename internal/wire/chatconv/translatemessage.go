@@ -19,8 +19,8 @@ func (t *translator) messages() {
 		}
 		switch {
 		case results && m.Role == llm.User:
-			// Each result becomes one message. Other user content and images follow after the last result, because
-			// nothing may come between a call and its result.
+			// Each result becomes one message. Other user content and images follow after the last result, because no other
+			// message may come between a call and its result.
 			for i := range m.Parts {
 				if p := &m.Parts[i]; p.Kind == llm.ResultPart {
 					t.waiting = append(t.waiting, t.result(p)...)
@@ -58,7 +58,7 @@ func (t *translator) begin(role, name string) {
 	t.w.OptionalStr("name", name)
 }
 
-// plain writes a message that contains only content.
+// plain writes a message that has no members other than role, name and content.
 func (t *translator) plain(name, role string, parts []llm.Part) {
 	t.begin(role, name)
 	t.content(parts)
@@ -76,7 +76,7 @@ func (t *translator) result(p *llm.Part) (others []llm.Part) {
 		}
 	}
 	if p.Result.Failed {
-		t.dropField("the mark of a failed tool")
+		t.dropField("the error flag of a failed tool")
 	}
 	t.begin("tool", "")
 	t.w.Str("tool_call_id", p.Result.ID)
@@ -129,15 +129,15 @@ func (t *translator) assistant(m *llm.Message) {
 	t.calls(calls)
 	if last := len(m.Parts) - 1; last >= 0 {
 		kind := m.Parts[last].Kind
-		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // in a list of parts, each text and refusal has its own mark
+		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // in a list of parts, each text and refusal has its own cache breakpoint
 			t.cache(m.Parts[last].Cache)
 		}
 	}
 	t.w.Close()
 }
 
-// simply returns the text and the refusal if the content has at most one of each, in this order and without cache marks. Otherwise it
-// returns false.
+// simply returns the text and the refusal of content that consists of at most one text and one refusal, in this order and without cache
+// breakpoints. For any other content, it returns false.
 func simply(parts []llm.Part) (text, refusal string, ok bool) {
 	kinds := []llm.PartKind{llm.TextPart, llm.RefusalPart}
 	for _, p := range parts {
@@ -155,7 +155,7 @@ func simply(parts []llm.Part) (text, refusal string, ok bool) {
 	return text, refusal, true
 }
 
-// thinking writes the thinking of earlier turns that the provider accepts.
+// thinking writes the thinking of earlier turns, as far as the provider accepts it.
 func (t *translator) thinking(thoughts []*llm.Thinking) {
 	if !t.o.Accepts.Thinking {
 		return

@@ -33,12 +33,12 @@ type EventOptions struct {
 
 	// Counter estimates usage that the provider does not report. It may be nil.
 	Counter llm.Counter
-	// Warn receives corrections and dropped content. It may be nil.
+	// Warn receives warnings about corrected and dropped content. It may be nil.
 	Warn func(string)
 }
 
-// Read decodes a provider's 2xx response according to its content. A non-streamed response to a streaming request
-// becomes an equivalent stream. Usage is returned once, at the end, in a separate event.
+// Read decodes a provider's 2xx response. It detects from the content whether the response is streamed. A non-streamed response to a
+// streaming request becomes an equivalent stream. In a stream, usage is returned once, at the end, in a separate event.
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{responseReader: newResponseReader(r, o)}
 }
@@ -46,7 +46,7 @@ func Read(r io.Reader, o EventOptions) llm.Stream {
 // Events returns the events of Read as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
-// responseReader is the state of decoding one response.
+// responseReader holds the state of decoding one response.
 type responseReader struct {
 	source
 	o          EventOptions
@@ -60,7 +60,7 @@ type responseReader struct {
 	usage *llm.Usage // latest usage; its event is held for the end
 	held  []byte
 
-	ascii, other int64 // number of ASCII and other text bytes
+	ascii, other int64 // number of ASCII and of non-ASCII text bytes
 
 	over bool
 	err  error // error to return at the end of an incomplete response
@@ -72,10 +72,10 @@ type source struct {
 	events sse.Reader // reader of a streamed response
 	framed bool       // whether the response is streamed
 	chunks [][]byte   // remaining chunks of a non-streamed response that is split
-	whole  bool       // whether a non-streamed response is split
+	whole  bool       // whether the response is non-streamed and is split into chunks
 }
 
-// head holds the members that are the same in all chunks.
+// head holds the members that all chunks share.
 type head struct {
 	reported    string // model name that the provider reports
 	tier        string // service tier that the provider reports
@@ -111,7 +111,7 @@ func (a *responseReader) warn(format string, args ...any) {
 func (a *responseReader) Next() (llm.Event, bool, error) {
 	for !a.over {
 		var ev llm.Event
-		var ok bool // false if the frame yields no event
+		var ok bool // whether ev is an event to return
 		var err error
 		switch {
 		case a.framed:
@@ -169,7 +169,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 		a.over = true
 		return llm.Event{}, false, a.complete(err == nil)
 	case err != nil && a.finished():
-		a.over = true // an error after the finish is ignored
+		a.over = true // an error after the finish reason is ignored
 		return llm.Event{}, false, nil
 	case err != nil:
 		return llm.Event{}, false, upstream.Failure(err)
@@ -179,7 +179,7 @@ func (a *responseReader) streamed() (llm.Event, bool, error) {
 	}
 	a.takeChunk()
 	if in.Unterminated && a.c.scan(in.Data) != nil {
-		in.Data = nil // incomplete chunk; the end of the stream follows
+		in.Data = nil // the chunk was truncated by the end of the stream, so it is dropped
 	}
 	return a.convert(in)
 }
@@ -211,7 +211,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	switch {
 	case err != nil && a.finished():
 		a.over = true // the text is complete, so the invalid event is ignored
-		a.warn("ignored the rest of the stream after its finish, from an event that cannot be decoded: %v", err)
+		a.warn("ignored an event after the finish reason that cannot be decoded, and the rest of the stream: %v", err)
 		return llm.Event{}, false, nil
 	case err != nil: // an invalid event is never skipped here, because it may contain text
 		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
@@ -224,7 +224,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	}
 	a.recordHead(data)
 	usage := a.parseUsage()
-	if usage != nil { // held until the end of the stream, because clients add up usage that is sent twice
+	if usage != nil { // hold the usage until the end of the stream, because clients add up usage that is sent more than once
 		a.usage = usage
 		if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
 			a.held = append(a.held[:0], a.rewrite(data, false)...)
@@ -233,7 +233,7 @@ func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 		}
 	}
 	if c.choices <= 0 || !c.hasMessage && c.finish == "" {
-		return llm.Event{}, false, nil // usage is held for the end; chunks without choices crash clients that read choices[0].delta
+		return llm.Event{}, false, nil // do not forward chunks without choices, because they crash clients that read choices[0].delta
 	}
 	a.seen.merge(c.seen)
 	a.ended.merge(c.ended)
@@ -261,7 +261,7 @@ func (a *responseReader) describe(data []byte) llm.Event {
 	}
 }
 
-// recordHead stores the members that chunks share.
+// recordHead stores the members that all chunks share.
 func (a *responseReader) recordHead(data []byte) {
 	if a.c.droppedPart && !a.warnedLost {
 		a.warnedLost = true
@@ -286,7 +286,7 @@ func (a *responseReader) recordHead(data []byte) {
 // finished reports whether every choice has a finish reason.
 func (p *progress) finished() bool { return !p.ended.empty() && p.ended == p.seen }
 
-// complete returns an error if the stream must not end here. endMarker reports whether the provider sent the end marker.
+// complete returns an error if the response is not complete. endMarker is true if the provider sent the end marker [DONE].
 func (p *progress) complete(endMarker bool) error {
 	switch {
 	case p.seen.empty() && !endMarker:

@@ -39,7 +39,7 @@ func (a *responseReader) document(data []byte) ([]byte, error) {
 		return nil, fault.Inside(c.fault)
 	case c.choices <= 0:
 		return nil, malformed("The provider's response has no choices.")
-	case !c.hasMessage && c.finish != "content_filter": // some providers omit filtered content
+	case !c.hasMessage && c.finish != "content_filter": // some providers omit the message if its content was filtered
 		return nil, malformed("The provider's response has no message.")
 	case c.finish == "error":
 		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped responding because of an internal error."}
@@ -55,7 +55,7 @@ func (a *responseReader) contentType() string {
 	return " but " + show.Cut(show.OneLine(a.o.ContentType), 60)
 }
 
-// single decodes the response to a request without streaming.
+// single decodes the response to a non-streaming request.
 func (a *responseReader) single() (llm.Event, bool, error) {
 	room := responseBuffers.Get().(*[]byte)
 	read, err := upstream.ReadAll(a.from, (*room)[:0], a.o.MaxResponse, a.o.SizeHint)
@@ -95,7 +95,7 @@ func (a *responseReader) split(r io.Reader) error {
 	if err := strict.CheckResponse(data, 0); err != nil {
 		return err
 	}
-	a.warn("the provider sent a whole response to a streaming request")
+	a.warn("the provider sent a non-streaming response to a streaming request")
 	if a.id == nil {
 		a.created = bytes.Clone(a.c.created)
 	}
@@ -198,7 +198,7 @@ func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	return pieces
 }
 
-// splitMessage splits a message into a delta with its content and its tool calls, each with its index.
+// splitMessage splits a message into a delta with its content and a list of its tool calls. Each call gets an index.
 func splitMessage(message []byte) (delta []byte, calls [][]byte) {
 	delta = []byte{'{'}
 	s := rawjson.Scanner{Data: message}

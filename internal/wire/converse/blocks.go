@@ -108,7 +108,7 @@ func (r *renderer) call(c *llm.ToolCall) block {
 	return block{ToolUse: use}
 }
 
-// marked appends a cache point to a non-empty list of blocks, if the model accepts one.
+// marked appends a cache point to the blocks if mark is set, the list is not empty, and the model accepts a cache point here.
 func (r *renderer) marked(blocks []block, mark *llm.CacheMark) []block {
 	if len(blocks) == 0 {
 		return nil
@@ -132,32 +132,33 @@ func markOf(p llm.Part) *llm.CacheMark {
 	return nil
 }
 
-// cachePoint returns a cache point, or nil if the model does not allow a cache point here. If a request has too many
-// cache points, the last ones are kept, because they cover the longest prefixes.
+// cachePoint returns a cache point, or nil if mark is nil or the model does not allow a cache point at this position. If a request has too
+// many cache points, the last ones are kept, because they cover the longest prefixes.
 func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	if mark == nil {
 		return nil
 	}
 	if r.d.Cache < place {
-		r.without("a cache mark")
+		r.without("a cache marker")
 		return nil
 	}
 	if r.skipPoints > 0 {
 		r.skipPoints--
-		r.warn("cache marks were dropped: a request can have %d.", maxCachePoints)
+		r.warn("cache markers were dropped: a request can have %d.", maxCachePoints)
 		return nil
 	}
 	p := &cachePoint{Type: "default"}
 	switch {
 	case mark.TTL == "1h" && !r.d.LongCache:
-		r.warn("the cache mark has the default lifetime: the model supports no other.")
+		r.warn("the cache marker has the default lifetime: the model supports no other.")
 	case mark.TTL == "1h":
 		p.TTL = mark.TTL
 	}
 	return p
 }
 
-// countPoints counts the cache marks and sets how many of the first marks must be skipped.
+// countPoints counts the cache marks of the conversation. If there are more than maxCachePoints, the excess number of marks is skipped,
+// starting with the first.
 func (r *renderer) countPoints() {
 	n := 0
 	for _, t := range r.conv.Tools {

@@ -16,12 +16,12 @@ import (
 type decoder struct {
 	validate.Reader
 	req  *llm.Request
-	seen map[string]bool // top-level members that are not null, in the canonical spelling
+	seen map[string]bool // canonical names of the top-level members that are not null
 
 	schema bool // whether the request has an output schema
 	json   bool // whether the request asks for JSON
 
-	base       int  // position in the body of the member being read
+	base       int  // position in the body of the value of the current top-level member
 	asked      span // first text in the last user content
 	instructed span // first text in the instructions
 }
@@ -36,8 +36,8 @@ func (d *decoder) textAt(v rawjson.Value) span {
 	return span{d.base + v.Index + 1, d.base + v.Index + len(v.Raw) - 1}
 }
 
-// DecodeRequest implements wire.Format. It checks the types of the fields that routing, limits and pricing need. The
-// provider checks all other fields. A request that counts tokens may contain the request to be counted in a member.
+// DecodeRequest implements wire.Format. It checks the types of the fields that routing, limits and pricing need. The provider checks all
+// other fields. The body of a token-count request is either the request to be counted or an object with this request as a member.
 func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	fields, err := strict.Object(ctx, body)
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *decoder) member(m llm.Field) {
 	}
 	name := canonical(m.Name)
 	if d.seen[name] {
-		d.Problem(name, "%s appears in two spellings. Send it once.", name)
+		d.Problem(name, "%s appears in both camelCase and snake_case. Send it once.", name)
 		return
 	}
 	d.seen[name] = true
@@ -104,7 +104,7 @@ func (d *decoder) member(m llm.Field) {
 	}
 }
 
-// nestedSettings maps a member with settings to the name of the object in it that has further settings.
+// nestedSettings maps the name of each settings object to the name of the settings object nested in it.
 var nestedSettings = map[string]string{"generationConfig": "thinkingConfig", "toolConfig": "functionCallingConfig"}
 
 // finish sets the properties that depend on several members.
@@ -127,7 +127,7 @@ func (d *decoder) finish(body []byte) {
 
 type field = validate.Field[decoder]
 
-// spelled returns fields declared in both spellings, with and without underscores.
+// spelled returns the fields under both spellings of their names, camelCase and snake_case.
 func spelled(fields ...field) (all []field) {
 	for _, f := range fields {
 		all = append(all, f)
@@ -167,7 +167,7 @@ var (
 		validate.Value("responseSchema", (*decoder).outputSchema),
 		validate.Value("responseJsonSchema", (*decoder).outputSchema),
 		validate.Nested("thinkingConfig", validate.NewObject(spelled(
-			validate.Int("thinkingBudget", -1, validate.MaxTokens, func(d *decoder, n int64) { // -1 means that the model chooses the budget
+			validate.Int("thinkingBudget", -1, validate.MaxTokens, func(d *decoder, n int64) { // -1 lets the model choose the budget
 				d.req.Effort = llm.CustomEffort
 				if n > 0 {
 					d.req.Needs |= llm.Reasoning
@@ -197,7 +197,7 @@ func samplingField(member, name string) field {
 	}}
 }
 
-// outputSchema counts the schema as text, because it is part of the prompt.
+// outputSchema decodes the output schema and counts it as text, because it is part of the prompt.
 func (d *decoder) outputSchema(v rawjson.Value) {
 	if d.IsKind("generationConfig.responseSchema", v, "an object", rawjson.Object) {
 		d.schema = true

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// Names of nested members that are read, in both spellings.
+// Names of the nested members that the gateway reads, in both spellings.
 var (
 	contentNames = []string{"role", "parts"}
 	partNames    = withSnake("text", "thought", "thoughtSignature", "inlineData", "fileData", "functionCall", "functionResponse")
@@ -29,10 +29,11 @@ func withSnake(list ...string) (all []string) {
 	return all
 }
 
-// active reports whether the context is not done. Loops over the parts of a request stop when the context is done.
+// active reports whether decoding should continue. Loops over the parts of a request stop when the context is done.
 func (d *decoder) active() bool { return d.Context.Err() == nil }
 
-// rejectLookAlikes checks the keys of an object. path is the path of the object, with a dot at the end.
+// rejectLookAlikes records a problem for every key of an object that differs from one of the known names only in case. path is the path of
+// the object, with a dot at the end.
 func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string) {
 	if v.IsObject() && d.active() {
 		underscores := false
@@ -48,8 +49,8 @@ func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string)
 	}
 }
 
-// rejectSpellings rejects an object that has the same member in both spellings, because the provider may use a different value from the one
-// that the gateway uses.
+// rejectSpellings rejects an object that has the same member in both spellings, because the gateway and the provider might not use the
+// same one.
 func (d *decoder) rejectSpellings(path string, v rawjson.Value) {
 	if !v.IsObject() {
 		return
@@ -58,14 +59,14 @@ func (d *decoder) rejectSpellings(path string, v rawjson.Value) {
 	v.ForEach(func(key, _ rawjson.Value) bool {
 		name := canonical(key.String())
 		if seen[name] {
-			d.Problem(path+name, "%s%s appears in two spellings. Send it once.", path, name)
+			d.Problem(path+name, "%s%s appears in both camelCase and snake_case. Send it once.", path, name)
 		}
 		seen[name] = true
 		return d.active()
 	})
 }
 
-// system decodes the instructions. They count as a message.
+// system decodes the instructions. They are counted as one message.
 func (d *decoder) system(v rawjson.Value) {
 	if !d.IsKind("systemInstruction", v, "a content", rawjson.Object) {
 		return
@@ -110,7 +111,7 @@ func (d *decoder) contents(v rawjson.Value) {
 	}
 }
 
-// content counts the parts of one element of contents and returns its first text.
+// content adds the text and media of one element of contents to the properties of the request. It returns the first text of the element.
 func (d *decoder) content(where string, v rawjson.Value) (first rawjson.Value) {
 	d.rejectLookAlikes(where, v, contentNames)
 	parts := v.Get("parts")
@@ -132,7 +133,7 @@ func (d *decoder) content(where string, v rawjson.Value) (first rawjson.Value) {
 	return first
 }
 
-// part counts one part and returns its text, unless it is a thought.
+// part adds the text or media of one part to the properties of the request. It returns the text of the part, unless the part is a thought.
 func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 	thought, kinds := false, 0
 	members(v, func(name string, value rawjson.Value) {
@@ -175,7 +176,7 @@ func (d *decoder) part(where string, v rawjson.Value) (text rawjson.Value) {
 	return text
 }
 
-// resultFiles records the files that the parts of a function's result refer to.
+// resultFiles records the stored files to which the parts of a function result refer.
 func (d *decoder) resultFiles(where string, v rawjson.Value) {
 	list(v.Get("parts"), func(part rawjson.Value) bool {
 		members(part, func(name string, value rawjson.Value) {
@@ -191,8 +192,8 @@ func (d *decoder) resultFiles(where string, v rawjson.Value) {
 	})
 }
 
-// inline counts a file in the body. The tokens of images are estimated from their size. Only the provider can count the tokens of
-// other files.
+// inline counts a file whose bytes are in the body. The tokens of images are estimated from their size. Only the provider can count the
+// tokens of other files.
 func (d *decoder) inline(where string, v rawjson.Value) {
 	if !d.IsKind(where, v, "an object", rawjson.Object) {
 		return
@@ -210,7 +211,7 @@ func (d *decoder) inline(where string, v rawjson.Value) {
 	d.req.AddImage(token.ImageOf(standardBase64(data.String()), ""))
 }
 
-// file counts a file that the provider fetches or stores.
+// file counts a file that is given by its URI and that the provider fetches or stores.
 func (d *decoder) file(where string, v rawjson.Value) {
 	if !d.IsKind(where, v, "an object", rawjson.Object) {
 		return
@@ -222,7 +223,7 @@ func (d *decoder) file(where string, v rawjson.Value) {
 	d.req.AddStoredFile(get(v, "fileUri").String(), where+".fileUri")
 }
 
-// media counts a file with the given MIME type and returns the kind of its part.
+// media counts a file with the given MIME type, records the ability that it requires, and returns the kind of its part.
 func (d *decoder) media(mimeType string) llm.PartKind {
 	kind := mediaKind(mimeType)
 	switch kind {
@@ -259,7 +260,7 @@ func standardBase64(data string) string {
 	return data
 }
 
-// tools counts declarations as text, because they are part of the prompt.
+// tools decodes the tool declarations and counts them as text, because they are part of the prompt.
 func (d *decoder) tools(v rawjson.Value) {
 	if !d.IsKind("tools", v, "a list", rawjson.List) {
 		return

@@ -46,7 +46,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// deltaReader is the state of decoding one response.
+// deltaReader holds the state of decoding one response.
 type deltaReader struct {
 	*messagesstream.Source
 	o      DeltaOptions
@@ -54,7 +54,7 @@ type deltaReader struct {
 	gone   bool // whether the consumer has stopped
 	counts messagesstream.Counts
 
-	ascii, other int // number of ASCII and other text bytes
+	ascii, other int // number of ASCII and of non-ASCII text bytes
 	characters   int // number of text characters, without thinking and arguments
 	began, ended bool
 	blocks       map[int64]*block // open blocks by index
@@ -70,7 +70,7 @@ type block struct {
 	index     int    // index of the tool call
 	call      string // tool name
 	id        string
-	initial   string // input in the start event
+	initial   string // input of the tool call in the start event
 	held      []byte // input received so far for a custom tool
 	spoke     bool   // whether input was sent
 	signature strings.Builder
@@ -122,7 +122,7 @@ func (p *deltaReader) message(r io.Reader) error {
 		return err
 	}
 	if p.o.Stream {
-		p.Warn("the provider sent a whole response to a streaming request")
+		p.Warn("the provider sent a non-streaming response to a streaming request")
 	}
 	p.counts.End(message.Get("usage"))
 	p.begin(message)
@@ -144,7 +144,7 @@ func (p *deltaReader) message(r io.Reader) error {
 	return nil
 }
 
-// take decodes one event of a stream. It returns false at the end.
+// take decodes one event of a stream. It returns false when the stream has ended.
 func (p *deltaReader) take(f messagesstream.Frame) (bool, error) {
 	index := f.Value.Get("index").Int()
 	switch f.Name {
@@ -190,8 +190,8 @@ func (p *deltaReader) addUsage(v rawjson.Value) {
 	}
 }
 
-// end emits the finish reason. If the only tool call was the schema tool, whose arguments became the text, it emits "stop" instead
-// of "tool_calls".
+// end emits the finish reason. If the model called only the schema tool, whose input became the text of the response, end emits "stop"
+// instead of "tool_calls".
 func (p *deltaReader) end() {
 	p.ended = true
 	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {

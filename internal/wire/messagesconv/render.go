@@ -32,8 +32,8 @@ type Thinking string
 // Values of Thinking.
 const (
 	NoThinking       Thinking = ""
-	BudgetThinking   Thinking = "budget"   // a token budget
-	AdaptiveThinking Thinking = "adaptive" // adaptive, with an effort
+	BudgetThinking   Thinking = "budget"   // the request sets a token budget
+	AdaptiveThinking Thinking = "adaptive" // the model decides how much to think; the request sets an effort level
 )
 
 // RenderOptions holds the settings for encoding a conversation.
@@ -51,7 +51,7 @@ type RenderOptions struct {
 const (
 	maxMarks       = 4    // maximum number of cache_control marks
 	maxStrict      = 8    // maximum number of strict tools; the provider compiles their schemas into one grammar of limited size
-	usualMaxOutput = 4096 // output limit if the model's limit is unknown
+	usualMaxOutput = 4096 // output limit to send if the model's limit is unknown
 	maxUser        = 256  // maximum length of metadata.user_id in bytes
 )
 
@@ -67,7 +67,7 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 		if err := r.body(); err != nil {
 			return nil, nil, err
 		}
-		r.warn("%d cache marks were dropped: the provider supports %d", extra, maxMarks)
+		r.warn("%d cache markers were dropped: the provider supports %d", extra, maxMarks)
 	}
 	return r.w.Out, r.warnings, nil
 }
@@ -81,8 +81,8 @@ type renderer struct {
 	ids  callIDs
 
 	plan     plan
-	marks    int // number of cache marks seen
-	unmarked int // number of cache marks to drop, from the first
+	marks    int // number of cache marks encoded or dropped so far
+	unmarked int // number of cache marks to drop, starting with the first
 	warnings []string
 }
 
@@ -136,7 +136,7 @@ func (r *renderer) body() error {
 	return nil
 }
 
-// system encodes the instructions, followed by requirements that the format cannot express.
+// system encodes the client's instructions, followed by the instruction of the plan.
 func (r *renderer) system(parts []llm.Part) error {
 	if r.plan.instruction != "" {
 		parts = append(slices.Clip(parts), llm.Part{Kind: llm.TextPart, Text: r.plan.instruction})
@@ -224,7 +224,7 @@ func (r *renderer) sampling() {
 		}
 		r.drop(&temperature, "temperature", 1, why)
 		r.drop(&topP, "top_p", lowest, why)
-		r.drop(&topK, "top_k", 2, why) // a minimum of 2 drops every value
+		r.drop(&topK, "top_k", 2, why) // drop accepts values from 2 to 1, so it removes every value
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
 		r.warn("top_p was dropped: the model does not support it together with temperature")
@@ -240,7 +240,8 @@ func (r *renderer) sampling() {
 	}
 }
 
-// drop removes a setting whose value is below lowest or above 1, because the model does not support such values.
+// drop removes a setting whose value is below lowest or above 1, because the model does not support such values. why is the reason for the
+// warning.
 func (r *renderer) drop(value *json.Number, name string, lowest float64, why string) {
 	if f, ok := parseNumber(*value); ok && (f < lowest || f > 1) {
 		*value = ""

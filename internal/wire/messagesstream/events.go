@@ -26,7 +26,7 @@ func Read(r io.Reader, o EventOptions) llm.Stream {
 // Events returns the events of Read as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
-// responseStream is the state of forwarding one response.
+// responseStream holds the state of forwarding one response.
 type responseStream struct {
 	*Source
 	from   io.Reader
@@ -35,9 +35,9 @@ type responseStream struct {
 
 	events *sse.Reader // reader of a streamed response
 	pieces []llm.Event // remaining events of a non-streamed response that is split
-	split  bool        // whether a non-streamed response is split
+	split  bool        // whether the response is non-streamed and is split into events
 
-	ascii, other int    // number of ASCII and other text bytes
+	ascii, other int    // number of ASCII and of non-ASCII text bytes
 	reported     string // model name that the provider reports
 	began, over  bool
 	err          error // error to return at the end of an incomplete response
@@ -47,7 +47,7 @@ type responseStream struct {
 func (p *responseStream) Next() (llm.Event, bool, error) {
 	for !p.over {
 		var ev llm.Event
-		var ok bool // false if the frame yields no event
+		var ok bool // whether ev is an event to return
 		var err error
 		switch {
 		case p.events != nil:
@@ -150,7 +150,7 @@ func (p *responseStream) convert(f Frame) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// replaceModel returns data with the client's model name.
+// replaceModel returns data with the value model, which is the provider's model name, replaced with the client's model name.
 func (p *responseStream) replaceModel(data []byte, model rawjson.Value) []byte {
 	if p.model == "" || model.Kind != rawjson.Text || model.Index <= 0 {
 		return data
@@ -161,7 +161,7 @@ func (p *responseStream) replaceModel(data []byte, model rawjson.Value) []byte {
 	return append(out, data[model.Index+len(model.Raw):]...)
 }
 
-// count records the text of a block or delta, and whether it is visible content.
+// count adds the text lengths of a block or delta to ev and sets ev.Content if it has content.
 func count(ev *llm.Event, v rawjson.Value) {
 	before, kind := ev.ASCIIBytes+ev.NonASCIIBytes, ""
 	v.ForEach(func(key, value rawjson.Value) bool {
@@ -191,7 +191,7 @@ func count(ev *llm.Event, v rawjson.Value) {
 	}
 }
 
-// single forwards a non-streaming response.
+// single forwards a non-streamed response to a non-streaming request.
 func (p *responseStream) single() (llm.Event, bool, error) {
 	message, data, err := p.Whole(p.from)
 	if err != nil {
@@ -215,7 +215,7 @@ func (p *responseStream) describe(message rawjson.Value) llm.Event {
 	return llm.Event{Model: p.reported, Finish: FinishReason(message.Get("stop_reason").String())}
 }
 
-// total returns the final usage. Output that the provider does not report is estimated.
+// total returns the final usage. If the provider did not report a final output count, the output is estimated.
 func (p *responseStream) total() *llm.Usage {
 	if p.counts.Final {
 		return p.counts.Usage()
@@ -229,7 +229,7 @@ func (p *responseStream) divide(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	p.Warn("the provider sent a whole response to a streaming request")
+	p.Warn("the provider sent a non-streaming response to a streaming request")
 	end := p.describe(message)
 	for _, f := range splitMessage(rawjson.Parse(p.replaceModel(data, message.Get("model")))) {
 		ev := llm.Event{Name: f.Name, Data: f.Data, Model: p.reported}

@@ -15,14 +15,14 @@ import (
 	"fairlead.dev/internal/wire/upstream"
 )
 
-// DeltaOptions configures how a response is read.
+// DeltaOptions holds the settings for decoding a response into deltas.
 type DeltaOptions struct {
 	messagesstream.Reading
-	Signer string // provider that encrypted the reasoning; the reasoning is sent back only to this provider
+	Signer string // provider that is recorded as the signer of encrypted reasoning, which is sent back only to this provider
 }
 
-// Deltas reads a provider's 2xx response, whole or streamed. The last pair may contain an *llm.Error, or an error that
-// wraps the error of the request's context.
+// Deltas reads a provider's 2xx response, streamed or not. The last pair may contain an *llm.Error, or an error that wraps the error of
+// the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		d := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, calls: map[int64]*openCall{}}
@@ -35,7 +35,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// deltaReader is the state of reading one response.
+// deltaReader holds the state of reading one response.
 type deltaReader struct {
 	*messagesstream.Source
 	o       DeltaOptions
@@ -44,18 +44,18 @@ type deltaReader struct {
 
 	began    bool
 	calls    map[int64]*openCall // calls by output index
-	thinking int64               // output index + 1 of the reasoning item whose text was sent last
+	thinking int64               // output index + 1 of the reasoning item whose text was emitted last; 0 for none
 
-	characters int      // number of characters of the text
-	part       [2]int64 // output and content index + 1 of the text that was sent last
-	partStart  int      // offset of the first character of the text part
+	characters int      // number of text characters so far
+	part       [2]int64 // output index + 1 and content index + 1 of the current text part
+	partStart  int      // offset of the current text part in the text, in characters
 	searches   int64    // number of web searches so far
 }
 
 // openCall is a tool call whose arguments are arriving.
 type openCall struct {
-	index     int  // position among the tool calls
-	arguments bool // whether part of the arguments was sent
+	index     int  // index of the tool call in the deltas
+	arguments bool // whether any arguments were emitted
 }
 
 func (d *deltaReader) read(r io.Reader) error {
@@ -70,7 +70,7 @@ func (d *deltaReader) read(r io.Reader) error {
 	case err != nil:
 		return upstream.Failure(err)
 	case first == '{':
-		d.Warn("the provider sent a whole response to a streaming request")
+		d.Warn("the provider sent a non-streaming response to a streaming request")
 		return d.whole(events.Rest())
 	}
 	if err := d.Frames(events, d.event); err != nil {
@@ -85,7 +85,7 @@ func (d *deltaReader) read(r io.Reader) error {
 	return messagesstream.Interrupted()
 }
 
-// event reads one event and reports whether more may follow.
+// event handles one event and reports whether to continue reading.
 func (d *deltaReader) event(f messagesstream.Frame) (more bool, err error) {
 	v, output := f.Value, f.Value.Get("output_index").Int()
 	switch f.Name {
@@ -155,7 +155,7 @@ func (d *deltaReader) whole(r io.Reader) error {
 	return d.end(response)
 }
 
-// begin reports the ID and the model of the response.
+// begin emits the ID and the model of the response.
 func (d *deltaReader) begin(response rawjson.Value) {
 	if d.began {
 		return
@@ -164,7 +164,7 @@ func (d *deltaReader) begin(response rawjson.Value) {
 	d.emit(llm.Delta{Kind: llm.BeginDelta, ID: response.Get("id").String(), Model: response.Get("model").String()})
 }
 
-// openItem begins a tool call. Other items begin with their text.
+// openItem begins a tool call if the item is one. Other items need no delta until their text arrives.
 func (d *deltaReader) openItem(output int64, item rawjson.Value) {
 	kind := item.Get("type").String()
 	if kind != "function_call" && kind != "custom_tool_call" {
@@ -177,7 +177,7 @@ func (d *deltaReader) openItem(output int64, item rawjson.Value) {
 	}})
 }
 
-// addText sends text of one part of a message.
+// addText emits text of the message part with the given output and content indexes.
 func (d *deltaReader) addText(output, content int64, text string) {
 	if at := [2]int64{output + 1, content + 1}; d.part != at {
 		d.part, d.partStart = at, d.characters
@@ -186,7 +186,8 @@ func (d *deltaReader) addText(output, content int64, text string) {
 	d.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
 }
 
-// cite sends a citation of the current text. The other formats have citations of web pages only.
+// cite emits a citation for the current text part. It drops citations of other sources than web pages, because the other formats do not
+// support them.
 func (d *deltaReader) cite(v rawjson.Value) {
 	if v.Get("type").String() != "url_citation" || v.Get("url").String() == "" {
 		d.Warn("dropped an annotation of type %s", show.Quote(v.Get("type").String()))
@@ -200,7 +201,7 @@ func (d *deltaReader) cite(v rawjson.Value) {
 	d.emit(llm.Delta{Kind: llm.CitationDelta, Citation: &cited})
 }
 
-// maxIndex limits the positions of citations. It is larger than the length of any response.
+// maxIndex is the maximum position of a citation, larger than the length of any response. Larger values are reduced to it.
 const maxIndex = 1 << 30
 
 func (d *deltaReader) addArguments(output int64, text string) {
@@ -210,7 +211,7 @@ func (d *deltaReader) addArguments(output int64, text string) {
 	}
 }
 
-// closeItem adds the data that only the complete item has: arguments that were not streamed, and encrypted reasoning.
+// closeItem emits the data that only the complete item contains: arguments that were not streamed, and encrypted reasoning.
 func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 	switch kind := item.Get("type").String(); kind {
 	case "function_call", "custom_tool_call":
@@ -224,17 +225,17 @@ func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 			}})
 		}
 	case "message":
-	case "web_search_call": // the citations name the sources
+	case "web_search_call": // only counted, because the citations contain the sources
 		d.searches += responsesstream.Searches(item)
 	default:
 		d.Warn("the output item %s cannot be expressed in the client's format", kind)
 	}
 }
 
-// end reports the usage and why the response ended.
+// end emits the usage and the finish reason. It returns an error if the response failed or is not complete.
 func (d *deltaReader) end(response rawjson.Value) error {
 	if usage := responsesstream.Usage(response); usage != nil {
-		usage.Searches = max(usage.Searches, d.searches) // some providers leave the output of the last event empty
+		usage.Searches = max(usage.Searches, d.searches) // some providers send an empty output list in the last event
 		d.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
 	}
 	if failure := responsesstream.Failure(response); failure != nil {
@@ -245,14 +246,14 @@ func (d *deltaReader) end(response rawjson.Value) error {
 		return messagesstream.Interrupted()
 	}
 	d.Finished = true
-	if finish == "stop" && len(d.calls) > 0 { // some providers leave the output of the last event empty
+	if finish == "stop" && len(d.calls) > 0 { // some providers send an empty output list in the last event
 		finish = "tool_calls"
 	}
 	d.emit(llm.Delta{Kind: llm.FinishDelta, Finish: finish})
 	return nil
 }
 
-// reasoningText returns the visible reasoning: the text itself, or else its summary.
+// reasoningText returns the reasoning text of an item, or its summary if the item has no text.
 func reasoningText(item rawjson.Value) string {
 	for _, name := range []string{"content", "summary"} {
 		text := ""

@@ -14,21 +14,21 @@ import (
 	"fairlead.dev/internal/wire/websearch"
 )
 
-// RenderOptions describes the target for which a conversation is rendered.
+// RenderOptions holds the settings for encoding a conversation.
 type RenderOptions struct {
 	Model     string
 	Stream    bool
 	MaxOutput int64 // output limit for a request without one; 0 for none
-	Reasoning bool  // whether the model supports reasoning; then encrypted reasoning is requested, so that it can be sent back
-	// SamplingRejected is whether the model rejects all sampling parameters.
+	Reasoning bool  // whether the model supports reasoning; if so, encrypted reasoning is requested for use in later turns
+	// SamplingRejected is set if the model rejects all sampling parameters.
 	SamplingRejected bool
-	// Breakpoints is whether the model accepts explicit prompt cache breakpoints.
+	// Breakpoints is set if the model accepts explicit prompt-cache breakpoints.
 	Breakpoints bool
 	// Signer is the provider whose encrypted reasoning the target accepts.
 	Signer string
 }
 
-// Render writes a Responses request. The second result names unsupported content.
+// Render encodes a conversation as a Responses request. dropped lists the content that the format does not support.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []string) {
 	r := renderer{conv: conv, o: o, dropped: slices.Clone(conv.Dropped), custom: map[string]bool{}}
 	w := &r.w
@@ -55,7 +55,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 	}
 	r.sampling()
 	user := conv.EndUser
-	if len(user) > maxIdentifier { // a longer identifier is hashed; Claude Code sends a JSON document
+	if len(user) > maxIdentifier { // hash an identifier that is too long; Claude Code, for example, sends a JSON document
 		sum := sha256.Sum256([]byte(user))
 		user = hex.EncodeToString(sum[:])
 	}
@@ -70,7 +70,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []str
 	return w.Out, r.dropped
 }
 
-// maxIdentifier is the length of safety_identifier that OpenAI documents.
+// maxIdentifier is the maximum length of safety_identifier according to OpenAI's documentation.
 const maxIdentifier = 64
 
 // minOutput is the smallest max_output_tokens that OpenAI accepts.
@@ -101,7 +101,7 @@ func (r *renderer) input() {
 			r.assistant(m.Parts)
 		case llm.System:
 			r.message("developer", m.Parts)
-		default: // a tool result is a separate item, in order with the other content
+		default: // a tool result becomes a separate item between the messages with the other content
 			start := 0
 			for i := range m.Parts {
 				if m.Parts[i].Kind == llm.ResultPart {
@@ -116,7 +116,7 @@ func (r *renderer) input() {
 	r.w.CloseList()
 }
 
-// message writes an input message, unless it is empty.
+// message writes the parts as an input message. It writes nothing if there are no parts.
 func (r *renderer) message(role string, parts []llm.Part) {
 	if len(parts) == 0 {
 		return
@@ -240,8 +240,8 @@ func (r *renderer) assistant(parts []llm.Part) {
 	}
 }
 
-// thinking writes encrypted reasoning for the provider that created it. Other reasoning is dropped, because the
-// provider does not accept it as input.
+// thinking writes encrypted reasoning that the provider itself created. It drops any other reasoning, because the provider does not accept
+// it as input.
 func (r *renderer) thinking(t *llm.Thinking) {
 	id, encrypted, _ := strings.Cut(t.Signature, ":")
 	if encrypted == "" || t.Provider != r.o.Signer {
@@ -282,7 +282,7 @@ func (r *renderer) result(result *llm.ToolResult) {
 	}
 	w.Close()
 	if result.Failed {
-		r.drop("the mark of a failed tool")
+		r.drop("the error flag of a failed tool")
 	}
 }
 
@@ -322,7 +322,7 @@ func (r *renderer) tools() bool {
 			} else {
 				w.Raw("parameters", []byte("null"))
 			}
-			// If strict is missing, the Responses API enables strict mode. The other formats do not.
+			// Always send strict, because the Responses API enables strict mode by default. The other formats do not.
 			w.Bool("strict", tool.Strict != nil && *tool.Strict)
 		}
 		w.Close()
@@ -333,7 +333,7 @@ func (r *renderer) tools() bool {
 	return listed > 0
 }
 
-// isDated reports whether kind is a hosted tool type of the Messages format. These types end in a date of eight digits.
+// isDated reports whether kind is a hosted tool type of the Messages format. These types end in an eight-digit date.
 func isDated(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
@@ -359,8 +359,8 @@ func (r *renderer) search(s *llm.Search) {
 	}
 }
 
-// flatGrammar converts the format of a custom tool from the chat format, which nests the grammar in an object of its
-// own.
+// flatGrammar converts the text format of a custom tool from the chat format. The chat format has the members of the grammar in a nested
+// object; the Responses format does not.
 func flatGrammar(format json.RawMessage) json.RawMessage {
 	grammar := rawjson.Parse(format).Get("grammar")
 	if !grammar.IsObject() {
@@ -444,7 +444,7 @@ func (r *renderer) reasoning() {
 		return
 	}
 	w, e := &r.w, r.conv.Effort
-	// OpenAI returns summaries only to verified organisations, so they are requested only for clients that show reasoning.
+	// Request summaries only for clients that show reasoning, because OpenAI returns summaries only to verified organisations.
 	summary := !e.Hide && (e.Adaptive || e.Budget > 0)
 	if level := e.PortableLevel(); level != "" || summary {
 		w.Key("reasoning")

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/wire/upstream"
 )
 
-// Options configures how a response is forwarded to a client of the same format.
+// Options holds the settings for forwarding a response to a client of the same format.
 type Options struct {
 	messagesstream.Reading
 	Model string // model name that the client sees; empty to use ModelName
@@ -22,20 +22,20 @@ type Options struct {
 	ModelName func(reported string) string
 	// ResponseID converts the provider's ID of a stored response to the ID that the client sees. If it is nil, the provider's ID is kept.
 	ResponseID func(id string) string
-	// Split sets whether to convert a whole response into a stream. It is set if the client requested a stream, but the provider was asked for
-	// a whole response.
+	// Split converts a non-streamed response into a stream. It is set if the client requested a stream, but the gateway requested a
+	// non-streamed response from the provider.
 	Split bool
-	// Background is whether the provider continues to generate the response when the connection ends.
+	// Background is set if the provider continues to generate the response when the connection ends.
 	Background bool
 }
 
 // Read reads a provider's 2xx response for a client of the same format. It forwards the provider's events as they arrive and replaces the
-// model name and the response ID. A whole response to a streaming request becomes a stream.
+// model name and the response ID. A non-streamed response to a streaming request becomes a stream.
 func Read(r io.Reader, o Options) llm.Stream {
 	return &responseStream{Source: messagesstream.NewSource(o.Reading), o: o, from: r}
 }
 
-// responseStream is the state of forwarding one response.
+// responseStream holds the state of forwarding one response.
 type responseStream struct {
 	*messagesstream.Source
 	o      Options
@@ -43,18 +43,18 @@ type responseStream struct {
 	stored bool // whether the response was created by an earlier request; see ReadStored
 
 	events   *sse.Reader // reader of a streamed response
-	pending  []llm.Event // events of a whole response to a streaming request
+	pending  []llm.Event // remaining events of a non-streamed response to a streaming request
 	reported string      // model name that the provider reports
 	id       string      // response ID that the provider reports
 	sealed   string      // response ID that the client sees
-	name     string      // name of the last event
+	name     string      // name of the last event that was read
 	searches int64       // number of web searches so far
 	began    bool
 	over     bool
 	err      error // error to return at the end of an incomplete response
 }
 
-// Next returns the next event.
+// Next implements llm.Stream.
 func (s *responseStream) Next() (llm.Event, bool, error) {
 	if len(s.pending) > 0 {
 		ev := s.pending[0]
@@ -71,7 +71,7 @@ func (s *responseStream) Next() (llm.Event, bool, error) {
 	return ev, ok && err == nil, s.err
 }
 
-// Close does nothing: the stream holds no resources.
+// Close implements llm.Stream. It does nothing, because the stream holds no resources.
 func (s *responseStream) Close() {}
 
 func (s *responseStream) step() (llm.Event, bool, error) {
@@ -93,7 +93,7 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 		case first == '{' && s.stored:
 			return llm.Event{}, false, messagesstream.Malformed("The provider did not send a stream.")
 		case first == '{':
-			s.Warn("the provider sent a whole response to a streaming request")
+			s.Warn("the provider sent a non-streaming response to a streaming request")
 			return s.split(events.Rest())
 		}
 		s.events = events
@@ -114,7 +114,7 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 	return llm.Event{}, false, nil
 }
 
-// next returns the next event that is a JSON object. It reports false when the provider has closed the stream.
+// next returns the next event that is a JSON object. It returns false when the provider has closed the stream.
 func (s *responseStream) next() (frame, bool, error) {
 	for {
 		in, ok, err := s.NextData(s.events)
@@ -136,7 +136,7 @@ func (s *responseStream) next() (frame, bool, error) {
 
 // event forwards one event.
 func (s *responseStream) event(f frame) (llm.Event, error) {
-	if string(f.name) != s.name { // most events have the name of the previous event, so the string is reused
+	if string(f.name) != s.name { // reuse the string, because most events have the same name as the previous one
 		s.name = string(f.name)
 	}
 	ev := llm.Event{Name: s.name, Data: f.data}
@@ -147,21 +147,21 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 			return llm.Event{}, failure
 		}
 		s.began, s.Finished, s.over = true, true, true
-		o.searches = max(o.searches, s.searches) // some providers leave the output of the last event empty
+		o.searches = max(o.searches, s.searches) // some providers send an empty output list in the last event
 		ev.Finish, ev.Usage = o.finishReason(), o.usageCounts()
 		ev.Data, ev.Own = s.rewrite(f.data, &o), true
 	case "response.created", "response.in_progress", "response.queued":
 		o, _ := readObject(f.data, f.response)
 		s.began = true
 		ev.Data, ev.Own = s.rewrite(f.data, &o), true
-		if s.o.Background { // from now on, the provider charges for the response even if the connection ends
+		if s.o.Background { // the provider generates and charges for the response even if the connection ends now
 			ev.Content, ev.Pending = true, s.id
 		}
 	case "response.output_item.added", "response.output_item.done":
 		item := rawjson.Parse(f.item.of(f.data))
 		kind := item.Get("type").String()
-		// A message or reasoning item begins empty. Every other item may have effects, so the request must not be sent
-		// to another provider afterwards.
+		// Every item except a message or reasoning, which begin empty, may have side effects. Setting Content prevents a fallback to
+		// another provider afterwards.
 		ev.Content = kind != "message" && kind != "reasoning"
 		if name := item.Get("name"); s.name == "response.output_item.added" && name.Kind == rawjson.Text {
 			ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(name.String())
@@ -194,7 +194,7 @@ func (s *responseStream) whole(r io.Reader) (llm.Event, bool, error) {
 	}
 	ev, err := s.document(data)
 	if err != nil {
-		return llm.Event{}, false, err // the error may refer to the data
+		return llm.Event{}, false, err // do not reuse the buffer, because the error may refer to it
 	}
 	if cap(data) <= maxPooledBuffer {
 		*buffer = data
@@ -203,7 +203,7 @@ func (s *responseStream) whole(r io.Reader) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// document converts a whole response. The event does not refer to data.
+// document converts a non-streamed response. The event does not share memory with data.
 func (s *responseStream) document(data []byte) (llm.Event, error) {
 	o, ok := readObject(data, span{0, len(data)})
 	failure := o.err()
@@ -273,7 +273,7 @@ func (s *responseStream) replace(e edit) (replaced string, changed bool) {
 		}
 		return "", false
 	case editID:
-		if string(e.value) != s.id || s.sealed == "" { // the ID is the same in all events of a stream
+		if string(e.value) != s.id || s.sealed == "" { // convert the ID only once, because all events of a stream have the same ID
 			s.id = string(e.value)
 			if s.o.ResponseID != nil {
 				s.sealed = s.o.ResponseID(s.id)

@@ -85,6 +85,33 @@ func TestObjectAcceptsDocumentsUpToTheLimits(t *testing.T) {
 	}
 }
 
+func TestResponseWithTooManyPartsIsRejected(t *testing.T) {
+	t.Parallel()
+	list := func(n int) []byte { return []byte("[" + strings.Repeat("1,", n-1) + "1]") }
+	tests := map[string]struct {
+		body    []byte
+		vectors int
+		want    string
+	}{
+		"at the limit":              {list(MaxResponseParts), 0, ""},
+		"above the limit":           {list(MaxResponseParts + 1), 0, "The provider's response has more than 100000 keys, list elements or objects."},
+		"embeddings":                {list(MaxResponseParts + 1), 1, ""},
+		"objects beside embeddings": {[]byte("[" + strings.Repeat("{},", 1008) + "{}]"), 1, "The provider's response has more than 1008 keys, list elements or objects."},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			if err := CheckResponse(tt.body, tt.vectors); err != nil {
+				got = llm.AsError(err).Message
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestLookAlikeDetectsOtherSpellings(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"Model": "model", "MODEL": "model", "to\u212aen": "token", "model": "", "models": "", "mode": ""} {

@@ -42,7 +42,7 @@ interface Sample {
   gateway: Gateway;
   client: Client;
   keys: { id: string; secret: string }[];
-  /** A request with a fallback and a usual one. */
+  /** The ids of a request that fell back and of a request that was served as expected. */
   ids: { fallback?: string; usual?: string };
 }
 
@@ -193,7 +193,7 @@ async function settled(page: Page): Promise<void> {
   }
 }
 
-/** Takes the screenshots for docs/images, limited in height, from the pages as they are at the top. */
+/** Takes the screenshots for docs/images: the top of each page, limited in height. */
 async function documentation(page: Page, url: string, id: string): Promise<void> {
   const window = page.viewportSize();
   for (const [path, name, height, ready] of [

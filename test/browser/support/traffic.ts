@@ -74,7 +74,7 @@ export async function nearlySpend(client: Client, id: string): Promise<void> {
   await set((Number(use?.spent_usd ?? 0) / 0.9).toFixed(2));
 }
 
-/** Sends requests and returns the ids of a fallback and of an expected route. */
+/** Sends requests and returns the ids of a request that fell back and of a request that was served as expected. */
 export async function sampleTraffic(client: Client, keys: { secret: string }[], count: number): Promise<{ fallback?: string; usual?: string }> {
   const found: { fallback?: string; usual?: string } = {};
   let n = 0;

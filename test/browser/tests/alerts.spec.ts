@@ -66,7 +66,7 @@ test("a rule with a webhook is added, tested and muted", async ({ page, context,
 
   await page.getByRole("button", { name: "Add rule" }).click();
   const rule = page.getByRole("dialog", { name: "Add alert rule" });
-  await rule.getByRole("combobox", { name: "Figure" }).click();
+  await rule.getByRole("combobox", { name: "Metric" }).click();
   await page.getByRole("option", { name: "Key expiry" }).click();
   await rule.getByRole("combobox", { name: "Notify" }).click();
   await page.getByRole("option", { name: "ops" }).click();

@@ -41,7 +41,7 @@ test("a budget is used up, rejects, is raised and watched", async ({ page }) => 
 
   await row.getByRole("link", { name: "nightly" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "nightly" })).toBeVisible();
-  await expect(page.getByRole("region", { name: "Top spenders by model" })).toContainText("cheap");
+  await expect(page.getByRole("region", { name: "Top models by spend" })).toContainText("cheap");
   await expect(page.getByRole("table", { name: "Requests rejected by this budget" })).toContainText(refused.id);
   await expectAccessible(page);
 
@@ -59,7 +59,7 @@ test("a budget is used up, rejects, is raised and watched", async ({ page }) => 
 
   await page.getByRole("button", { name: "Add alert" }).click();
   const rule = page.getByRole("dialog", { name: "Add alert rule" });
-  await expect(rule.getByRole("combobox", { name: "Figure" })).toHaveValue("Budget forecast");
+  await expect(rule.getByRole("combobox", { name: "Metric" })).toHaveValue("Budget forecast");
   await expect(rule.getByRole("combobox", { name: "API key" })).toHaveValue("nightly");
   await rule.getByRole("button", { name: "Add rule" }).click();
   await expect(rule).toBeHidden();
@@ -103,7 +103,7 @@ test("a forecast is drawn with its range, also on a phone", async ({ page }) => 
   const { gateway } = world;
   await page.route("**/api/v1/budgets/key_forecast", (route) => route.fulfill({ json: forecastBudget() }));
   await page.goto(`${gateway.url}/budgets/key_forecast`);
-  await expect(page.getByText("Used up about 24 November; resets 1 December")).toBeVisible();
+  await expect(page.getByText("Runs out around 24 November; resets 1 December")).toBeVisible();
   const chart = page.getByRole("region", { name: "Burn-down" });
   await expect(chart.getByText("80 % range")).toBeVisible();
   const plot = chart.getByRole("img", { name: "Spending against the budget" });

@@ -75,7 +75,7 @@ test("resetting a circuit manually sends requests to the provider again", async 
   }
   await page.goto(`${world.gateway.url}/providers`);
   const alpha = page.getByRole("article", { name: "alpha" });
-  const reset = alpha.getByRole("button", { name: "Reset circuits" });
+  const reset = alpha.getByRole("button", { name: "Reset circuit breakers" });
   await expect(reset).toBeVisible();
   await first.revive();
   await reset.click();

@@ -46,7 +46,7 @@ test("the models page compares the catalog and links to the page of a model", as
   await expect(page.getByRole("dialog", { name: "Connect provider" }).getByLabel("API key")).toBeVisible();
 
   await page.goto(`${world.gateway.url}/models/gpt-5-mini`);
-  const quality = page.getByRole("table", { name: "Quality by kind of task" });
+  const quality = page.getByRole("table", { name: "Quality by task type" });
   await expect(quality.getByRole("row", { name: /^Code/ })).toContainText(/0\.\d\d – 0\.\d\d/);
   await expect(page.getByRole("table", { name: "Prices per million tokens" }).getByRole("row", { name: /^openai connected/ })).toBeVisible();
   await expect(page.getByRole("table", { name: "Speed and errors by provider" }).getByRole("row", { name: /^openai/ })).toContainText("1");
@@ -77,7 +77,7 @@ test("the page of a provider explains circuits and backoffs in plain words", asy
   await eventually("a paused model", async () => (await client.text("/providers/openai")).includes("Paused after 2 failures in a row"));
   await page.goto(`${world.gateway.url}/providers`);
   await page.getByRole("article", { name: "OpenAI" }).getByRole("link", { name: "OpenAI", exact: true }).click();
-  await expect(page.getByRole("region", { name: "Circuits" })).toContainText(/gpt-5-mini.*Paused after 2 failures in a row; next try in \d+ s/);
+  await expect(page.getByRole("region", { name: "Circuit breakers" })).toContainText(/gpt-5-mini.*Paused after 2 failures in a row; next try in \d+ s/);
   await expect(page.getByRole("region", { name: "Rate limits and rejections" })).toContainText(/gpt-4\.1.*Rate-limited by the provider; resumes/);
   const today = page.getByRole("list", { name: "Status by day" }).getByRole("img").last();
   await expect(today).toHaveAccessibleName(/(Degraded|Failing), .* of \d+ calls failed/);

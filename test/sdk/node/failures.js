@@ -7,7 +7,7 @@ function ask(client, model = 'sim-nano', messages = user('Hi')) {
   return client.chat.completions.create({ model, messages });
 }
 
-/** Checks what the error tells: the client keeps status, sentence, headers and request id, and drops the rest. */
+/** Checks the fields of the error. The client keeps the status, the message, the headers and the request id, and drops the rest. */
 function told(error, status, code) {
   assert.equal(error.status, status);
   assert.equal(error.headers.get('x-fairlead-error-code'), code);

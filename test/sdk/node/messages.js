@@ -16,12 +16,12 @@ const user = (content) => [{ role: 'user', content }];
 const budget = { type: 'enabled', budget_tokens: 2048 };
 
 const whole = (messages, fields) => client.messages.create({ model, max_tokens: 4096, messages, ...fields });
-/** The whole message as the client's helper puts it together. */
+/** Returns the complete message, assembled by the client's helper. */
 const streamed = (messages, fields) => client.messages.stream({ model, max_tokens: 4096, messages, ...fields }).finalMessage();
 const text = (message) => message.content.map((block) => block.text ?? '').join('');
 const types = (message) => message.content.map((block) => block.type);
 
-/** Runs the tools until the vendor is content; resolves to the messages on the way. */
+/** Runs the tools until the vendor returns an answer; resolves to the vendor's messages. */
 async function loop(create, fields) {
   let messages = user(LOOP);
   const turns = [];

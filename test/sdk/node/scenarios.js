@@ -24,14 +24,14 @@ async function streamed(messages, fields) {
   return { ...answer.choices[0], usage: answer.usage };
 }
 
-/** The message as it goes back: without what only the client's helper added. */
+/** Returns the message as the client sends it back, without the fields that only the client's helper adds. */
 function back({ parsed, ...message }) {
   if (message.tool_calls) message.tool_calls = message.tool_calls.map(({ id, type, function: { name, arguments: text } }) => ({ id, type, function: { name, arguments: text } }));
   if (!message.tool_calls?.length) delete message.tool_calls;
   return message;
 }
 
-/** Runs the tools until there is an answer; resolves to the names in each step, and the answer. */
+/** Runs the tools until the model returns an answer; resolves to the tools called in each step, and the answer. */
 async function loop(create, fields) {
   let messages = user(LOOP);
   const steps = [];

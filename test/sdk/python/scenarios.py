@@ -41,7 +41,7 @@ def streamed(messages, model=MODEL, **fields):
 
 
 def loop(create, back=None, **fields):
-    """Runs the tools until there is an answer, and returns the names in each step and the answer."""
+    """Runs the tools until the model returns an answer, and returns the tools called in each step and the answer."""
     back = back or everything
     messages, steps = user(LOOP), []
     while True:

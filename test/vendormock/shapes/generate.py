@@ -19,7 +19,7 @@ import typing_extensions
 
 HERE = pathlib.Path(__file__).parent
 TAGS = ("type", "role")
-DEPTH = 3  # objects further inside are not checked: parts of tools that the vendor runs
+DEPTH = 3  # more deeply nested objects, such as those of tools that the vendor runs, are not checked
 
 # The vendors accept requests without these members, which their types require: agents leave them out.
 OPTIONAL = {
@@ -75,7 +75,7 @@ class Table:
         for option in options(hint):
             if option is type(None):
                 nullable = True
-            elif not (isinstance(option, type) and hasattr(option, "model_fields")):  # a type of responses, accepted for convenience
+            elif not (isinstance(option, type) and hasattr(option, "model_fields")):  # skip response types, which the package also accepts for convenience
                 words.append(option)
         dicts = [o for o in words if typing_extensions.is_typeddict(o)]
         rest = [o for o in words if not typing_extensions.is_typeddict(o)]
@@ -112,7 +112,7 @@ class Table:
         return "any"
 
     def union(self, dicts):
-        """One struct, a union by the tag of its members, or a list of alternatives."""
+        """Returns one struct, a union whose members are distinguished by a tag, or a list of alternatives."""
         if len(dicts) == 1:
             return self.struct(dicts[0], self.depth)
         for tag in TAGS:

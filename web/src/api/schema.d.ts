@@ -660,7 +660,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a model with prices, predicted quality by kind of task, observed speed and errors, and alternatives
+         * Get a model with prices, predicted quality by task type, observed speed and errors, and alternatives
          * @description The model does not need a connected provider.
          */
         get: operations["get-model"];
@@ -822,7 +822,7 @@ export interface paths {
         put?: never;
         /**
          * Compare a policy draft with the active policies
-         * @description Calls no provider and stores nothing. An invalid draft is rejected like in save-policies.
+         * @description Calls no provider and stores nothing. An invalid draft is rejected as in save-policies.
          */
         post: operations["try-policies"];
         delete?: never;
@@ -1152,7 +1152,7 @@ export interface paths {
         };
         /**
          * Get figures over time by one dimension
-         * @description Takes the parameters of get-report; then is ignored. Has the values with the highest measure in the whole range, up to limit, and the total.
+         * @description Takes the parameters of get-report; then is ignored. Returns the values with the highest measure in the whole range, up to limit, and the total.
          */
         get: operations["get-report-series"];
         put?: never;
@@ -1502,7 +1502,7 @@ export interface paths {
         put?: never;
         /**
          * Create sample traffic
-         * @description Sends varied requests of three sample keys through the model API to the simulator, with a policy that applies only to them, and repeats their log entries over the past 14 days, with an incident. The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.
+         * @description Sends varied requests of three sample keys through the model API to the simulator, with a policy that applies only to them, and copies their log entries to the past 14 days, including a simulated incident. The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.
          */
         post: operations["create-samples"];
         delete?: never;
@@ -1824,7 +1824,7 @@ export interface paths {
         put?: never;
         /**
          * Measure the bias of the configured judge
-         * @description Judges the built-in pairs in both orders. The comparison budget pays for the calls.
+         * @description Judges the built-in pairs in both orders. The calls are charged to the comparison budget.
          */
         post: operations["measure-judge"];
         delete?: never;
@@ -2048,7 +2048,7 @@ export interface components {
             rule_name: string;
             /**
              * Format: date-time
-             * @description When the alert fired that has recovered. null for other events.
+             * @description When the recovered alert fired. null for other events.
              */
             since: string | null;
             subject: string;
@@ -2070,7 +2070,7 @@ export interface components {
         AlertKind: {
             /** @description Whether the rule fires below the threshold. Otherwise it fires at or above it. */
             below: boolean;
-            /** @description Whether the figure belongs to the gateway. Only operators may use it. */
+            /** @description Whether the metric belongs to the gateway. Only operators may use it. */
             instance: boolean;
             kind: string;
             /** Format: double */
@@ -2107,7 +2107,7 @@ export interface components {
             created_at: string;
             enabled: boolean;
             id: string;
-            /** @description API key whose figure is watched. null for all keys. */
+            /** @description API key that the rule watches. null for all keys. */
             key_id: string | null;
             kind: string;
             /**
@@ -2130,7 +2130,7 @@ export interface components {
             unit: "usd" | "percent" | "ms" | "points" | "days" | "count";
             /** @description Last known values, one per budget or key for rules on these. */
             values: components["schemas"]["AlertValue"][];
-            /** @description Time that the figure covers. null for kinds without a window. */
+            /** @description Time that the metric covers. null for kinds without a window. */
             window: string | null;
         };
         AlertValue: {
@@ -2173,10 +2173,10 @@ export interface components {
             bytes: number;
             /** @description prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache. */
             cache_key?: string;
-            /** @description Lifetime of the prompt-cache mark that Fairlead set for this attempt: 5m or 1h. */
+            /** @description Lifetime of the prompt-cache marker that Fairlead set for this attempt: 5m or 1h. */
             cache_mark?: string;
             /**
-             * @description How much less the attempt cost with this mark than without a prompt cache. Negative when the prompt was written to the cache.
+             * @description How much less the attempt cost with this marker than without a prompt cache. Negative when the prompt was written to the cache.
              * @example 12.5
              */
             cache_saved_usd?: string;
@@ -2407,7 +2407,7 @@ export interface components {
             change?: components["schemas"]["Estimate"];
             /**
              * Format: double
-             * @description Number of equally weighted ratings with the same information.
+             * @description Effective sample size: the number of equally weighted ratings with the same information.
              */
             effective: number;
             /**
@@ -2987,7 +2987,7 @@ export interface components {
         CatalogList: {
             /** @description By name. */
             models: components["schemas"]["CatalogModelView"][];
-            /** @description Kinds of task. */
+            /** @description Task types. */
             tasks: string[];
         };
         CatalogModelView: {
@@ -3025,7 +3025,7 @@ export interface components {
              */
             requests: number;
             simulated: boolean;
-            /** @description Predicted quality by kind of task. Kinds that the model cannot do are absent. */
+            /** @description Predicted quality by task type. Task types that the model does not support are absent. */
             tasks: {
                 [key: string]: number;
             };
@@ -3097,7 +3097,7 @@ export interface components {
             judge_prompt?: string;
             key_id: string;
             /**
-             * @description Always shadow: the entry is part of no list or figure of the request log.
+             * @description Always shadow: the entry does not appear in the lists and figures of the request log.
              * @enum {string}
              */
             kind: "shadow";
@@ -3155,7 +3155,7 @@ export interface components {
             cost_usd: string;
             /**
              * Format: int64
-             * @description Requests that this replica did not compare because its queue was full or the budget was spent, since its start.
+             * @description Requests since the start of this replica that were not compared because its queue was full or the budget was spent.
              */
             dropped: number;
             /**
@@ -3282,7 +3282,7 @@ export interface components {
              * @description Threshold in the unit of the kind: US dollars, percent, milliseconds, points, days or a number.
              */
             threshold?: number;
-            /** @description Time that the figure covers, such as 15m or 24h, or day, week or month for spend. */
+            /** @description Time that the metric covers, such as 15m or 24h, or day, week or month for spend. */
             window?: string;
         };
         CreateInvitationInputBody: {
@@ -3491,7 +3491,7 @@ export interface components {
             /** Format: int64 */
             requests: number;
             /**
-             * @description Cost of all requests that took part.
+             * @description Cost of all requests that took part in exploration.
              * @example 12.5
              */
             spent_usd: string;
@@ -4209,7 +4209,7 @@ export interface components {
             enabled: boolean;
             /**
              * Format: double
-             * @description Share of the spending on trials of other models. 0 disables trials.
+             * @description Share of the spending that is used for trials of other models. 0 disables trials.
              */
             explore: number;
             /**
@@ -4332,7 +4332,7 @@ export interface components {
             requests: number;
             /**
              * Format: double
-             * @description Part of request_bytes that sharing and compression save.
+             * @description Percentage of request_bytes that deduplication and compression save.
              */
             saved_percent: number;
             /** Format: date-time */
@@ -4351,7 +4351,7 @@ export interface components {
             samples: number;
         };
         ModelChange: {
-            /** @description Model of the turn before. */
+            /** @description Model of the previous turn. */
             from: string;
             to: string;
         };
@@ -4397,7 +4397,7 @@ export interface components {
              * @description Assumed success probability before any traffic, from 0 to 1.
              */
             quality: number | null;
-            /** @description Predicted quality over all kinds of task that need only text, as the router predicts it. Absent if unknown. */
+            /** @description Predicted quality over all task types that need only text, as the router predicts it. Absent if unknown. */
             rating?: components["schemas"]["QualityView"];
             released: string | null;
             /**
@@ -4406,7 +4406,7 @@ export interface components {
              */
             share_percent: number | null;
             targets: components["schemas"]["TargetView"][];
-            /** @description Predicted quality by kind of task: the mean over reference prompts of the probabilities that router score prints. */
+            /** @description Predicted quality by task type: the mean over reference prompts of the probabilities that router score prints. */
             tasks: components["schemas"]["TaskQualityView"][];
             /** @description This workspace's traffic in the last 24 hours. */
             traffic: components["schemas"]["FigureSet"];
@@ -5146,7 +5146,7 @@ export interface components {
             difference?: components["schemas"]["Estimate"];
             /** @description Share of requests with a worse routed response. */
             losses?: components["schemas"]["Estimate"];
-            /** @description Task kind, model or ID of the key. */
+            /** @description Task type, model or ID of the key. */
             name: string;
             /**
              * Format: int64
@@ -5197,7 +5197,7 @@ export interface components {
              * @description Number of comparisons.
              */
             samples: number;
-            /** @description Figures by task kind, most comparisons first. */
+            /** @description Figures by task type, most comparisons first. */
             tasks: components["schemas"]["QualityGroup"][];
             /** @description Share of requests with equal responses. */
             ties?: components["schemas"]["Estimate"];
@@ -5383,12 +5383,12 @@ export interface components {
             notes: components["schemas"]["ReportNote"][];
             /** @description Requests in no listed group. Absent if there are none. Latencies are not known. */
             rest?: components["schemas"]["ReportFigures"];
-            /** @description The figures of the groups are estimates from a sample; with then, those of the second level. total is exact. */
+            /** @description Whether the figures of the groups are estimates from a sample. If then is set, only the second level is estimated. total is exact. */
             sampled: boolean;
             then: string;
             /** Format: date-time */
             to: string;
-            /** @description All requests of the range, in a group or not. */
+            /** @description All requests of the range, including requests in no group. */
             total: components["schemas"]["ReportFigures"];
             /** @description Requests before grouped_since. Absent if there are none or if their number is not known. */
             uncovered?: components["schemas"]["ReportFigures"];
@@ -5530,7 +5530,7 @@ export interface components {
             rejected: number;
             /** Format: int64 */
             requests: number;
-            /** @description Requests of the group that are in none of groups. Absent if there are none. */
+            /** @description Requests of the group that are in none of the listed groups. Absent if there are none. */
             rest?: components["schemas"]["ReportFigures"];
             /** Format: double */
             saved_percent: number | null;
@@ -6110,7 +6110,7 @@ export interface components {
         };
         SessionDetail: {
             /**
-             * @description Baseline cost of the requests that have one. null if none has.
+             * @description Baseline cost of the requests that have one. null if no request has one.
              * @example 12.5
              */
             baseline_cost_usd: string | null;
@@ -6217,7 +6217,7 @@ export interface components {
         };
         SessionSummary: {
             /**
-             * @description Baseline cost of the requests that have one. null if none has.
+             * @description Baseline cost of the requests that have one. null if no request has one.
              * @example 12.5
              */
             baseline_cost_usd: string | null;
@@ -6776,7 +6776,7 @@ export interface components {
             latency_ms: number | null;
             /** @description Model that served the request. */
             model: string | null;
-            /** @description Set if another model served the turn before. */
+            /** @description Set if another model served the previous turn. */
             model_change?: components["schemas"]["ModelChange"];
             /** @description What affected the choice of the model. */
             notes: components["schemas"]["TurnNote"][];
@@ -6852,7 +6852,7 @@ export interface components {
             chat_response: string | null;
             /**
              * Format: int64
-             * @description Number of messages that earlier turns contain. 0 if the turn before is not available: all messages are listed.
+             * @description Number of messages that earlier turns contain. 0 if the previous turn is not available: all messages are listed.
              */
             known: number;
             /**
@@ -6861,7 +6861,7 @@ export interface components {
              */
             missing_parts: number;
             /**
-             * @description Whether the body of the turn before is available: its state, deleted if the log does not contain that turn any more, or first for the first turn.
+             * @description Whether the body of the previous turn is available: its state, deleted if the log no longer contains that turn, or first for the first turn.
              * @enum {string}
              */
             previous: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none" | "deleted" | "first";
@@ -6886,7 +6886,7 @@ export interface components {
             after: string | null;
             /**
              * Format: int64
-             * @description Number of turns before the first one of the session that is still in the log. They are past their retention or were deleted. 0 on later pages.
+             * @description Number of earlier turns of the session that are no longer in the log, because they expired or were deleted. 0 on later pages.
              */
             gone: number;
             turns: components["schemas"]["Turn"][];
@@ -9742,7 +9742,7 @@ export interface operations {
                 then?: string;
                 /** @description Order of the groups, highest first. latency is the 95th percentile. */
                 measure?: "spend" | "savings" | "requests" | "latency" | "errors";
-                /** @description Maximum number of groups on each level. rest has the other requests. */
+                /** @description Maximum number of groups on each level. rest contains the other requests. */
                 limit?: number;
                 /** @description Models that served the request, comma-separated. */
                 model?: string;
@@ -9806,7 +9806,7 @@ export interface operations {
                 then?: string;
                 /** @description Order of the groups, highest first. latency is the 95th percentile. */
                 measure?: "spend" | "savings" | "requests" | "latency" | "errors";
-                /** @description Maximum number of groups on each level. rest has the other requests. */
+                /** @description Maximum number of groups on each level. rest contains the other requests. */
                 limit?: number;
                 /** @description Models that served the request, comma-separated. */
                 model?: string;
@@ -9870,7 +9870,7 @@ export interface operations {
                 then?: string;
                 /** @description Order of the groups, highest first. latency is the 95th percentile. */
                 measure?: "spend" | "savings" | "requests" | "latency" | "errors";
-                /** @description Maximum number of groups on each level. rest has the other requests. */
+                /** @description Maximum number of groups on each level. rest contains the other requests. */
                 limit?: number;
                 /** @description Models that served the request, comma-separated. */
                 model?: string;

@@ -63,7 +63,7 @@ export function pin(range: Range, now: number): Range {
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
-/** The ends of a range in milliseconds, in order. An invalid range is the last 24 hours. */
+/** The ends of a range in milliseconds, in order. For an invalid range, these are the ends of the last 24 hours. */
 export function bounds(range: Range, now: number): { from: number; to: number } {
   const to = parseMoment(range.to ?? "now", now) ?? now;
   const from = parseMoment(range.from, now) ?? now - (units["d"] ?? 0);

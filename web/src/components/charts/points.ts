@@ -5,7 +5,7 @@ import type { Range } from "../../lib/range";
 /** A time bucket with its figures. */
 export type Bin = Schema["FigureBin"];
 
-/** One point of the spend chart. Bands are pairs of lower and upper edge. */
+/** One point of the spend chart. A band is a pair: its lower and its upper edge. */
 export interface SpendPoint {
   at: string;
   /** Undefined for the bucket that is still running, and in percent without a baseline. */
@@ -13,12 +13,12 @@ export interface SpendPoint {
   baseline?: number;
   saved?: [number, number];
   extra?: [number, number];
-  /** Spend of the running bucket, and of the bucket before it, where its line begins. */
+  /** Spend of the running bucket. The bucket before it also has this value, because the dashed line begins there. */
   running?: number;
   bin: Bin;
 }
 
-/** Reports whether a bucket ends after the series, so it is still incomplete. */
+/** Reports whether a bucket ends after the end of the series, which means that it is still incomplete. */
 export function isRunning(bin: { start: string }, stepMs: number, end: string): boolean {
   return Date.parse(bin.start) + stepMs > Date.parse(end);
 }

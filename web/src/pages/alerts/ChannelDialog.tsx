@@ -199,7 +199,7 @@ function EditForm({ channel, onClose }: { channel: AlertChannel; onClose: () => 
 
 const descriptions: Record<ChannelType, string> = {
   webhook: "Sends signed JSON to a public https address. Failed deliveries are retried for about 80 minutes.",
-  slack: "Sends a text message to an incoming webhook of Slack, Mattermost or another compatible service.",
+  slack: "Posts messages to an incoming webhook of Slack, Mattermost or another compatible service.",
   email: "Sends e-mails through the mail server of this gateway. Separate up to 10 addresses with commas.",
 };
 

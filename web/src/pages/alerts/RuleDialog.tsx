@@ -68,7 +68,7 @@ function RuleForm({
     <form onSubmit={onSubmit}>
       <Stack gap="sm">
         <Select
-          label="Figure"
+          label="Metric"
           description={kindHelp[draft.kind]}
           data={alerts.kinds.map((one) => ({ value: one.kind, label: one.name }))}
           value={draft.kind}

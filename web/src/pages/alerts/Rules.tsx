@@ -61,7 +61,7 @@ export function Rules({ alerts, manages, onEdit }: Props) {
   const columns: Column<AlertRule>[] = [
     { id: "name", label: "Rule", render: (r) => r.name, maxWidth: 260, sort: (r) => r.name },
     { id: "state", label: "State", render: (r) => <RuleState rule={r} />, sort: (r) => r.state },
-    { id: "kind", label: "Figure", render: kindName, maxWidth: 220 },
+    { id: "kind", label: "Metric", render: kindName, maxWidth: 220 },
     { id: "bound", label: "Threshold", render: (r) => boundText(r, alerts.kinds), numeric: true },
     { id: "value", label: "Now", render: valueText, numeric: true },
     { id: "window", label: "Period", render: (r) => windowText(r.window) },

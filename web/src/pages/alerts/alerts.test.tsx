@@ -120,7 +120,7 @@ describe("RuleDialog", () => {
     const user = userEvent.setup();
     const onClose = vi.fn();
     show(<RuleDialog alerts={alerts} editing="new" onClose={onClose} />);
-    await user.click(screen.getByRole("combobox", { name: "Figure" }));
+    await user.click(screen.getByRole("combobox", { name: "Metric" }));
     await user.click(await screen.findByRole("option", { name: "Quality difference" }));
     await user.click(screen.getByRole("button", { name: "Add rule" }));
     await waitFor(() => expect(onClose).toHaveBeenCalled());

@@ -77,7 +77,7 @@ const actions: Record<string, string> = {
   "provider.create": "connected a provider",
   "provider.delete": "removed a provider",
   "provider.update": "changed a provider",
-  "provider.reset": "reset a provider’s circuits",
+  "provider.reset": "reset a provider’s circuit breakers",
   "requests.delete": "deleted requests",
   "price.set": "set a price",
   "price.delete": "removed a price",

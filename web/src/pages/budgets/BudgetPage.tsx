@@ -205,8 +205,8 @@ function Spenders({ budget }: { budget: BudgetDetail }) {
 }
 
 const titles = {
-  key: "Top spenders by key",
-  model: "Top spenders by model",
+  key: "Top keys by spend",
+  model: "Top models by spend",
   request: "Most expensive requests",
 };
 

@@ -42,9 +42,9 @@ describe("texts of a budget", () => {
   it("describe the forecast", () => {
     const said = (change: Partial<Budget["forecast"]>, more: Partial<Budget> = {}) =>
       outlookText({ ...budget, ...more, forecast: { ...forecast, ...change } });
-    expect(said({})).toBe("Used up about 24 November; resets 1 December");
-    expect(said({}, { resets_at: null, period: "total" })).toBe("Used up about 24 November");
-    expect(said({}, { period: "day" })).toBe("Used up about 10:00; resets 00:00");
+    expect(said({})).toBe("Runs out around 24 November; resets 1 December");
+    expect(said({}, { resets_at: null, period: "total" })).toBe("Runs out around 24 November");
+    expect(said({}, { period: "day" })).toBe("Runs out around 10:00; resets 00:00");
     expect(said({ outlook: "used_up" })).toBe("Used up; resets 1 December");
     expect(said({ outlook: "lasts" })).toBe("Lasts until the reset on 1 December");
     expect(said({ outlook: "lasts" }, { resets_at: null })).toBe("Lasts more than a year");
@@ -61,7 +61,7 @@ describe("texts of a budget", () => {
   it("describe the range", () => {
     expect(rangeText(budget)).toBe("Based on the last 7 days. 80 % range: 22 November to after the reset.");
     expect(rangeText({ ...budget, forecast: { ...forecast, outlook: "lasts" } })).toBe(
-      "Based on the last 7 days. With higher spending, used up as early as 22 November.",
+      "Based on the last 7 days. With higher spending, it could run out as early as 22 November.",
     );
     expect(rangeText({ ...budget, forecast: { ...forecast, outlook: "unknown" } })).toBe(
       "A forecast needs at least 3 days of data.",

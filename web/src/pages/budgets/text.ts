@@ -42,7 +42,7 @@ export function dayText(iso: string, budget: Pick<Budget, "period" | "zone">): s
 
 type Forecasted = Pick<Budget, "period" | "zone" | "resets_at" | "forecast">;
 
-/** Describes the forecast of a budget: "Used up about 24 November; resets 1 December". */
+/** Describes the forecast of a budget: "Runs out around 24 November; resets 1 December". */
 export function outlookText(budget: Forecasted): string {
   const { forecast, resets_at: reset } = budget;
   const resets = reset ? `; resets ${dayText(reset, budget)}` : "";
@@ -51,7 +51,7 @@ export function outlookText(budget: Forecasted): string {
       return `Used up${resets}`;
     case "runs_out":
       return forecast.used_up_at
-        ? `Used up about ${dayText(forecast.used_up_at, budget)}${resets}`
+        ? `Runs out around ${dayText(forecast.used_up_at, budget)}${resets}`
         : `Runs out${resets}`;
     case "lasts":
       return reset ? `Lasts until the reset on ${dayText(reset, budget)}` : "Lasts more than a year";
@@ -84,7 +84,9 @@ export function rangeText(budget: Forecasted): string {
       parts.push(`80 % range: ${earliest} to ${latest}.`);
     }
   } else if (forecast.used_up_earliest) {
-    parts.push(`With higher spending, used up as early as ${dayText(forecast.used_up_earliest, budget)}.`);
+    parts.push(
+      `With higher spending, it could run out as early as ${dayText(forecast.used_up_earliest, budget)}.`,
+    );
   }
   return parts.join(" ");
 }

@@ -308,7 +308,7 @@ function CacheFields({ draft, onChange, problems }: Props) {
   return (
     <>
       <Select
-        label="Serve equal requests from the cache"
+        label="Serve identical requests from the cache"
         description="Only a request with exactly the same content gets a cached response. Requests with tools are never cached."
         data={[
           { value: "off", label: "Never" },

@@ -134,12 +134,12 @@ function Trust({ rows }: { rows: Schema["SignalTrust"][] }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Signal</Table.Th>
-            {["Requests with a verdict", "Bad with signal", "Bad without signal"].map((heading) => (
+            {["Requests with a verdict", "Bad with the signal", "Bad without the signal"].map((heading) => (
               <Table.Th key={heading} ta="right">
                 {heading}
               </Table.Th>
             ))}
-            <Table.Th>In learning</Table.Th>
+            <Table.Th>Use in learning</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

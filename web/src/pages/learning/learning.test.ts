@@ -47,7 +47,7 @@ describe("trustText", () => {
     expect(trustText(trust)).toBe("weight 0.16");
     expect(trustText({ ...trust, weight: 0, with: 3 })).toContain("3 of 20");
     expect(trustText({ ...trust, weight: 0 })).toContain("does not agree");
-    expect(signalName("failed_tool")).toBe("Failed tool");
+    expect(signalName("failed_tool")).toBe("Failed tool call");
     expect(signalName("other")).toBe("other");
   });
 });

@@ -25,7 +25,7 @@ const signals: Record<string, string> = {
   retry: "Same prompt sent again",
   reask: "Asked again in the next turn",
   invalid_tool_call: "Invalid tool call",
-  failed_tool: "Failed tool",
+  failed_tool: "Failed tool call",
   abandoned: "Client disconnected",
 };
 

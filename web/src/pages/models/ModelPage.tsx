@@ -105,7 +105,7 @@ function Loaded({ model }: { model: ModelDetail }) {
       />
       <Figures model={model} />
       {model.kind === "chat" && (
-        <Section title="Quality by kind of task">
+        <Section title="Quality by task type">
           <TaskQuality model={model} />
         </Section>
       )}

@@ -54,7 +54,7 @@ export function Scatter({ models, tasks }: Props) {
           <Select
             size="xs"
             w={190}
-            aria-label="Kind of task"
+            aria-label="Task type"
             allowDeselect={false}
             value={task}
             data={[

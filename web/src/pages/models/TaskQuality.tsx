@@ -24,10 +24,10 @@ export function TaskQuality({ model }: { model: ModelDetail }) {
   return (
     <>
       <div className={classes.scroll} role="region" aria-label="Quality table" tabIndex={0}>
-        <Table fz="sm" aria-label="Quality by kind of task">
+        <Table fz="sm" aria-label="Quality by task type">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Kind of task</Table.Th>
+              <Table.Th>Task type</Table.Th>
               <Table.Th ta="right">Quality</Table.Th>
               <Table.Th ta="right">95 % interval</Table.Th>
               <Table.Td />
@@ -74,7 +74,7 @@ export function TaskQuality({ model }: { model: ModelDetail }) {
         </Table>
       </div>
       <Text size="xs" c="dimmed" mt={4}>
-        The router’s prediction: mean probability of a good response to reference prompts of each kind, as
+        The router’s prediction: mean probability of a good response to reference prompts of each type, as
         printed by <code>fairlead router score</code>. {sources[model.rating?.source ?? ""]}
       </Text>
     </>

@@ -3,7 +3,7 @@ import type { Schema } from "../../api/client";
 /** A catalog model. */
 export type CatalogModel = Schema["CatalogModelView"];
 
-/** What the horizontal axis shows. */
+/** The quantity on the horizontal axis. */
 export type Axis = "price" | "speed";
 
 /** A model in the chart. x is dollars or milliseconds. */

@@ -22,7 +22,7 @@ export function figureFilters(filters: Filters): Filters {
 /** The URL parameter for simulated requests. */
 export type Simulated = "include" | "true" | "false" | undefined;
 
-/** Extracts the parameter; an unknown value is the default. */
+/** Extracts the parameter; an unknown value counts as the default. */
 export function simulatedOf(search: Search): Simulated {
   const { simulated } = search;
   return simulated === "include" || simulated === "true" || simulated === "false" ? simulated : undefined;

@@ -69,7 +69,7 @@ export function formatRatio(ratio: number | undefined): string {
   return ratio > 0 && Number(text) === 0 ? "<×0.01" : `×${text}`;
 }
 
-/** Converts dollars to the decimal string that amounts are shown from. */
+/** Converts dollars to a decimal string, the form in which other functions accept amounts. */
 export function dollarText(dollars: number): string {
   return nanoText(BigInt(Math.round(dollars * 1e9)));
 }

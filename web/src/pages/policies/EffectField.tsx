@@ -193,7 +193,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           </Text>
           <Text size="xs" c="dimmed">
             {effect === "cache_marks"
-              ? "Fairlead adds no prompt-cache marks (such as cache_control) or cache keys to requests."
+              ? "Fairlead does not add cache markers (such as cache_control) or cache keys to requests."
               : "Prompts and responses are not stored."}
           </Text>
           {error && (
@@ -220,7 +220,7 @@ function SessionBudget({ label, error, budget, onChange }: SessionBudgetProps) {
       <TextInput
         size="xs"
         label={label}
-        description="Budget per session in USD. Requests above it are rejected."
+        description="Budget per session in USD. Requests that would exceed it are rejected."
         leftSection="$"
         inputMode="decimal"
         value={budget.amount_usd}

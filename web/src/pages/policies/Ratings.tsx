@@ -155,7 +155,7 @@ const signalLabels: Record<Schema["SignalCount"]["signal"], string> = {
   retry: "Possible retry",
   reask: "Asked again in the next turn",
   invalid_tool_call: "Invalid tool call",
-  failed_tool: "Failed tool",
+  failed_tool: "Failed tool call",
   abandoned: "Client disconnected",
 };
 

@@ -18,7 +18,7 @@ export const effects = [
   { name: "verify", label: "Check responses" },
   { name: "baseline", label: "Set the baseline" },
   { name: "response_cache", label: "Cache responses" },
-  { name: "cache_marks", label: "Don’t set prompt-cache marks" },
+  { name: "cache_marks", label: "Don’t set prompt-cache markers" },
   { name: "log_bodies", label: "Don’t store prompts and responses" },
 ] as const;
 
@@ -112,7 +112,7 @@ export function effectWords(policy: Policy): string[] {
     );
   }
   if (policy.cache_marks === false) {
-    words.push("Doesn’t set prompt-cache marks");
+    words.push("Doesn’t set prompt-cache markers");
   }
   if (policy.log_bodies === false) {
     words.push("Doesn’t store prompts and responses");

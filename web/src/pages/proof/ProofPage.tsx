@@ -137,7 +137,7 @@ function StatementMenu({ simulated }: { simulated: boolean }) {
       <Menu.Dropdown>
         {(["html", "json"] as const).map((format) => (
           <div key={format}>
-            <Menu.Label>{format === "html" ? "For printing (HTML)" : "For programs (JSON)"}</Menu.Label>
+            <Menu.Label>{format === "html" ? "Printable (HTML)" : "Machine-readable (JSON)"}</Menu.Label>
             {months.map(({ value, label }) => (
               <Menu.Item key={value} component="a" href={statementUrl(value, format, simulated)} download>
                 {label}

@@ -63,7 +63,9 @@ export function ProviderCard({ provider, editable, connects, operator }: Props) 
           error={actions.test.error}
           onClose={() => actions.test.reset()}
         />
-        {actions.reset.error && <ErrorPanel what="Could not reset circuits" error={actions.reset.error} />}
+        {actions.reset.error && (
+          <ErrorPanel what="Could not reset circuit breakers" error={actions.reset.error} />
+        )}
         {provider.enabled ? (
           <Details provider={provider} connects={connects} operator={operator} actions={actions} />
         ) : (
@@ -105,7 +107,7 @@ function Head({ provider, editable, connects, actions }: HeadProps) {
               loading={reset.isPending}
               onClick={() => reset.mutate()}
             >
-              Reset circuits
+              Reset circuit breakers
             </Button>
           )}
           {provider.enabled && (

@@ -78,7 +78,7 @@ function Loaded({ provider }: { provider: ProviderDetail }) {
       <Section title="Status of the last 30 days">
         <StatusTimeline days={provider.days} />
       </Section>
-      <Section title="Circuits">
+      <Section title="Circuit breakers">
         {unhealthy.length === 0 ? (
           <Text size="sm">
             {provider.targets.length === 0

@@ -74,7 +74,7 @@ function NoProviders({ connects }: { connects: boolean }) {
     <EmptyState icon="server" title="No providers yet">
       {connects
         ? "Connect a provider to route requests to its models. No restart is needed."
-        : "An operator of this gateway can connect a provider."}
+        : "Ask an operator of this gateway to connect a provider."}
     </EmptyState>
   );
 }

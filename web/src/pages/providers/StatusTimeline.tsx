@@ -87,7 +87,7 @@ export function dayText(day: StatusDay): string {
   if (day.status === "unused") {
     return "no calls";
   }
-  const hours = day.failing_hours > 0 ? `, failing in ${plural(day.failing_hours, "hour")}` : "";
+  const hours = day.failing_hours > 0 ? `, ${plural(day.failing_hours, "hour")} with failures` : "";
   return `${words[day.status]}, ${formatPercent(day.failed_percent)} of ${plural(day.calls, "call")} failed${hours}`;
 }
 
@@ -99,7 +99,7 @@ function DayTable({ days }: { days: StatusDay[] }) {
           <Table.Tr>
             <Table.Th>Day</Table.Th>
             <Table.Th>Status</Table.Th>
-            {["Calls", "Failed", "Failed %", "Failing hours"].map((head) => (
+            {["Calls", "Failed", "Failed %", "Hours with failures"].map((head) => (
               <Table.Th key={head} ta="right">
                 {head}
               </Table.Th>

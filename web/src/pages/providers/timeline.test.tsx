@@ -22,7 +22,7 @@ describe("dayText", () => {
   it.each<[StatusDay, string]>([
     [day("", "unused"), "no calls"],
     [day("", "ok", 1000, 1), "OK, 0.1 % of 1,000 calls failed"],
-    [day("", "degraded", 1010, 9, 1), "Degraded, 0.9 % of 1,010 calls failed, failing in 1 hour"],
+    [day("", "degraded", 1010, 9, 1), "Degraded, 0.9 % of 1,010 calls failed, 1 hour with failures"],
     [day("", "failing", 1, 1), "Failing, 100.0 % of 1 call failed"],
   ])("%o", (value, text) => expect(dayText(value)).toBe(text));
 });

@@ -3,10 +3,10 @@ import { Group, Paper, Text, Title } from "@mantine/core";
 import { amountOf, dimensionLabel, measures, measureText, type Report, valueLabel } from "./report";
 import classes from "./report.module.css";
 
-/** The number of bars. The table has the other groups. */
+/** Maximum number of bars. The table has the other groups. */
 const maxBars = 12;
 
-/** The number of segments of a bar. Smaller segments are combined into one. */
+/** Maximum number of segments in a bar. Smaller segments are combined into one. */
 const maxSegments = 5;
 
 interface Segment {
@@ -14,7 +14,7 @@ interface Segment {
   amount: number;
 }
 
-/** The measure of the first groups as bars, divided by the second level. */
+/** One bar for each of the top groups, divided into segments by the second dimension. */
 export function ReportChart({ report }: { report: Report }) {
   const { measure } = report;
   const title = `${measures.find(({ value }) => value === measure)?.label ?? ""} by ${dimensionLabel(report.by).toLowerCase()}`;

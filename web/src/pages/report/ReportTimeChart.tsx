@@ -34,7 +34,7 @@ const axes: Record<Measure, (value: number) => string> = {
   latency: formatDuration,
 };
 
-/** The measure over time, divided by the first groups. */
+/** The measure over time, stacked by the top groups. */
 export function ReportTimeChart({ parameters, onZoom, onPick }: Props) {
   const [zone] = useZone();
   const { data } = useQuery(reportSeriesQuery(parameters, zoneName(zone)));

@@ -7,7 +7,7 @@ export type ReportSeries = Schema["ReportSeries"];
 /** The number of groups with a separate colour. */
 export const seriesGroups = 3;
 
-/** Appearance of a part of the bars. */
+/** Appearance of one part of the stacked bars: a group, or all other values together. */
 export interface Look {
   label: string;
   fill: Fill;
@@ -24,7 +24,7 @@ const colours: { fill: Fill; colour: string }[] = [
 ];
 const other = { fill: "dotted", colour: "var(--fl-baseline)" } as const;
 
-/** Latencies and negative amounts cannot be stacked. */
+/** Reports whether the bars are stacked. Latencies and negative amounts cannot be stacked. */
 function isStacked({ bins }: ReportSeries, measure: Measure): boolean {
   return (
     measure !== "latency" &&

@@ -69,7 +69,7 @@ export function RequestsPage() {
               disabled={!canBeLive}
               onChange={toggleLive}
               title={
-                canBeLive ? undefined : "Live updates need a time range that ends now, sorted newest first."
+                canBeLive ? undefined : "Live updates need newest-first order and a time range that ends now."
               }
             />
             <ChartSwitch shown={chart} onChange={setChart} />

@@ -17,7 +17,7 @@ describe("cacheText", () => {
   it.each([
     [use({ age_seconds: 3, saved_usd: "0.5" }), "Served from the response cache, 3 s old. Saved $0.5000."],
     [use({ status: "bypass", reason: "tools" }), "Not from the response cache: the request offers tools."],
-    [use({ status: "miss" }), "Not in the response cache. Stored for the next equal request."],
+    [use({ status: "miss" }), "Not in the response cache. Stored for the next identical request."],
     [
       use({ status: "miss", reason: "too_large" }),
       "Not in the response cache, and not stored: the response is too large.",

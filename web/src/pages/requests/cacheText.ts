@@ -35,5 +35,5 @@ export function cacheText(use: Schema["CacheUse"]): string {
   if (use.status === "bypass") {
     return `Not from the response cache: ${reason}.`;
   }
-  return `${inputs}${reason ? `Not in the response cache, and not stored: ${reason}.` : "Not in the response cache. Stored for the next equal request."}${inputs ? saved : ""}`;
+  return `${inputs}${reason ? `Not in the response cache, and not stored: ${reason}.` : "Not in the response cache. Stored for the next identical request."}${inputs ? saved : ""}`;
 }

@@ -32,7 +32,7 @@ export function sortParameter(sort: Sort, filters: Filters): string | undefined 
   return sort === (presetSorts[filters.preset ?? ""] ?? "time") ? undefined : sort;
 }
 
-/** Describes which requests a sorted list shows; undefined for a list by time. */
+/** Describes which requests a sorted list shows; undefined for a list sorted by time. */
 export function sortNote(sort: Sort, shown: number): string | undefined {
   if (sort === "time" || shown === 0) {
     return undefined;

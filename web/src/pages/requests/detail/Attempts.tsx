@@ -197,11 +197,11 @@ function Parts({ attempt, wait }: Pick<RowProps, "attempt" | "wait">) {
 
 const lifetimes: Record<string, string> = { "5m": "5 minutes", "1h": "1 hour" };
 
-/** The prompt-cache mark and key that were set for an attempt, and what the mark saved. */
+/** The prompt-cache marker and key that were set for an attempt, and the amount that the marker saved. */
 function CacheUse({ attempt }: { attempt: Attempt }) {
   const { cache_mark: mark, cache_key: key, cache_saved_usd: saved } = attempt;
   const parts = [
-    mark && `prompt-cache mark set for ${lifetimes[mark] ?? mark}`,
+    mark && `prompt-cache marker set for ${lifetimes[mark] ?? mark}`,
     saved &&
       (saved.startsWith("-") ? `write cost ${formatMoney(saved.slice(1))}` : `saved ${formatMoney(saved)}`),
     key && `prompt_cache_key ${key}`,

@@ -31,12 +31,12 @@ function show(cache: Partial<Schema["AttemptView"]>) {
 
 it("shows the prompt-cache mark and its savings", () => {
   show({ cache_mark: "5m", cache_saved_usd: "0.045" });
-  expect(screen.getByText("prompt-cache mark set for 5 minutes · saved $0.04500")).toBeTruthy();
+  expect(screen.getByText("prompt-cache marker set for 5 minutes · saved $0.04500")).toBeTruthy();
 });
 
 it("shows the cost of writing to the cache", () => {
   show({ cache_mark: "1h", cache_saved_usd: "-0.0015" });
-  expect(screen.getByText("prompt-cache mark set for 1 hour · write cost $0.001500")).toBeTruthy();
+  expect(screen.getByText("prompt-cache marker set for 1 hour · write cost $0.001500")).toBeTruthy();
 });
 
 it("shows the cache key of a session", () => {

@@ -36,7 +36,7 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
   const list: [name: string, value: string | number | undefined, hint?: string][] = [
     ["Requested model", input.model],
     ["Objective", `${input.objective.name} (trade-off ${input.objective.tradeoff})`],
-    ["Task", features?.task.replaceAll("_", " "), "Kind of task, estimated from the prompt"],
+    ["Task", features?.task.replaceAll("_", " "), "Task type, estimated from the prompt"],
     ["Language", features?.language],
     [
       "Similar to training prompts",
