@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -30,7 +30,7 @@ func (c *Condition) Cost() uint64 { return c.cost }
 
 // conjunct is an operand of && in a condition. Conjuncts are evaluated separately, so that an explanation can name the false conjunct.
 type conjunct struct {
-	text    string // condition text as formatted by CEL
+	text    string // text of the conjunct, formatted by CEL
 	program cel.Program
 	reads   []variableRef
 }
@@ -54,12 +54,12 @@ func (l *Language) plan(checked *cel.Ast) ([]conjunct, error) {
 			return nil, fmt.Errorf("format a condition: %w", err)
 		}
 		part := ast.NewCheckedAST(ast.NewAST(e, tree.SourceInfo()), tree.TypeMap(), tree.ReferenceMap())
-		cost, err := checker.Cost(part, sizes{})
+		estimate, err := cost.Cost(part, sizes{})
 		if err != nil {
 			return nil, fmt.Errorf("estimate the cost of a condition: %w", err)
 		}
 		options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-		if cost.Max > trackedCost {
+		if estimate.Max > trackedCost {
 			options = []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(maxRunCost)}
 		}
 		program, err := l.env.PlanProgram(part, options...)

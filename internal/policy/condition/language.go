@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -128,25 +128,25 @@ const (
 type sizes struct{}
 
 // EstimateSize returns the maximum length of a string, map or list.
-func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
+func (sizes) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	path := n.Path()
 	switch n.Type().Kind() {
 	case types.StringKind:
 		if len(path) == 1 {
-			return &checker.SizeEstimate{Max: maxText}
+			return &cost.SizeEstimate{Max: maxText}
 		}
-		return &checker.SizeEstimate{Max: maxLabel}
+		return &cost.SizeEstimate{Max: maxLabel}
 	case types.MapKind, types.ListKind:
 		if len(path) > 0 && strings.HasSuffix(path[0], ".tags") {
-			return &checker.SizeEstimate{Max: maxTags}
+			return &cost.SizeEstimate{Max: maxTags}
 		}
-		return &checker.SizeEstimate{Max: maxMetadata}
+		return &cost.SizeEstimate{Max: maxMetadata}
 	default:
 		return nil
 	}
 }
 
 // EstimateCallCost returns nil, which selects CEL's own estimates.
-func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
