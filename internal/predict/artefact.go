@@ -46,7 +46,7 @@ type Family struct {
 }
 
 // errArtefact is wrapped by every error about the file.
-var errArtefact = errors.New("predictor file")
+var errArtefact = errors.New("invalid predictor file")
 
 // featureVersion is the version of the code that computes features. Increase it whenever feature values change: logged decisions store the
 // version, and only decisions with features of the current version can be compared.
@@ -123,7 +123,7 @@ func Parse(data []byte) (*Predictor, error) {
 // skills returns the number of skills.
 func (f *file) skills() int { return f.Shared + len(f.Families) + len(f.Heads) }
 
-// readAbilities reads the spread, the vector and the number of recorded outcomes by family of each model.
+// readAbilities reads the spread, the vector and the number of recorded outcomes per family for each model.
 func (f *file) readAbilities() (map[string]Ability, error) {
 	n := f.skills() + 2
 	all, err := f.floats("abilities", n*len(f.Models))

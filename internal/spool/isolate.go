@@ -108,7 +108,7 @@ func (s *Spool) reject(r rejection) (err error) {
 		return fmt.Errorf("write rejected entry: %w", err)
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync rejected entries: %w", err)
+		return fmt.Errorf("sync the file of rejected entries: %w", err)
 	}
 	if err := s.o.FS.SyncDir(); err != nil {
 		return fmt.Errorf("sync spool directory: %w", err)

@@ -30,13 +30,13 @@ test.each([
     name: "a disk that fills",
     forecast: { outlook: "fills", full_at: "2026-11-18T18:00:00Z" },
     value: "Full in 3 days",
-    text: "The database grew by 100.0 MB per day over the last 4 days. At this rate the disk is full on 18 Nov 2026. Shorten retention or add disk space.",
+    text: "The database grew by 100.0 MB per day over the last 4 days. At this rate, the disk will be full on 18 Nov 2026. Shorten retention or add disk space.",
   },
   {
     name: "a disk that fills before retention helps",
     forecast: { outlook: "fills", full_at: "2026-11-16T13:00:00Z", balanced_at: "2027-02-01T00:00:00Z" },
     value: "Full in 1 day",
-    text: "The database grew by 100.0 MB per day over the last 4 days. At this rate the disk is full on 16 Nov 2026, before retention stops the growth on 1 Feb 2027. Shorten retention or add disk space.",
+    text: "The database grew by 100.0 MB per day over the last 4 days. At this rate, the disk will be full on 16 Nov 2026, before retention stops the growth on 1 Feb 2027. Shorten retention or add disk space.",
   },
   {
     name: "retention that stops the growth",

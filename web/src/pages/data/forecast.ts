@@ -25,7 +25,7 @@ export function forecastText(
     case "fills":
       return {
         value: `Full in ${days(f.full_at, now)}`,
-        text: `${grew} At this rate the disk is full on ${day(f.full_at, zone)}${balance(f, zone)}. Shorten retention or add disk space.`,
+        text: `${grew} At this rate, the disk will be full on ${day(f.full_at, zone)}${balance(f, zone)}. Shorten retention or add disk space.`,
       };
     case "balances":
       return {
