@@ -22,7 +22,7 @@ const (
 	Logprobs
 	ManyChoices
 	Reasoning
-	Prefill      // continues a response that the request starts
+	Prefill      // continues a response whose beginning is in the request
 	ResponsesAPI // features that only OpenAI's Responses API offers: stored responses and most hosted tools
 	WebSearch    // ability to search the web
 )
@@ -42,14 +42,14 @@ func Reasons(effort string) bool {
 	return true
 }
 
-// Has reports whether every ability of want is in the set.
+// Has reports whether the set contains all abilities in want.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
 
 // Transport is the set of abilities that depend on a provider's API rather than on the model. Each target lists which of them its API
 // lacks.
 const Transport = ResponsesAPI | WebSearch
 
-// Missing returns the abilities of want that are not in the set.
+// Missing returns the abilities in want that the set does not contain.
 func (a Abilities) Missing(want Abilities) Abilities { return want &^ a }
 
 // Names returns the names of the abilities in a fixed order.

@@ -103,7 +103,7 @@ type Prompt struct {
 type PromptSize struct {
 	ASCIIBytes    int // number of ASCII bytes in the prompt text
 	NonASCIIBytes int // number of non-ASCII bytes in the prompt text
-	ExtraBytes    int // number of these bytes that are in unknown members, which a provider may ignore
+	ExtraBytes    int // number of text bytes in unknown members, which a provider may ignore
 	RestoredBytes int // number of bytes of reasoning that the gateway adds because the client did not send it back
 	Predicted     int // number of bytes of predicted output; rejected predictions are billed as output
 	Text          Text

@@ -14,8 +14,8 @@ type StoredFile struct {
 // MaxStoredFiles is the maximum number of different files that a request may name.
 const MaxStoredFiles = 500
 
-// AddStoredFile records that the field param of the request names the file id. It ignores a URL such as https://example.com/a.pdf, because
-// it is not a file ID. It records at most MaxStoredFiles+1 files, which is enough to detect a request with too many files.
+// AddStoredFile records the ID of a file that the request names in its field param. It ignores a URL such as https://example.com/a.pdf,
+// because it is not a file ID. It records at most MaxStoredFiles+1 files, which is enough to detect a request with too many files.
 func (s *ProviderState) AddStoredFile(id, param string) {
 	known := func(f StoredFile) bool { return f.ID == id }
 	if id == "" || len(s.StoredFiles) > MaxStoredFiles || strings.Contains(id, "://") || slices.ContainsFunc(s.StoredFiles, known) {

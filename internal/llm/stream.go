@@ -34,7 +34,7 @@ func (p *pulled) Next() (Event, bool, error) {
 
 func (p *pulled) Close() { p.stop() }
 
-// Single returns a stream that consists of ev, or of no events and err if err is not nil.
+// Single returns a stream with the single event ev. If err is not nil, it returns a stream without events that ends with err.
 func Single(ev Event, err error) Stream { return &single{ev, err, err == nil} }
 
 type single struct {

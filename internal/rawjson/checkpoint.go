@@ -1,6 +1,6 @@
 package rawjson
 
-// Checkpoint holds the state of a scanner inside the top-level object, after an element of a list that is a member of this object. It does
+// Checkpoint holds the state of a scanner after an element of a list. The list must be a member of the top-level object. A Checkpoint does
 // not refer to the document.
 type Checkpoint struct {
 	Pos             int

@@ -26,7 +26,7 @@ type Scanner struct {
 	Strict bool
 	Err    error
 
-	Context context.Context // cancels the scan; nil for none
+	Context context.Context // cancels the scan; may be nil
 	polled  int             // position of the last check of Context
 
 	KeyStart int      // position of the current member's key, including the quote
@@ -83,7 +83,7 @@ func (s *Scanner) Limit(over *LimitError) {
 	}
 }
 
-// Fail records the first error at the current position.
+// Fail records a syntax error at the current position, unless there is already an error.
 func (s *Scanner) Fail(what string) {
 	if s.Err == nil {
 		s.Err = &SyntaxError{Offset: s.Pos, What: what}

@@ -53,7 +53,7 @@ func (w *Writer) Str(name, value string) {
 	w.Out = AppendString(w.Out, value)
 }
 
-// OptionalStr writes a string unless it is empty.
+// OptionalStr writes a member that is a string, unless the string is empty.
 func (w *Writer) OptionalStr(name, value string) {
 	if value != "" {
 		w.Str(name, value)

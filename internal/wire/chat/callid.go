@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// appendWithCallIDs appends the messages to dst and converts all tool-call IDs with the function rename. Calls still match their results,
-// because rename must be deterministic.
+// appendWithCallIDs appends the messages to dst and converts all tool-call IDs with the function rename. rename must be deterministic, so
+// that calls still match their results.
 func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte {
 	s := rawjson.Scanner{Data: messages}
 	written := 0
@@ -43,7 +43,7 @@ func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte 
 	return append(dst, messages[written:]...)
 }
 
-// eachObject calls read for each object in the array at the current position.
+// eachObject calls the function read at each object in the array at the current position.
 func eachObject(s *rawjson.Scanner, read func()) {
 	if s.Kind() != '[' {
 		return

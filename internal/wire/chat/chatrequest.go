@@ -179,7 +179,7 @@ func (d *decoder) message(n int) {
 	}
 }
 
-// toolCalls adds tool calls to the text length and records whether they have signatures.
+// toolCalls adds the text of tool calls to the text counts and records whether the calls have signatures.
 func (d *decoder) toolCalls() {
 	if d.Kind() != '[' {
 		d.SkipCounted()
@@ -346,7 +346,7 @@ func (d *decoder) image(value []byte) {
 	}
 	// Decode only the beginning, because an image may have several megabytes. JSON may escape slashes in the base64 data.
 	const enough = 64 << 10
-	const near = 128 // the detail is outside the image data, near the beginning or the end of the value
+	const near = 128 // number of bytes to search at each end of the value; the detail precedes or follows the image data
 	detail, begin, end := "", value[:min(len(value), near)], value[max(0, len(value)-near):]
 	for _, level := range []string{"low", "high", "original"} {
 		if word := []byte(`"` + level + `"`); bytes.Contains(begin, word) || bytes.Contains(end, word) {

@@ -60,7 +60,8 @@ func (d *decoder) inputList(name string) {
 	}
 }
 
-// mixedInput records the problem that the inputs are not in the form described by want. It records only one problem per field.
+// mixedInput records a problem for inputs that are not of the expected type. want describes this type. It records only one problem per
+// field.
 func (d *decoder) mixedInput(name, want string) {
 	if d.Err == nil && !d.HasProblem(name) {
 		d.Problem(name, "%s must be %s.", name, want)

@@ -182,7 +182,8 @@ func (r *reader) readThinking() {
 	e.Hide = e.Hide || r.textOf(m, "display", "thinking.") == "omitted"
 }
 
-// setThinking disables thinking or, if the request has no level and no budget, lets the model decide how much to think.
+// setThinking disables thinking if on is false. If on is true and the request has no level and no budget, the model decides how much to
+// think.
 func (r *reader) setThinking(on bool) {
 	e := &r.conv.Effort
 	switch {
@@ -218,8 +219,8 @@ func (r *reader) at(pos int, read func()) {
 	r.Pos = back
 }
 
-// objectOf decodes the member with the given name, which must be an object. m holds the positions of the members; where is the prefix of
-// the name in error messages.
+// objectOf decodes the member with the given name, which must be an object. m holds the positions of the members. In error messages, the
+// name is prefixed with where.
 func (r *reader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { inner, ok = r.object(where + name) })

@@ -21,8 +21,8 @@ func wrapFreeText(text string) string {
 	return string(w.Out)
 }
 
-// FreeText converts calls of custom tools that were sent as functions back to custom calls. It yields the text of a
-// call in one delta, because only complete arguments can be decoded.
+// FreeText converts function calls to custom calls if the tool is a custom tool that was sent as a function. It yields the text of
+// a call in one delta, because only complete arguments can be decoded.
 func FreeText(deltas iter.Seq2[llm.Delta, error], custom func(name string) bool) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		var held []*heldCall

@@ -117,7 +117,8 @@ func functionName(v rawjson.Value) []byte {
 	return asFunction(v, func(w *rawjson.Writer) { w.Str("name", v.Get("custom.name").String()) })
 }
 
-// asFunction returns the object with the type function and without its custom member. members writes the members of the function object.
+// asFunction returns a copy of the object v in which type is "function" and a function object replaces the custom member. members writes
+// the members of the function object.
 func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	var w rawjson.Writer
 	w.Open()

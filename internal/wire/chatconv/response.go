@@ -202,7 +202,7 @@ func (w *responseWriter) choice(index int) *choiceWriter {
 	return c
 }
 
-// text appends to a text member of the message.
+// text appends text to the given member of the message.
 func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, text string) {
 	if text == "" {
 		return
@@ -238,7 +238,7 @@ func (w *responseWriter) annotate(c *choiceWriter, cited *llm.Citation) {
 	w.emit(c, slices.Concat([]byte(`{"annotations":[`), d.Out, []byte(`]}`)), llm.Event{})
 }
 
-// thinkingBlock encodes thinking with its signature, in the form used by several gateways: Anthropic's block with the
+// thinkingBlock encodes thinking with its signature. Like other gateways, it writes Anthropic's thinking block and adds the name of the
 // provider that signed it.
 func thinkingBlock(t *llm.Thinking) []byte {
 	var b rawjson.Writer

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/wire/chatstream"
 )
 
-// emit adds a chunk with the content of one choice to the ready events. ev holds the other properties of the event.
+// emit encodes the delta of one choice as a chunk and appends the event to w.ready. ev holds the other properties of the event.
 func (w *responseWriter) emit(c *choiceWriter, delta []byte, ev llm.Event) {
 	var d rawjson.Writer
 	d.Out = append(d.Out, '[')

@@ -73,7 +73,7 @@ type translator struct {
 	w       rawjson.Writer
 	waiting []llm.Part // user content that is written after the tool results
 	leftOut []string
-	chosen  func(name string) bool // reports whether the tool choice includes a tool
+	chosen  func(name string) bool // reports whether the tool choice includes the named tool
 	custom  map[string]bool        // names of the tools that accept free text
 }
 

@@ -19,7 +19,7 @@ func (t *translator) messages() {
 		}
 		switch {
 		case results && m.Role == llm.User:
-			// Each result becomes one message. Other user content and images follow after the last result, because no other
+			// Each result becomes one message. Other user content and images follow the last result, because no other
 			// message may come between a call and its result.
 			for i := range m.Parts {
 				if p := &m.Parts[i]; p.Kind == llm.ResultPart {
@@ -179,7 +179,7 @@ func (t *translator) thinking(thoughts []*llm.Thinking) {
 	}
 }
 
-// signer returns the provider of a signature if NameSigners is set.
+// signer returns provider if NameSigners is set, otherwise an empty string.
 func (t *translator) signer(provider string) string {
 	if t.o.NameSigners {
 		return provider

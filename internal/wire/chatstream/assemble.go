@@ -197,7 +197,8 @@ func take(into *json.RawMessage, from json.RawMessage) {
 	}
 }
 
-// call returns the tool call that a delta belongs to. If the delta has no index, an ID begins a new call.
+// call returns the tool call that a delta belongs to. A delta without an index begins a new call if it has an ID; otherwise, it belongs to
+// the latest call.
 func (c *joinedChoice) call(piece streamedCall) *joinedCall {
 	index := len(c.calls) - 1
 	switch {

@@ -102,7 +102,7 @@ func (c *chunk) scan(data []byte) error {
 	return s.Err
 }
 
-// member reads one top-level member. It returns the name of a member that rewrite may change.
+// member reads one top-level member. It returns the member's name if rewrite may change the member, otherwise an empty string.
 func (c *chunk) member(s *rawjson.Scanner, key []byte) string {
 	switch string(key) {
 	case "choices":
@@ -264,7 +264,8 @@ func (c *chunk) delta(s *rawjson.Scanner) {
 	c.droppedPart = c.droppedPart || list.lost
 }
 
-// reasoning reads reasoning. Some providers send it twice, in different members, so only the first member counts.
+// reasoning reads the text of a reasoning member and counts it, unless an earlier member of the delta had reasoning text: some providers
+// send the same text in two members.
 func (c *chunk) reasoning(s *rawjson.Scanner, list *parts) {
 	if !list.reasoned {
 		list.reasoned = c.text(s)

@@ -57,7 +57,7 @@ type responseReader struct {
 
 	head
 	progress
-	usage *llm.Usage // latest usage; its event is held for the end
+	usage *llm.Usage // latest usage; held contains its event until the end of the stream
 	held  []byte
 
 	ascii, other int64 // number of ASCII and of non-ASCII text bytes

@@ -56,7 +56,8 @@ func (a *responseReader) parseUsage() *llm.Usage {
 	return &usage
 }
 
-// appendChunk appends a chunk that consists of the members that all chunks share, followed by parts and value.
+// appendChunk appends a chunk to dst. The chunk consists of the members that all chunks share, followed by the JSON text in parts and
+// value.
 func (a *responseReader) appendChunk(dst []byte, parts string, value []byte) []byte {
 	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
 	if a.o.Bare {

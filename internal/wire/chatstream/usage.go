@@ -128,7 +128,9 @@ func (c *counts) usage(onTop bool) llm.Usage {
 		case c.reasoning == 0: // the reasoning tokens are not reported, but the total includes them
 			u.Output += max(rest, 0)
 		case rest == 0 && c.reasoning <= c.completion: // the completion count includes the reasoning tokens
-		default: // a reasoning count larger than the completion count is not included in it; Perplexity's total excludes reasoning
+		default:
+			// The completion count excludes the reasoning tokens, because the total includes them in addition or because they
+			// exceed the completion count. Perplexity's total excludes reasoning.
 			u.Output += c.reasoning
 		}
 	}

@@ -198,7 +198,7 @@ func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	return pieces
 }
 
-// splitMessage splits a message into a delta with its content and a list of its tool calls. Each call gets an index.
+// splitMessage returns the tool calls of a message, each with an index, and a delta with its other members, except role and null members.
 func splitMessage(message []byte) (delta []byte, calls [][]byte) {
 	delta = []byte{'{'}
 	s := rawjson.Scanner{Data: message}

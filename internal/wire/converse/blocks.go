@@ -108,7 +108,7 @@ func (r *renderer) call(c *llm.ToolCall) block {
 	return block{ToolUse: use}
 }
 
-// marked appends a cache point to the blocks if mark is set, the list is not empty, and the model accepts a cache point here.
+// marked appends a cache point to blocks if mark is not nil, blocks is not empty, and the model accepts a cache point here.
 func (r *renderer) marked(blocks []block, mark *llm.CacheMark) []block {
 	if len(blocks) == 0 {
 		return nil
@@ -157,8 +157,8 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	return p
 }
 
-// countPoints counts the cache marks of the conversation. If there are more than maxCachePoints, the excess number of marks is skipped,
-// starting with the first.
+// countPoints counts the cache marks of the conversation and sets skipPoints. If there are more than maxCachePoints, the first ones are
+// skipped.
 func (r *renderer) countPoints() {
 	n := 0
 	for _, t := range r.conv.Tools {

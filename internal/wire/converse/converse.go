@@ -34,7 +34,7 @@ type ThinkingRules struct {
 	Thinking     Thinking // way to request thinking
 	Efforts      []string // supported effort levels, lowest first
 	AlwaysThinks bool     // whether thinking is always on; such a model cannot be forced to call a tool
-	ShowThinking bool     // whether the model omits its thinking unless the request asks for thinking
+	ShowThinking bool     // whether the model returns its thinking only if the request asks for it
 	KeepThinking bool     // whether the model accepts the thinking of earlier turns
 }
 
@@ -54,10 +54,10 @@ type Thinking int
 // Values of Thinking.
 const (
 	ThinkUnset    Thinking = iota // thinking is not supported
-	ThinkBudget                   // the member thinking with a token budget
-	ThinkAdaptive                 // the member thinking with type adaptive, and outputConfig.effort
-	ThinkNova                     // the member reasoningConfig with an effort level
-	ThinkEffort                   // the member reasoning_effort
+	ThinkBudget                   // member "thinking" with a token budget
+	ThinkAdaptive                 // member "thinking" of type "adaptive", and outputConfig.effort
+	ThinkNova                     // member "reasoningConfig" with an effort level
+	ThinkEffort                   // member "reasoning_effort"
 )
 
 // Cache describes where cache points are allowed.

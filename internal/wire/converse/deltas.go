@@ -89,7 +89,7 @@ func (dec *responseDecoder) emit(p llm.Delta) {
 	}
 }
 
-// fail yields an error and ends the deltas.
+// fail yields an error and ends the sequence. It does nothing if the sequence has already ended.
 func (dec *responseDecoder) fail(err error) {
 	if !dec.over {
 		dec.over = true

@@ -66,7 +66,7 @@ func (dec *responseDecoder) startCall(i int, id, name string) {
 	dec.emit(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
 }
 
-// arguments yields part of the input of a call.
+// arguments yields the next fragment of a call's input. The input of a custom tool is stored until it is complete.
 func (dec *responseDecoder) arguments(i int, text string) {
 	p := dec.part(i)
 	if text == "" {
@@ -143,7 +143,7 @@ func (dec *responseDecoder) stopBlock(i int) {
 	}
 }
 
-// unwrap returns the free text that is the argument input of a custom tool.
+// unwrap returns the free text in the arguments of a custom tool call. It returns arguments without such text unchanged.
 func unwrap(input string) string {
 	var wrapped map[string]json.RawMessage
 	if json.Unmarshal([]byte(input), &wrapped) != nil {

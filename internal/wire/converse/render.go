@@ -112,7 +112,7 @@ func (r *renderer) messages() {
 	case len(r.out.System) == 0:
 		r.fail("The conversation has no message with content. Send at least one message with text.")
 	case r.d.NoSystem:
-		r.out.Messages = []message{{Role: string(llm.User)}} // Render moves the instructions here
+		r.out.Messages = []message{{Role: string(llm.User)}} // Render moves the instructions into this message
 	default:
 		r.out.Messages = []message{placeholder}
 		r.warn("a user message was added after the instructions: %s requires at least one.", r.d.Title)

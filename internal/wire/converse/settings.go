@@ -9,7 +9,7 @@ func (r *renderer) limits() *inference {
 	return r.out.InferenceConfig
 }
 
-// settings encodes the output limit, sampling, stop sequences and the tier.
+// settings encodes the output limit, the sampling settings, the stop sequences and the service tier.
 func (r *renderer) settings() {
 	if n := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput); n > 0 {
 		r.limits().MaxTokens = n

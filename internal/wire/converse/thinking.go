@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// thinking requests thinking with the model's own settings.
+// thinking encodes the request's thinking settings in the members that the model family uses.
 func (r *renderer) thinking() {
 	e := r.conv.Effort
 	asked := e.Budget > 0 || e.Adaptive || e.Level != "" && e.Level != "none"

@@ -29,7 +29,7 @@ func (r *renderer) tools() {
 	}
 	if len(config.Tools) == 0 && r.conv.HasCalls() {
 		names := r.conv.CalledTools()
-		if len(names) == 0 { // the conversation has tool results without their calls
+		if len(names) == 0 { // invent a tool, because the conversation has results whose calls are missing
 			names = []string{"earlier_tool"}
 		}
 		for _, name := range names {

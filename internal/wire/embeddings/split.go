@@ -24,8 +24,8 @@ func Split(req *llm.Request, size int) [][]byte {
 	return parts
 }
 
-// listed returns the elements of a request's input list, each as JSON. It returns nil for an input that is not a list, and for one list of
-// token IDs.
+// listed returns the elements of a request's input list, each as JSON. It returns nil if the input is not a list, or if it is a list of
+// token IDs, which is a single input.
 func listed(req *llm.Request) [][]byte {
 	var inputs [][]byte
 	for _, field := range req.Fields {

@@ -109,7 +109,7 @@ func resets(h http.Header, now time.Time, limited bool) (time.Duration, bool) {
 	return shortest, shortest > 0
 }
 
-// resetWait parses a duration such as 6m0s, a number of seconds, or a time in seconds or milliseconds.
+// resetWait parses a duration such as 6m0s, a number of seconds, or a Unix time in seconds or milliseconds.
 func resetWait(value string, now time.Time) (time.Duration, bool) {
 	if d, ok := parseWait(value); ok {
 		return d, true

@@ -141,7 +141,7 @@ func arguments(c llm.ToolCall) json.RawMessage {
 	return member("arguments", c.Arguments)
 }
 
-// member returns an object with one member, which is a string.
+// member returns a JSON object whose only member has the given name and text.
 func member(name, text string) json.RawMessage {
 	raw, _ := encode(map[string]string{name: text}) // encoding a string cannot fail
 	return raw

@@ -15,7 +15,7 @@ const (
 	maxNodes     = 3000
 	maxDepth     = 40
 	maxWork      = 8 << 20 // maximum number of bytes read
-	maxRecursion = 2       // maximum number of times that a reference is resolved inside its own target
+	maxRecursion = 2       // maximum depth to which a recursive reference is resolved
 )
 
 // schema is the subset of OpenAPI's schema object that the API supports.

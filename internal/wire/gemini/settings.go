@@ -61,7 +61,7 @@ func (r *renderer) sampling(s *settings) {
 			*one.into = one.value
 		case one.name == "seed":
 			r.warn("seed was dropped: Gemini supports 32-bit integers only.")
-		default: // a penalty of 0 has no effect
+		default: // do not warn about a penalty of 0, which has no effect
 			if f, err := one.value.Float64(); err != nil || f != 0 || one.name == "temperature" {
 				r.warn("%s was dropped: this model does not support it.", one.name)
 			}

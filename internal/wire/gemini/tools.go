@@ -7,7 +7,8 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// customInput is the name of the argument that contains the text of a free-text tool. The format supports only functions.
+// customInput is the name of the argument that contains the text of a free-text tool. Such a tool is sent as a function, because the
+// format supports only functions.
 const customInput = "input"
 
 // tools encodes the tool declarations.
@@ -26,7 +27,7 @@ func (r *renderer) tools() error {
 			continue
 		}
 		if restricted && !chosen(t.Name) {
-			continue // the format can restrict the allowed tools only if a call is required, so only the allowed tools are sent
+			continue // send only the allowed tools, because the format has a list of allowed tools only for required calls
 		}
 		f, err := r.function(t)
 		if err != nil {
@@ -56,7 +57,7 @@ func (r *renderer) tools() error {
 	return nil
 }
 
-// search requests web search. It cannot be combined with functions.
+// search requests web search. If the request also has functions, search is dropped with a warning, because Gemini does not support both.
 func (r *renderer) search(s *llm.Search, functions bool) {
 	switch {
 	case !r.o.Traits.Search:

@@ -11,7 +11,7 @@ type Traits struct {
 	NoSystem        bool // whether the model rejects system instructions
 	JSONSchema      bool // whether the model supports JSON Schema; otherwise it supports only the OpenAPI subset
 	JSONAndTools    bool // whether the model supports JSON output together with tools
-	NeedsSignatures bool // whether the model rejects earlier calls without a signature of its own
+	NeedsSignatures bool // whether the model rejects a turn whose first call has no signature
 	FileURLs        bool // whether the provider fetches files from public URLs
 	CallIDs         bool // whether the model matches calls by ID
 	Penalties       bool // whether the model supports frequency and presence penalties

@@ -99,8 +99,9 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 	return llm.Part{Kind: llm.ResultPart, Result: result}
 }
 
-// outcome returns the text of a function's response: the value of the member output, result or error if it is the only member, otherwise
-// the JSON of the object. Google's documentation specifies output and error; Google's clients send result.
+// outcome returns the text of a function's response. If the only member is output, result or error, the text is the member's value,
+// otherwise the JSON of the response. failed is true for error. Google's documentation specifies output and error; Google's clients send
+// result.
 func outcome(response rawjson.Value) (text string, failed bool) {
 	count := 0
 	response.ForEach(func(_, _ rawjson.Value) bool {

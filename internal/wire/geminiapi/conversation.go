@@ -113,7 +113,7 @@ func (r *reader) readSetting(name string, v rawjson.Value) {
 	case "mediaResolution":
 		r.detail = map[string]string{"MEDIA_RESOLUTION_LOW": "low", "MEDIA_RESOLUTION_HIGH": "high"}[v.String()]
 	case "responseModalities":
-		for _, one := range v.List() { // providers of other formats return only text
+		for _, one := range v.List() { // reject media, because providers of other formats return only text
 			if kind := strings.ToUpper(one.String()); kind != "TEXT" && kind != "MODALITY_UNSPECIFIED" {
 				r.refuse("Responses of modality " + show.Quote(kind) + " are available only from Gemini models.")
 			}
@@ -167,7 +167,7 @@ func (r *reader) output(v rawjson.Value) {
 		r.conv.Output.Kind = llm.OutputJSON
 	}
 	if s := r.conv.Output.Schema; len(s) > 0 && rawjson.Get(s, "additionalProperties").Kind != rawjson.False {
-		r.conv.Output.Strict = nil // strict schemas of other providers must forbid additional members
+		r.conv.Output.Strict = nil // not strict, because other providers require strict schemas to forbid additional members
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 // errStopped is returned when the consumer has stopped.
 var errStopped = errors.New("consumer stopped")
 
-// Events reads a response from a provider that uses the same format. It changes only the model name in the documents, each of which is one
-// JSON object of the response. A document with a finish reason is held until the next document arrives or the response ends. Some models
-// set a finish reason in every event, so only the end of the response shows which one is final.
+// Events reads a response from a provider that uses the same format. The response consists of one or more documents (JSON objects), in
+// which Events changes only the model name. A document with a finish reason is held until the next document arrives or the response ends,
+// because some models set a finish reason in every event and only the last one is final.
 func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		p := &passing{model: model, stream: o.Stream, yield: yield}
@@ -64,8 +64,8 @@ type passing struct {
 	usage    *llm.Usage
 }
 
-// add records the properties of a delta in the event of the document being read. The finish reason and the usage belong to the whole
-// response.
+// add records the properties of a delta in the event of the document being read. The finish reason and the usage are stored for the end of
+// the response instead.
 func (p *passing) add(d llm.Delta) {
 	text := d.Text
 	switch d.Kind {
@@ -93,7 +93,7 @@ func (p *passing) add(d llm.Delta) {
 	p.next.NonASCIIBytes += other
 }
 
-// document forwards a document. It is called after add was called with the deltas of the document.
+// document forwards a document. The deltas of the document must have been passed to add before.
 func (p *passing) document(data []byte) error {
 	ev := p.next
 	p.next = llm.Event{}

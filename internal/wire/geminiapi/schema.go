@@ -87,7 +87,7 @@ func writeType(w *rawjson.Writer, v rawjson.Value, nullable bool) {
 	}
 }
 
-// enum adds null to the values of a nullable schema.
+// enum returns the enum values in v. If the schema is nullable, it adds null to them.
 func enum(v rawjson.Value, nullable bool) []byte {
 	if !nullable || !v.IsList() {
 		return []byte(v.Raw)

@@ -62,7 +62,7 @@ func members(v rawjson.Value, read func(name string, value rawjson.Value)) {
 	})
 }
 
-// get returns the member of an object with the given camelCase name, in either spelling.
+// get returns an object's member in either spelling of its name. name is the camelCase spelling.
 func get(v rawjson.Value, name string) (found rawjson.Value) {
 	if found = v.Get(name); found.Exists() {
 		return found

@@ -92,7 +92,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	return d.req, nil
 }
 
-// members reads the members of a JSON request.
+// members reads the members of a JSON request and records whether the required member is present.
 func (d *decoder) members(required string) {
 	for _, f := range d.req.Fields {
 		d.Pos = f.Value

@@ -68,7 +68,7 @@ func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 }
 
 // ContentType returns the content type for the client, given the type that the provider sent. It returns an empty string for JSON, and it
-// keeps audio types and plain text. All other types become application/octet-stream, because a browser could run them.
+// keeps audio types and plain text. All other types become application/octet-stream, because a browser could execute them.
 func ContentType(sent string) string {
 	kind, params, err := mime.ParseMediaType(sent)
 	switch {
@@ -82,7 +82,7 @@ func ContentType(sent string) string {
 	return "application/octet-stream"
 }
 
-// usageOf reads the usage of a response, or nil if it has no token counts. Some providers report only the total.
+// usageOf returns the usage of a response, or nil if the response has no token counts. Some providers report only the total.
 func usageOf(v rawjson.Value) *llm.Usage {
 	u := v.Get("usage")
 	first := func(names ...string) int64 {

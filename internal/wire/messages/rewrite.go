@@ -92,8 +92,8 @@ func mayHaveInvalidThinking(raw []byte) bool {
 	return bytes.Contains(raw, []byte(`"`+messagesconv.SignaturePrefix)) || emptyThinking.Match(raw)
 }
 
-// withoutInvalidThinking unwraps the signatures of the provider signer. It removes empty thinking blocks and thinking blocks with wrapped
-// signatures of other providers. A message that becomes empty is removed.
+// withoutInvalidThinking unwraps the signatures that belong to the provider named by signer. It removes thinking blocks that are empty or
+// have wrapped signatures of other providers. A message that becomes empty is removed.
 func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bool) {
 	list := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
@@ -161,7 +161,7 @@ func withoutForeignCitations(block rawjson.Value) []byte {
 	return w.Out
 }
 
-// splice replaces length bytes of data, starting at index at.
+// splice returns a copy of data in which with replaces the given number of bytes at index at.
 func splice(data []byte, at, length int, with []byte) []byte {
 	return slices.Concat(data[:at], with, data[at+length:])
 }

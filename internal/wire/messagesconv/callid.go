@@ -39,8 +39,8 @@ type callIDs struct {
 	open map[string][]string // calls without a result, by the client's ID
 }
 
-// call returns the ID that is sent to the provider for the next call with the client's ID id. Some clients reuse call IDs in every turn,
-// so each use gets a different ID.
+// call returns the ID to send to the provider for the next call. id is the client's ID of the call. Some clients reuse call IDs in every
+// turn, so each use gets a different ID.
 func (c *callIDs) call(id string) string {
 	if c.used == nil {
 		c.used, c.open = map[string]int{}, map[string][]string{}
@@ -51,8 +51,8 @@ func (c *callIDs) call(id string) string {
 	return encoded
 }
 
-// result returns the ID that is sent to the provider for a result with the client's ID id. The result belongs to the oldest call with this
-// ID that has no result.
+// result returns the ID to send to the provider for a tool result. id is the client's ID of the call. The result belongs to the oldest call
+// with this ID that has no result.
 func (c *callIDs) result(id string) string {
 	if waiting := c.open[id]; len(waiting) > 0 {
 		c.open[id] = waiting[1:]

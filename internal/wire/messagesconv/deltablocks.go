@@ -81,7 +81,7 @@ func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	}
 }
 
-// cite adds a citation to a text block. It drops citations of other sources than web pages, because the other formats do not support them.
+// cite adds a citation to a text block. It drops a citation whose source is not a web page, because other formats do not support it.
 func (p *deltaReader) cite(b *block, v rawjson.Value) {
 	url := v.Get("url").String()
 	if url == "" && v.Get("type").String() == "search_result_location" {

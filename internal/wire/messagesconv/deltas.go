@@ -115,7 +115,7 @@ func (p *deltaReader) read(r io.Reader) error {
 	return nil
 }
 
-// message decodes a non-streamed response as the equivalent stream.
+// message decodes a non-streamed response and yields the deltas of the equivalent stream.
 func (p *deltaReader) message(r io.Reader) error {
 	message, _, err := p.Whole(r)
 	if err != nil {

@@ -62,7 +62,7 @@ func (r *renderer) planTools() {
 	}
 }
 
-// searchTool is the name of the web search tool, which the provider prescribes.
+// searchTool is the name that the provider requires for the web search tool.
 const searchTool = "web_search"
 
 // planSearch reports whether web search is requested. It warns about options that the provider does not support.

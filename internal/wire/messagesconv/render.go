@@ -224,7 +224,7 @@ func (r *renderer) sampling() {
 		}
 		r.drop(&temperature, "temperature", 1, why)
 		r.drop(&topP, "top_p", lowest, why)
-		r.drop(&topK, "top_k", 2, why) // drop accepts values from 2 to 1, so it removes every value
+		r.drop(&topK, "top_k", 2, why) // removes every value, because no value is both at least 2 and at most 1
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
 		r.warn("top_p was dropped: the model does not support it together with temperature")
@@ -240,8 +240,8 @@ func (r *renderer) sampling() {
 	}
 }
 
-// drop removes a setting whose value is below lowest or above 1, because the model does not support such values. why is the reason for the
-// warning.
+// drop removes a setting whose value is below lowest or above 1, because the model does not support such values. The warning gives why as
+// the reason.
 func (r *renderer) drop(value *json.Number, name string, lowest float64, why string) {
 	if f, ok := parseNumber(*value); ok && (f < lowest || f > 1) {
 		*value = ""

@@ -146,7 +146,7 @@ func (a *responseWriter) addContent(p llm.Delta) error {
 	return nil
 }
 
-// addText appends to a block of text or thinking. It begins a new block if the open block has another kind.
+// addText appends text to the open block, or to a new block if the open block is not of the given kind (text or thinking).
 func (a *responseWriter) addText(kind, text string) {
 	if text == "" {
 		return

@@ -68,7 +68,7 @@ func (a *responseWriter) head(w *rawjson.Writer) {
 	w.Str("model", a.model)
 }
 
-// open ends the open block and begins the block b.
+// open ends the current block, if any, and begins block b.
 func (a *responseWriter) open(b *content) {
 	a.close()
 	a.current = len(a.blocks)
@@ -101,7 +101,7 @@ func (b *content) begin(w *rawjson.Writer) {
 	w.Close()
 }
 
-// appendText appends to the open block.
+// appendText appends text to the open block.
 func (a *responseWriter) appendText(text string) {
 	if text == "" {
 		return

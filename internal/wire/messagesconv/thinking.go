@@ -83,8 +83,8 @@ func (r *renderer) planBudget(e llm.Effort, turns []llm.Message) {
 	}
 }
 
-// lacksThinking reports whether the last turn has tool results, but the thinking that led to the call is missing. The
-// provider rejects such a turn when thinking is enabled.
+// lacksThinking reports whether the last turn has tool results and the turn before has no thinking signed by the provider. The
+// provider rejects such turns when thinking is enabled.
 func (r *renderer) lacksThinking(turns []llm.Message) bool {
 	last := len(turns) - 1
 	if last < 1 || !slices.ContainsFunc(turns[last].Parts, func(p llm.Part) bool { return p.Kind == llm.ResultPart }) {

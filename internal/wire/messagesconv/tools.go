@@ -110,7 +110,7 @@ func objectSchema(schema json.RawMessage) []byte {
 	return w.Out
 }
 
-// cache writes a cache mark, unless it is one of the first marks, which are dropped if there are too many.
+// cache writes a cache mark. If the conversation has too many marks, the first ones are dropped.
 func (r *renderer) cache(w *rawjson.Writer, mark *llm.CacheMark) {
 	if mark == nil {
 		return

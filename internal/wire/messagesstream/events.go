@@ -161,7 +161,7 @@ func (p *responseStream) replaceModel(data []byte, model rawjson.Value) []byte {
 	return append(out, data[model.Index+len(model.Raw):]...)
 }
 
-// count adds the text lengths of a block or delta to ev and sets ev.Content if it has content.
+// count adds the text lengths of a block or delta to ev. If the block or delta has content, count sets ev.Content.
 func count(ev *llm.Event, v rawjson.Value) {
 	before, kind := ev.ASCIIBytes+ev.NonASCIIBytes, ""
 	v.ForEach(func(key, value rawjson.Value) bool {

@@ -190,7 +190,7 @@ func (s *Source) next(events *sse.Reader) (Frame, bool, error) {
 	}
 }
 
-// NextData returns the next event with data, on one line. It returns false when the provider has closed the stream.
+// NextData returns the next event with data. The data is put on one line. NextData returns false when the provider has closed the stream.
 func (s *Source) NextData(events *sse.Reader) (sse.Event, bool, error) {
 	for {
 		in, err := events.Next()

@@ -65,8 +65,8 @@ func (c *Counts) Add(v rawjson.Value) {
 // fast is a value of the response's speed member. It is treated as a service tier, because fast responses have their own price.
 const fast = "fast"
 
-// compacted returns the sum of the token count name over all conversation summaries (compactions) that the provider made. They are billed,
-// but not included in the reported totals.
+// compacted adds up a token count of all conversation summaries (compactions) that the provider made. name is the count's member. The
+// summaries are billed, but not included in the reported totals.
 func compacted(v rawjson.Value, name string) (sum float64) {
 	v.Get("iterations").ForEach(func(_, one rawjson.Value) bool {
 		if one.Get("type").String() == "compaction" {

@@ -40,7 +40,7 @@ type inputState struct {
 	before           settings       // settings from the members before the input
 }
 
-// is reports whether a value has an allowed kind. Otherwise it records a problem, unless the value is null.
+// is reports whether the kind of v is one of the allowed kinds. If it is not, is records a problem unless v is null.
 func (r *requestReader) is(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	return r.IsKindOrNull(param, v, want, allowed...)
 }

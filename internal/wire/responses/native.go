@@ -33,8 +33,8 @@ func WithEffort(reasoning []byte, effort string) []byte {
 }
 
 // NativeInput returns the input member for a provider of the same format, or nil if the client's input can be sent unchanged. It removes
-// the reasoning items that the gateway created from another provider's response, because the provider cannot decrypt them. If reasons is
-// false, the model does not reason, and NativeInput removes all reasoning items.
+// the reasoning items that the gateway created from another provider's response, because the provider cannot decrypt them. For a model that
+// does not reason (reasons is false), it removes all reasoning items.
 func NativeInput(req *llm.Request, reasons bool) []byte {
 	part := `"` + signaturePrefix
 	if req.Plain && reasons {

@@ -175,7 +175,7 @@ func (r *requestReader) tool(at place, namespace string) {
 	r.conv.Tools = append(r.conv.Tools, tool)
 }
 
-// requireName returns the name of a tool.
+// requireName returns the name of a tool. It records a problem if the name is missing.
 func (r *requestReader) requireName(o *object) string {
 	name := r.str(o, "name")
 	if name == "" {

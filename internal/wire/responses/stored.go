@@ -128,5 +128,5 @@ func (r *requestReader) reference(param string, v rawjson.Value) {
 func (r *requestReader) markStoredInput() {
 	r.stored = true
 	r.req.Needs |= llm.ResponsesAPI
-	r.req.Hosted = true // the length of the prompt is unknown, because it includes stored text
+	r.req.Hosted = true // as with hosted tools, the provider adds text of unknown length to the prompt
 }

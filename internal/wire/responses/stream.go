@@ -97,10 +97,10 @@ func (w *responseWriter) closeAs(it *item, status string) {
 	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
 }
 
-// addText appends to the text of the current message.
+// addText appends text to the current message.
 func (w *responseWriter) addText(text string) { w.addPart(text, false) }
 
-// addRefusal appends to the refusal of the current message.
+// addRefusal appends text to the refusal of the current message.
 func (w *responseWriter) addRefusal(text string) { w.addPart(text, true) }
 
 func (w *responseWriter) addPart(text string, refusal bool) {

@@ -186,8 +186,8 @@ func (d *deltaReader) addText(output, content int64, text string) {
 	d.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
 }
 
-// cite emits a citation for the current text part. It drops citations of other sources than web pages, because the other formats do not
-// support them.
+// cite emits a citation for the current text part. It drops a citation whose source is not a web page, because other formats do not support
+// it.
 func (d *deltaReader) cite(v rawjson.Value) {
 	if v.Get("type").String() != "url_citation" || v.Get("url").String() == "" {
 		d.Warn("dropped an annotation of type %s", show.Quote(v.Get("type").String()))

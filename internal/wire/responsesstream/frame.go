@@ -7,7 +7,7 @@ import (
 
 // frame is an event of a stream, read in one pass.
 type frame struct {
-	name         []byte // member type of the data, or the event name if the data has no type
+	name         []byte // the "type" member, or the event name if there is none
 	data         []byte
 	response     span // the "response" member
 	item         span // the "item" member

@@ -87,7 +87,7 @@ func (c *counter) count() int64 {
 	return n
 }
 
-// details reads the two named members of the next object.
+// details reads the next object and returns its token counts first and second.
 func (c *counter) details(first, second string) (a, b int64) {
 	if c.Kind() != '{' {
 		return 0, 0
@@ -116,8 +116,8 @@ func Finish(response rawjson.Value) string {
 	})
 }
 
-// finishOf returns the finish reason for a response status. The function incomplete returns the reason why a response is incomplete. The
-// function calls reports whether the response has a tool call.
+// finishOf returns the finish reason for a response status. For an incomplete response, incomplete must return the reason. calls must
+// report whether the response has a tool call.
 func finishOf(status string, incomplete func() string, calls func() bool) string {
 	switch status {
 	case "completed", "":

@@ -58,7 +58,7 @@ func NewReader(src io.Reader, maxLine int) *Reader {
 	return r
 }
 
-// Reset makes the reader read from src, like NewReader. Earlier events become invalid.
+// Reset returns the reader to the state of a new reader of src, with the parameters of NewReader. Earlier events become invalid.
 func (r *Reader) Reset(src io.Reader, maxLine int) {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
@@ -209,7 +209,7 @@ func (r *Reader) line() ([]byte, error) {
 			continue
 		}
 		if errors.Is(err, io.EOF) && r.pos < len(r.buf) {
-			r.started = true // a stream shorter than a byte order mark ends here
+			r.started = true // at the end of the stream, the start of a byte order mark is data
 			line := r.buf[r.pos:]
 			r.pos, r.scan = len(r.buf), len(r.buf)
 			return line, nil

@@ -9,7 +9,7 @@ import (
 
 // PartHeader returns the canonical header of a form part: its name, file name and media type. Parsers read malformed or ambiguous headers
 // differently. With the canonical header, the provider reads the same values as the gateway. PartHeader returns an error if the header
-// does not have exactly one simple name, or if the content of the part is encoded.
+// does not have exactly one simple name, or if the part has a transfer encoding such as base64.
 func PartHeader(h textproto.MIMEHeader) (textproto.MIMEHeader, error) {
 	sent := h["Content-Disposition"]
 	if len(sent) != 1 {

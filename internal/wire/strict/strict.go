@@ -34,7 +34,7 @@ type Prefix struct {
 	Next    int         // index of the next element
 }
 
-// End returns the position in the body up to which it was parsed.
+// End returns the position in the body at which the parser stopped.
 func (p *Prefix) End() int { return p.scanner.Pos }
 
 // Bytes returns the approximate memory size of p.
@@ -110,8 +110,8 @@ func (o *objectReader) resume(from *Prefix) {
 	}
 }
 
-// Members calls read for every member of a document, which must be one object. The scanner is then at the value of the member. Syntax
-// errors are recorded in the scanner; Members returns an error if the document is not an object.
+// Members calls read for every member of a document, which must be one object. During the call, the scanner is at the value of the member.
+// Syntax errors are recorded in the scanner; Members returns an error if the document is not an object.
 func Members(s *rawjson.Scanner, read func(key []byte)) error {
 	switch s.Peek() {
 	case '{':

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/sse"
 )
 
-// firstRead is the size of the buffer for a response of unknown length.
+// firstRead is the initial buffer size for a response of unknown length.
 const firstRead = 4 << 10
 
 // ReadAll reads a response of at most limit bytes into buf, or into a larger buffer if the capacity of buf is too small. buf must be

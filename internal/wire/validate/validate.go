@@ -71,7 +71,7 @@ func (r *Reader) RejectLookAlikes(path, key string, names ...string) {
 	}
 }
 
-// SkipWrongType skips the next value and records the problem that it has the wrong type. want describes the expected type.
+// SkipWrongType skips the next value and records a problem: the value has the wrong type. want describes the expected type.
 func (r *Reader) SkipWrongType(param, want string) {
 	kind := rawjson.KindOf(r.Kind())
 	if r.Skip(); r.Err == nil {
@@ -109,7 +109,7 @@ func (r *Reader) IsKind(param string, v rawjson.Value, want string, allowed ...r
 	return ok
 }
 
-// IsKindOrNull is like IsKind, but does not record a problem if v is null and null is not allowed.
+// IsKindOrNull is like IsKind, but does not record a problem for null. If null is not an allowed kind, it still returns false for null.
 func (r *Reader) IsKindOrNull(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	if v.Kind == rawjson.Null && !slices.Contains(allowed, rawjson.Null) {
 		return false
