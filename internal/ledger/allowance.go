@@ -80,9 +80,9 @@ func (s *Shared) holdLocally(ctx context.Context, budgets []Budget, amount money
 	return NewHold(amount, func(cost money.Amount) { s.end(states, versions, amount, cost) }), nil
 }
 
-// refillAllowance sets the local allowance to a share of the remaining budget in the database. It is called repeatedly, but only after
-// Redis has been unavailable long enough for all replicas to deliver their earlier entries. It returns an error if the amount spent is
-// unknown.
+// refillAllowance raises the local allowance to a share of the remaining budget, which it reads from the database. It is called
+// repeatedly, but only after Redis has been unavailable long enough for all replicas to deliver their earlier entries. It returns an
+// error if the amount spent is unknown.
 func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state cluster.State) error {
 	s.mu.Lock()
 	recent := t.refresh.outage == state.Outage && time.Since(t.refresh.asked) < s.askEvery
@@ -107,7 +107,7 @@ func (s *Shared) refillAllowance(ctx context.Context, t *budgetState, state clus
 		}
 		return err
 	}
-	switch { // never reduce the sum: charges of other replicas might not be in the database yet
+	switch { // never reduce t.spent: charges of other replicas might not be in the database yet
 	case !got.start.Equal(t.start): // another window has begun
 	case !t.known:
 		t.unsentCost = 0

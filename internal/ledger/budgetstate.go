@@ -52,7 +52,7 @@ type budgetWindow struct {
 type ownAmounts struct {
 	held           money.Amount
 	localAllowance money.Amount // amount that this replica may spend without Redis
-	charged        money.Amount // charges since the base in Redis, a sum from the database, was loaded
+	charged        money.Amount // charges since the base (a sum from the database) was loaded into Redis
 	charges        amountLog    // charges of this replica in this window
 	delivered      amountLog    // part of charges that is in the database
 	unsentFreed    money.Amount // settled holds that Redis does not have yet

@@ -120,8 +120,8 @@ func (s *Shared) openWindow(ctx context.Context, t *budgetState, replaces string
 	return s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error { return openScript.Run(ctx, c, keys, args...).Err() })
 }
 
-// writeState replaces the sums of this replica in Redis, relative to the given base. If charged is relative to another base, writeState
-// sets charged to the charges that the given base might not include.
+// writeState replaces the sums of this replica in Redis with sums relative to the given base. If charged is relative to another base,
+// writeState sets charged to the charges that the given base might not include.
 func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) error {
 	t.calls.Lock()
 	defer t.calls.Unlock()

@@ -43,7 +43,7 @@ type Status struct {
 	Percent float64   // percentage of Amount that has been spent
 }
 
-// Ledger admits spending. Implementations keep the sums in the process or share them between replicas.
+// Ledger reserves and charges amounts on budgets. Implementations keep the sums in the process or share them between replicas.
 type Ledger interface {
 	// Hold reserves the amount on all budgets or on none. It returns an *llm.Error: BudgetExceeded when too little is left, RateLimited when
 	// only the reservations of other requests prevent the hold, or LedgerUnavailable when the amount spent is unknown. Hold waits up to two

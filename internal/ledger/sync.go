@@ -73,8 +73,8 @@ func (s *Shared) sync(ctx context.Context, state cluster.State) {
 	if ending {
 		return
 	}
-	// A budget that is not in use is compared too when Redis has lost charges of this replica that are not in the database, or
-	// when another replica may have loaded a new base.
+	// Unused budgets are also compared if Redis may have lost charges of this replica that are not in the database, or if another
+	// replica may have loaded a new base.
 	states := s.list(func(t *budgetState) bool {
 		inUse := !t.idle() || t.localAllowance > 0 || t.allowanceReduced || now.Sub(t.used) < allowanceIdle
 		lost := t.epoch != state.Epoch && t.charges.sum > 0
@@ -121,7 +121,7 @@ func (s *Shared) syncOne(ctx context.Context, t *budgetState) error {
 	return nil
 }
 
-// reconcile updates the sums of this replica and reports whether it is done.
+// reconcile updates the sums of this replica. It returns false if the caller must read the budget from Redis and compare again.
 func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bool, error) {
 	baseID := textOf(reply, 4)
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (s *Shared) reconcile(ctx context.Context, t *budgetState, reply []any) (bo
 		return false, s.writeState(ctx, t, baseID)
 	case recount:
 		s.mu.Lock()
-		t.mayDoubleCount = false // do not recount again; openWindow keeps the base if another replica has replaced it first
+		t.mayDoubleCount = false // recount only once; openWindow keeps the base if another replica has replaced it first
 		s.mu.Unlock()
 		err := s.openWindow(ctx, t, baseID)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 
 const (
 	slotsPerCPU = 2
-	// minQueuePerCPU is the queue length that is always allowed. A few clients that always have one request in flight are not an
-	// overload.
+	// minQueuePerCPU is the queue length per CPU below which no request is rejected. A few clients that always have one request in
+	// flight are not an overload.
 	minQueuePerCPU = 64
 	// minCongestion is the time for which the queue must have been non-empty before requests are rejected. Shorter bursts clear faster if all
 	// requests wait.
@@ -66,9 +66,9 @@ func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 		q.running++
 		q.admitted++
 		q.mu.Unlock()
-		// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in this queue, which is fair and
-		// bounded, instead of the scheduler's queue. A request that has waited here continues immediately; otherwise, the rejection of new
-		// requests could use up the CPU.
+		// Hold the slot while goroutines that were ready earlier run. Requests beyond the capacity then wait in the admission queue, which
+		// is fair and bounded, instead of the scheduler's queue. A request that was queued does not yield, because the rejection of new
+		// requests could then use up the CPU.
 		runtime.Gosched()
 		return nil
 	}

@@ -68,7 +68,7 @@ func (r *ring) add(at, n int64) {
 	r.sum += n
 }
 
-// takeBack subtracts n from the count of the given second (taken), unless that second has left the window, which ends at the second at.
+// takeBack subtracts n from the count of the second given by taken if that second is still in the window. at is the current second.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return
@@ -88,7 +88,7 @@ func (r *ring) clear(from, to int64) {
 	}
 }
 
-// freed returns how long it takes until counts that add up to at least need have left the window.
+// freed returns the time until the sum of the counts that have left the window reaches need.
 func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 	for s := at - buckets + 1; s <= at; s++ {
 		need -= r.slots[(s+buckets)%buckets] // s may be negative in the first minute
@@ -117,7 +117,7 @@ func (c *counts) copy() counts {
 	return copied
 }
 
-// subtract subtracts the counts in earlier, an older copy of c, that are still in the window.
+// subtract subtracts an earlier copy of c, except for counts that have left the window.
 func (c *counts) subtract(earlier *counts) {
 	earlier.advance(c.at)
 	for age := range min(buckets, c.at+1) {

@@ -14,15 +14,15 @@ import (
 	"fairlead.dev/internal/cluster"
 )
 
-// returnTime limits how long a request that exceeds this replica's share waits for Redis, counted from the start of the outage. The
-// outage may only be a short delay on this machine.
+// returnTime limits how long a request that exceeds this replica's share waits for Redis, counted from the start of the outage. A short
+// delay on this machine can look like an outage.
 const returnTime = 250 * time.Millisecond
 
 // maxExact is the largest number that the Lua scripts count exactly.
 const maxExact = 1<<53 - 1
 
-// Redis is a Limiter that all replicas share. It keeps the same windows as Memory in Redis, with one call per operation. While
-// Redis is unavailable, each replica admits its share of the remaining capacity.
+// Redis is a Limiter that all replicas share. It counts like Memory, but in Redis, with one call per operation. While Redis is
+// unavailable, each replica admits its share of the remaining capacity.
 type Redis struct {
 	link  *cluster.Client
 	now   func() time.Time // clock; nil for the Redis clock

@@ -133,8 +133,8 @@ if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS
 return 1
 `)
 
-// syncScript returns the totals. It first adds the requests admitted while Redis was unavailable, given as ages in seconds with
-// counts, and optionally sets this replica's number of running requests.
+// syncScript returns the totals. It first adds the requests admitted while Redis was unavailable, given as the age, the requests and the
+// tokens of each second, and optionally sets this replica's number of running requests.
 var syncScript = redis.NewScript(scriptHead + `
 local replica, running = ARGV[2], tonumber(ARGV[3])
 local w = read(KEYS[1])

@@ -28,7 +28,7 @@ type FairSemaphore struct {
 	held    map[string]int
 	queue   []*waiter
 	last    string    // ID of the latest request
-	changed time.Time // latest time at which the field last changed
+	changed time.Time // time of the latest request whose ID differed from the one before
 }
 
 type waiter struct {

@@ -13,7 +13,7 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 	r.views.with(id, func(x *replicaView, at time.Duration) {
 		p := replicaShare{view: x, at: at, replicas: int64(max(state.Replicas, 1)), outage: at - time.Since(state.Since)}
 		if r.now != nil {
-			p.outage = at // an injected clock is unrelated to the time of the outage
+			p.outage = at // assume that the outage begins now, because an injected clock cannot be compared with state.Since
 		}
 		if x.outage != state.Outage {
 			x.since, x.outage = x.unreported.copy(), state.Outage

@@ -26,7 +26,7 @@ type replicaView struct {
 	own          counts // counts of requests admitted by this replica
 	unreported   counts // part of own that Redis does not have yet
 	since        counts // part of own since Redis became unavailable
-	outage       int64  // number of the outage that since refers to
+	outage       int64  // number of the outage in which since was counted
 	updatedAt    time.Duration
 	known        bool   // whether totals have been received
 	pendingCalls int64  // number of calls to Redis in progress
@@ -35,7 +35,7 @@ type replicaView struct {
 	epoch        string // epoch of the Redis data that includes all counts of this replica
 }
 
-// with advances the view of an ID to the current time and passes it to do.
+// with advances the view of an ID to the current time and calls do with it.
 func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
 	s := &v.shards[maphash.String(v.seed, id)%shardCount]
 	s.mu.Lock()

@@ -61,7 +61,7 @@ func (k *Known) Add(day int64, block []byte) {
 	if k.paused > 0 {
 		return
 	}
-	_ = EachPart(block, func(p Part) error { // a corrupt block was not written
+	_ = EachPart(block, func(p Part) error { // the error is ignored, because a corrupt block is never written
 		k.add(stored{day, p.Address})
 		return nil
 	})

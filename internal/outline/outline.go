@@ -1,5 +1,5 @@
 // Package outline splits request bodies into parts that the turns of a conversation share, and joins them again. Every turn of
-// an agent repeats the messages of the previous turns. With its outline, a turn stores references to them instead of their text.
+// an agent repeats the messages of the previous turns. The outline of a turn contains references to them instead of their text.
 //
 // A part is a long JSON string, a run of elements of an array such as messages or tools, or a list of references to other parts. It is
 // addressed by a keyed hash of its bytes. An outline is a sequence of steps: each step is some text of the body, followed by the address
@@ -141,7 +141,7 @@ func Each(steps []byte, fn func(text []byte, kind Kind, a Address) error) error 
 	return nil
 }
 
-// Edit returns the steps after replacing the text of each step with the result of calling text on it. Addresses do not change.
+// Edit applies a function to the text of each step and returns the changed steps. Addresses do not change.
 func Edit(steps []byte, text func([]byte) []byte) ([]byte, error) {
 	out := make([]byte, 0, len(steps))
 	err := Each(steps, func(before []byte, kind Kind, a Address) error {

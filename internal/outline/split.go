@@ -67,13 +67,13 @@ type state struct {
 }
 
 // Split splits a JSON object. It returns the outline and the block of the parts for which known returns false. ok is false for a body
-// that is short, is not a JSON object, or has no parts. Both results are new memory. The body must be valid JSON, because parts are
+// that is short, is not a JSON object, or has no parts. Both results are newly allocated. The body must be valid JSON, because parts are
 // redacted one by one, as JSON.
 func (s Scope) Split(body []byte, known func(Address) bool) (outline, block []byte, ok bool) {
 	return s.SplitTurn(body, nil, nil, known)
 }
 
-// SplitTurn is like Split. It continues where an earlier turn of the conversation ended, and appends the block to the slice to.
+// SplitTurn is like Split, but continues where an earlier turn of the conversation ended and appends the block to a given slice.
 func (s Scope) SplitTurn(body []byte, turn *turncache.Turn, to []byte, known func(Address) bool) (outline, block []byte, ok bool) {
 	if len(body) < minBody {
 		return nil, nil, false
@@ -209,8 +209,8 @@ func (c *splitter) openList(start int) {
 	c.open, c.levels = true, nil
 }
 
-// element ends an array element before the comma that follows it, so that the last element is the same part in the next turn. An array of
-// numbers has no parts.
+// element ends a part after an array element that is an object or a string. The part ends before the comma, so that the last element is the
+// same part in the next turn.
 func (c *splitter) element(end int) {
 	last := end - 1
 	for last > 0 && (c.body[last] == ' ' || c.body[last] == '\n' || c.body[last] == '\t' || c.body[last] == '\r') {

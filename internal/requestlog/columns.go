@@ -78,8 +78,8 @@ type Column struct {
 	Kind    Kind     // type of the column
 	Values  []string // allowed values; nil for any
 
-	// Rank is the position of an indexed column of kind Text or Number when these columns are sorted by selectivity, starting at 1. It is 0
-	// if the column has no index.
+	// Rank orders the indexed columns of kind Text and Number by selectivity. The most selective column has rank 1. Rank is 0 if the column
+	// has no index.
 	Rank int
 	// Partial reports whether the index omits the rows with the value Common, which most rows have.
 	Partial bool

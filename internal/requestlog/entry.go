@@ -154,7 +154,7 @@ type Connection struct {
 type Recorded struct {
 	Decision *route.Decision
 	JSON     []byte
-	Short    bool // whether the decoded decision has no candidates
+	Short    bool // whether Decision was decoded without its candidates
 }
 
 // DecisionJSON returns the recorded JSON of the decision, or nil.
@@ -228,10 +228,10 @@ func (e *Entry) Served() bool {
 	return e.Model != "" && !e.CacheHit() && e.Endpoint != BatchEndpoint && e.Endpoint != RealtimeEndpoint
 }
 
-// BatchEndpoint is the endpoint of requests about batches. An entry with this endpoint and a model is the usage of a batch.
+// BatchEndpoint is the endpoint of requests about batches. An entry with this endpoint and a model records the usage of a batch.
 const BatchEndpoint = "batches"
 
-// RealtimeEndpoint is the endpoint of realtime sessions, whose length depends on the client.
+// RealtimeEndpoint is the endpoint of realtime sessions. Their latency is not a model latency, because the client determines their length.
 const RealtimeEndpoint = "realtime"
 
 // SampleKey is an API key that appears in sample traffic. Clients cannot use it. Sample traffic is always simulated and not charged to a

@@ -46,7 +46,7 @@ type Page struct {
 	After  string // ID of an entry; if set, the page contains newer entries, oldest first, as needed for live tails
 	Limit  int
 	Sort   string
-	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for the Reader's maximum
+	Within time.Duration // maximum duration of a search in time order, which then ends with an UnfinishedError; 0 for the Reader's maximum
 	// Figures sets whether to select only the fields from which figures are computed, without attempts, text and tags. It raises the maximum
 	// Limit to MaxFigures.
 	Figures bool
@@ -98,7 +98,7 @@ type RollupFilter struct {
 type SeriesQuery struct {
 	RollupFilter
 	Step time.Duration // width of a bucket: a minute, an hour or a day; other widths are rounded up to one of these
-	// Zone is the time zone of daily buckets (see DayStart); nil for UTC. Days whose hours have been deleted are UTC days.
+	// Zone is the time zone of daily buckets (see DayStart); nil for UTC. Days whose hourly roll-ups have been deleted are UTC days.
 	Zone *time.Location
 }
 
@@ -109,7 +109,7 @@ type BreakdownQuery struct {
 	Limit int
 }
 
-// VolumeQuery selects the number of matching requests over time. The filter must have both From and To.
+// VolumeQuery selects the requests to count over time. The filter must have both From and To.
 type VolumeQuery struct {
 	Filter
 	Step   time.Duration  // width of a bucket

@@ -111,7 +111,7 @@ func oneOf(wanted []string, values ...string) bool {
 	return false
 }
 
-// Fold converts ASCII letters to lower case. Both databases support this case folding.
+// Fold converts ASCII letters to lower case. SQLite and PostgreSQL both support this case folding.
 func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

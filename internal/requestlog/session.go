@@ -94,7 +94,7 @@ type SessionReader interface {
 	Sessions(ctx context.Context, f SessionFilter, p SessionPage) ([]Session, error)
 	// Session returns one session, or ErrNotFound.
 	Session(ctx context.Context, workspaceID, id string) (Session, error)
-	// TurnNumber returns the number of requests of the session up to and including the given request. If the first request of the
-	// session was deleted, the number includes all deleted requests.
+	// TurnNumber returns the number of requests of the session up to and including the given request. Deleted requests are
+	// counted if the first request of the session is among them.
 	TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error)
 }

@@ -100,7 +100,7 @@ func newBatch(buf []byte, ops []op) *batch {
 // buffer holds a record while it is encoded.
 type buffer struct {
 	bytes.Buffer
-	parts []byte // parts of a split request
+	parts []byte // memory for the parts of a split request body
 }
 
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
@@ -250,7 +250,7 @@ func (s *Spool) write() {
 	seg := s.disk.active
 	s.mu.Unlock()
 
-	if seg == nil || seg.size >= s.o.SegmentSize { // only the holder of s.turn changes the size
+	if seg == nil || seg.size >= s.o.SegmentSize { // reading the size needs no lock: only the holder of s.turn changes it
 		seg, b.err = s.create()
 	}
 	if b.err == nil {

@@ -118,8 +118,8 @@ type delivery struct {
 	good    *requestlog.Entry // latest entry that the writer accepted; nil before the first one
 	strikes map[string]int    // number of times the writer rejected an entry while accepting others
 	rounds  int               // number of calls of isolate
-	piece   piece             // piece being delivered
-	full    bool              // whether entries remained after the latest piece
+	piece   piece             // result of the latest read, which is being delivered
+	full    bool              // whether there may be more entries after the latest read
 }
 
 // deliverOrphans delivers the requests that were running when an earlier process ended.
@@ -209,7 +209,7 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 		if tries == 1 || tries%30 == 0 {
 			d.spool.o.Log.Error("spool: entries cannot be delivered; they stay in the queue", "entries", len(entries), "tries", tries, "error", err)
 		}
-		// Writing entries one by one can change their order, so it is done only when an entry may be the cause.
+		// Writing entries one by one can change their order, so do it only if an entry may have caused the failure.
 		if !d.o.Away(err) {
 			refused++
 		}
@@ -241,7 +241,7 @@ func (d *delivery) delivered(entries []requestlog.Entry) {
 		return
 	}
 	d.good = withoutBodies(&entries[len(entries)-1])
-	d.good.Recorded = requestlog.Recorded{} // the next read overwrites the text
+	d.good.Recorded = requestlog.Recorded{} // its text is in memory that the next read overwrites
 	if d.o.OnDelivered != nil {
 		d.o.OnDelivered(entries)
 	}
@@ -289,7 +289,7 @@ func (d *delivery) gather(ctx context.Context) error {
 	return d.linger(ctx)
 }
 
-// linger waits until a batch is full, a caller waits for it, or the maximum wait has passed.
+// linger waits until a full batch is queued, a caller waits for delivery, or the maximum wait has passed.
 func (d *delivery) linger(ctx context.Context) error {
 	timer := time.NewTimer(d.o.Linger)
 	defer timer.Stop()
@@ -305,8 +305,8 @@ func (d *delivery) linger(ctx context.Context) error {
 	return nil
 }
 
-// want reports whether at least the given number of ended entries is not delivered. If not, delivery is woken when that number is
-// reached. Waking delivery for every entry would take more CPU time than some steps of a request.
+// want reports whether at least the given number of ended entries is queued. If not, Run is woken when that number is reached. Waking
+// Run for every entry would take too much CPU time.
 func (s *Spool) want(entries int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -372,7 +372,7 @@ func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_ = s.await(ctx, &s.backlog.reading) // entries that are not delivered are missing from the result
+	_ = s.await(ctx, &s.backlog.reading) // the error is ignored: after the limit, the caller reads without the remaining entries
 }
 
 // await waits until all entries written so far are delivered. waiters is incremented for the duration of the call.

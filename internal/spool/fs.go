@@ -9,7 +9,7 @@ import (
 
 // FS is the directory that a spool keeps its files in.
 type FS interface {
-	// OpenFile opens a file for reading and writing; flag adds os.O_CREATE and os.O_EXCL.
+	// OpenFile opens a file for reading and writing. flag may contain os.O_CREATE and os.O_EXCL.
 	OpenFile(name string, flag int) (File, error)
 	// Names returns the names of the files.
 	Names() ([]string, error)

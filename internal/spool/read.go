@@ -36,14 +36,14 @@ type piece struct {
 	reading *[chunkSize]byte
 	rest    []byte // unused part of the last chunk
 	chunks  []*[chunkSize]byte
-	shared  bool // whether entries may share the memory of the current chunk, which is not reused
+	shared  bool // whether the current chunk is kept, so that entries may refer to its memory
 }
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }
 
 // room returns a buffer of the given size to read into.
 func (p *piece) room(size int64) []byte {
-	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few records are longer than a chunk, and a short record needs no chunk
+	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // long records are too rare to pool; short ones would waste a chunk
 		return make([]byte, size)
 	}
 	if p.reading == nil {

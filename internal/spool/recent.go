@@ -6,8 +6,8 @@ import "fairlead.dev/internal/requestlog"
 // most of the memory of an entry, and most readers do not need them.
 const manyCandidates = 32
 
-// recentBytes limits the estimated memory of entries that are kept for delivery. Decoding them from disk would slow down delivery
-// when it is already behind.
+// recentBytes limits the estimated memory of entries that are kept for delivery. It is high because decoding entries from disk would slow
+// down delivery when it is already behind.
 const recentBytes = 16 << 20
 
 // recent holds the latest ended entries by id, without their bodies, so that delivery does not decode entries that this process has

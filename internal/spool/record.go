@@ -195,7 +195,7 @@ func writeSized(b *bytes.Buffer, part []byte) {
 	b.Write(part)
 }
 
-// scratch pools the copies of entries without their decisions.
+// scratch is a pool of entries that encodeEntry uses for copies without the decision.
 var scratch = sync.Pool{New: func() any { return new(requestlog.Entry) }}
 
 // encodeEntry appends the JSON of an entry and returns the position of the decision in that JSON. The decision is encoded

@@ -70,7 +70,7 @@ func (s *Spool) savePosition(p position) error {
 	return err
 }
 
-// restoreSegment reads a segment and updates the map open, which holds the begin records without an end record by request id.
+// restoreSegment reads a segment and updates open, a map from request id to a begin record without an end record.
 func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
 	f, err := s.o.FS.OpenFile(seg.name, 0)
 	if err != nil {

@@ -28,7 +28,7 @@ type disk struct {
 	files   sync.RWMutex // held for writing while segment files are closed and removed
 
 	segments []*segment // oldest first
-	active   *segment   // last segment, while it still grows
+	active   *segment   // segment that records are appended to; may be nil
 	next     uint64     // number of the next segment
 	newNames bool       // whether the directory has names that are not synced
 	corrupt  int64      // number of bytes that could not be read

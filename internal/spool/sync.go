@@ -10,7 +10,7 @@ import (
 
 // keep syncs written records periodically, and retries after a disk failure.
 func (s *Spool) keep() {
-	tick := time.NewTicker(s.o.SyncEvery / 2) // records that are written during a sync wait for the next one
+	tick := time.NewTicker(s.o.SyncEvery / 2) // half the interval, because records that are written during a sync wait for the next sync
 	defer tick.Stop()
 	for {
 		select {
@@ -65,7 +65,7 @@ func (s *Spool) sync() error {
 	for _, d := range todo {
 		err := d.seg.file.Sync()
 		failures = errors.Join(failures, err)
-		// A file whose sync failed is not synced again: the kernel drops the dirty pages and would report success.
+		// A file whose sync failed is not synced again: the kernel drops the dirty pages, and a second sync would report success.
 		s.mu.Lock()
 		d.seg.synced = max(d.seg.synced, d.to)
 		s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 var ErrLocked = errors.New("another fairlead server uses this data directory")
 
 // Lock locks the data directory for one server and returns a function that releases the lock. The operating system
-// releases the lock when the process ends. Commands that run next to a server do not lock the directory.
+// releases the lock when the process ends. Commands that can run while a server is running do not lock the directory.
 func Lock(dataDir string) (release func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)

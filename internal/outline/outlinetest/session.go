@@ -1,4 +1,4 @@
-// Package outlinetest makes the request bodies of agent sessions, for tests and benchmarks.
+// Package outlinetest generates the request bodies of agent sessions, for tests and benchmarks.
 package outlinetest
 
 import (
@@ -25,7 +25,7 @@ func Formats() []string { return []string{"chat", "messages", "responses"} }
 type Turn struct {
 	Body   []byte
 	Answer []byte
-	New    int // bytes of messages that the previous turn did not have
+	New    int // size in bytes of the messages added since the previous turn
 }
 
 // Make returns the turns of a session.
@@ -97,7 +97,7 @@ func mark(message json.RawMessage) json.RawMessage {
 		Role    string `json:"role"`
 		Content any    `json:"content"`
 	}
-	_ = json.Unmarshal(message, &m) // the error is ignored: encode created the message
+	_ = json.Unmarshal(message, &m) // cannot fail, because encode created the message
 	if text, ok := m.Content.(string); ok {
 		m.Content = []any{map[string]any{"type": "text", "text": text}}
 	}

@@ -88,14 +88,14 @@ func identityAccount(ctx context.Context, tx *sql.Tx, in sso.SignIn) (account.Ac
 	return a, writeAudit(ctx, tx, event)
 }
 
-// identityFacts is the data of a linked identity in the audit log.
+// identityFacts holds the data of a linked identity in the audit log.
 type identityFacts struct {
 	Email   string `json:"email"`
 	Issuer  string `json:"issuer"`
 	Subject string `json:"subject"`
 }
 
-// roleFacts is the data of a membership in the audit log.
+// roleFacts holds the data of a membership in the audit log.
 type roleFacts struct {
 	Role account.Role `json:"role,omitempty"`
 }
@@ -113,8 +113,8 @@ func change(event account.AuditEvent, workspaceID, action, object string, before
 	return event
 }
 
-// syncMembers replaces the memberships that groups grant. Memberships from invitations are not changed. The last owner can lose the
-// membership too: access ends with the group.
+// syncMembers replaces the memberships that groups grant. Memberships from invitations are not changed. It also removes a last
+// owner, because a person who leaves the group must lose access.
 func syncMembers(ctx context.Context, tx *sql.Tx, accountID string, grants []sso.Grant, event account.AuditEvent, out *sso.Outcome) error {
 	members, err := membershipsOf(ctx, tx, accountID)
 	if err != nil || unchangedBy(members, grants) {

@@ -11,7 +11,7 @@ import (
 )
 
 // ChangedKeys calls visit for every key that changed after the revision. It has no timeout of its own, because the
-// first read of a large number of keys takes long.
+// first read of a large number of keys can take a long time.
 func (s *Store) ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error {
 	rows, err := s.db.Query(ctx, keyRows+`where k.revision > $1 order by k.revision, k.id, s.position`, after)
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *Store) addresses(ctx context.Context, accounts []string) (map[string]st
 	return names, err
 }
 
-// acceptedFacts is the data of an accepted invitation in the audit log.
+// acceptedFacts holds the data of an accepted invitation in the audit log.
 type acceptedFacts struct {
 	Invitation string `json:"invitation"`
 	Role       string `json:"role"`
@@ -82,7 +82,7 @@ func (s *Store) accepted(ctx context.Context, workspaceID string, invitations []
 		return by, nil
 	}
 	since := ""
-	if made, ok := id.Time(slices.Min(invitations)); ok { // an invitation is accepted after its creation
+	if made, ok := id.Time(slices.Min(invitations)); ok { // search only the events after the creation of the oldest invitation
 		since = id.Floor("aud", made)
 	}
 	const q = `select object, after_text from audit where workspace_id = $1 and id >= $2 and action = 'invitation.accept'`

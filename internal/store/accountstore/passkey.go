@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// challengeGrace is the time for which an expired challenge is kept, because the clocks of replicas differ.
+// challengeGrace is the time for which an expired challenge is kept, because the clocks of replicas may differ.
 const challengeGrace = time.Hour
 
 const passkeyColumns = `id, account_id, name, site_id, credential_id, public_key, transports, flags, sign_count, created_at, last_used_at`

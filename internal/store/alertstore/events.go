@@ -53,8 +53,8 @@ func (s *Store) Apply(ctx context.Context, c *alert.Change, deliveries []alert.D
 	return applied, nil
 }
 
-// saveState writes a state if its revision equals the stored revision. It returns the number of changed rows. A rule that was
-// deleted or disabled in the meantime is not changed.
+// saveState writes a state if its revision equals the stored revision. It returns the number of changed rows, which
+// is 0 if the revision differs or the rule was deleted or disabled in the meantime.
 func saveState(ctx context.Context, tx *sql.Tx, c *alert.Change) (int64, error) {
 	n := &c.Next
 	var res sql.Result
@@ -205,7 +205,7 @@ func (s *Store) Events(ctx context.Context, workspaceID, ruleID, before string, 
 	return events, nil
 }
 
-// Expire deletes events older than the given time with their deliveries, and the reports of replicas that have ended.
+// Expire deletes events older than the given time, with their deliveries. It also deletes the reports that ended replicas left behind.
 func (s *Store) Expire(ctx context.Context, before time.Time) error {
 	if _, err := s.db.Exec(ctx, `delete from alert_reports where at < $1`, sqldb.Millis(s.db.Now().Add(-24*time.Hour))); err != nil {
 		return fmt.Errorf("delete old alert reports: %w", err)

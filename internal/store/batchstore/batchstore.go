@@ -27,8 +27,8 @@ func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
 const columns = `kind, id, key_id, provider, credential, uses, data, settled, created_at`
 
-// settled is the value of the settled column after the entries of a batch are written. The value is 0 before the settlement begins, and
-// then the start of the settlement in Unix milliseconds.
+// settled marks a batch whose entries have been written. Before the settlement the column is 0, and during the settlement it contains
+// the start time in Unix milliseconds.
 const settled = 1
 
 // AddObject implements batch.Store.

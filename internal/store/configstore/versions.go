@@ -17,8 +17,8 @@ var ErrNoVersion = errors.New("this version is not archived")
 // again at least once a day, so a version's last request is never later than its last recorded use plus this margin.
 const usedMargin = 48 * time.Hour
 
-// KeepVersion archives the inputs of decisions by kind (snapshot, policies, abilities) and version. An archived version
-// is not changed, only marked as used now. Call KeepVersion when a version becomes active, and at least once a day.
+// KeepVersion archives the inputs of decisions by kind (snapshot, policies, abilities) and version. If the version is archived already,
+// KeepVersion only updates the time of its last use. Call KeepVersion when a version becomes active, and at least once a day.
 func (s *Store) KeepVersion(ctx context.Context, kind, version string, body []byte) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		used := sqldb.Millis(s.db.Now())
@@ -54,8 +54,8 @@ func (s *Store) KeptVersion(ctx context.Context, kind, version string) ([]byte, 
 	return s.codec.Unpack(packed)
 }
 
-// ExpireVersions deletes the versions whose last use was more than usedMargin before the given time, that of the oldest entry
-// that any workspace still keeps.
+// ExpireVersions deletes the versions that were last used more than usedMargin before oldestEntry, the time of the oldest entry in
+// any workspace.
 func (s *Store) ExpireVersions(ctx context.Context, oldestEntry time.Time) error {
 	_, err := s.db.Exec(ctx, `delete from kept_versions where used_at < $1`, sqldb.Millis(oldestEntry.Add(-usedMargin)))
 	return err

@@ -42,11 +42,11 @@ func NewCodec() *Codec {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(2*MaxZstd), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		panic(err) // the options are constant
+		panic(err) // unreachable: the options are constant
 	}
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(64*MaxZstd))
 	if err != nil {
-		panic(err) // the options are constant
+		panic(err) // unreachable: the options are constant
 	}
 	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}, encoder: encoder, decoder: decoder}
 }

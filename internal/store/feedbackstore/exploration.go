@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// SyncExploration adds the replica's trials to the totals of the workspace and replaces the replica's claim. It returns the new
-// totals and the amount that was granted to the replica. The first statement locks the exploration row of the workspace, which
-// serialises the replicas.
+// SyncExploration adds the replica's trials to the totals of the workspace and replaces the replica's claim to an amount for further
+// trials. It returns the new totals and the amount that was granted. The first statement locks the exploration row of the workspace,
+// which serialises the replicas.
 func (s *Store) SyncExploration(ctx context.Context, c feedback.Claim) (total feedback.Exploration, granted money.Amount, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		// The statement inserts no row if the workspace was deleted.

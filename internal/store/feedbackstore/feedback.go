@@ -1,4 +1,4 @@
-// Package feedbackstore stores outcomes: ratings, verdicts and signals. It also stores their resets and the learning settings.
+// Package feedbackstore stores outcomes (ratings, verdicts and signals), the times of their resets, and the learning settings.
 package feedbackstore
 
 import (
@@ -106,8 +106,8 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	return nil
 }
 
-// SaveLearning stores the learning settings of a workspace. It deletes the counted trials, so that the share of exploration is
-// counted from zero.
+// SaveLearning stores the learning settings of a workspace. It deletes the recorded trials, so that the exploration share is
+// computed from new trials only.
 func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback.Settings) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {

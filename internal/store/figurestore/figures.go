@@ -37,7 +37,7 @@ func segments(from, to, now time.Time, units []unit) []segment {
 	if !finer || high.Before(units[1].horizon(now)) {
 		high = u.ceil(to)
 	}
-	if !low.Before(high) { // no whole bucket fits, and finer rows are stored
+	if !low.Before(high) { // the range contains no whole bucket, so use finer buckets
 		return segments(from, to, now, units[1:])
 	}
 	var out []segment
@@ -122,7 +122,7 @@ func (s *Store) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, 
 	})
 }
 
-// scanSums scans a row whose first columns belong to the caller, followed by all counts and histograms.
+// scanSums scans the first columns of a row into first, and the counts and histograms that follow into s.
 func scanSums(row sqldb.Scanner, s *requestlog.Sums, first ...any) error {
 	var latency, ttft string
 	f := &s.Figures

@@ -28,7 +28,7 @@ type Store struct {
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store {
 	s := &Store{db: db, insertWaiting: sqldb.NewInserter("rollup_waiting", slices.Concat(sqldb.TextFields("unit"), rollupFields()), "")}
-	for u := range unitCount { // adds to the counts of an existing row and replaces its histograms
+	for u := range unitCount { // the statement adds the counts to an existing row and replaces its histograms
 		var sets []string
 		for _, c := range countColumns() {
 			sets = append(sets, fmt.Sprintf("%s = %s.%s + excluded.%s", c, u.table(), c, c))
@@ -175,7 +175,7 @@ func (b Batch) sums(key batchKey) *requestlog.Sums {
 	return sums
 }
 
-// rollups returns the sums distributed to tables and dimensions.
+// rollups adds the sums to the rows of all tables and dimensions.
 func (b Batch) rollups() rollups {
 	r := rollups{}
 	for key, sums := range b {

@@ -16,7 +16,7 @@ type scan struct {
 	from  string // from clause, in which the requests table has the alias r
 	id    string // column that the index is ordered by
 	cond  string
-	class bool // whether the scan reads one class of a range column
+	class bool // whether the scan reads one Class of a number column
 }
 
 const (
@@ -25,7 +25,7 @@ const (
 	fromTags = "tags g cross join requests r"
 )
 
-// scans chooses the index for a filter: the most selective condition that has one, otherwise the order of ids. The
+// scans chooses the index for a filter: that of the most selective indexed condition, otherwise the index on ids. The
 // statement also contains the other conditions of the filter.
 func scans(w *sqldb.Where, f *requestlog.Filter) []scan {
 	if len(f.ID) > 0 {
@@ -99,7 +99,7 @@ func classScans(column string, low, high *int64) []scan {
 	for c := first; c <= last; c++ {
 		out = append(out, scan{from: fromRequests, id: "r.id", cond: fmt.Sprintf("%s = %d and %s is not null", column, c, column), class: true})
 	}
-	if len(out) == 0 { // the bounds exclude each other
+	if len(out) == 0 { // the range is empty
 		return []scan{{from: fromRequests, id: "r.id", cond: "1 = 0"}}
 	}
 	return out
@@ -133,7 +133,7 @@ func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, 
 	for _, s := range all {
 		conds := append(bounds.conds(w, s.id), w.String())
 		if s.from == fromTags && b.Dialect == sqldb.Postgres {
-			conds = append(conds, bounds.conds(w, "r.id")...) // excludes the other partitions of requests
+			conds = append(conds, bounds.conds(w, "r.id")...) // limits the partitions of requests that are read
 		}
 		if s.cond != "" {
 			conds = append(conds, s.cond)

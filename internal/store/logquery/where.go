@@ -162,7 +162,7 @@ func (b Builder) matchText(w *sqldb.Where, text string) {
 	w.Conds = append(w.Conds, "("+strings.Join(parts, " or ")+")")
 }
 
-// idLetters are the letters of request ids, in lower case.
+// idLetters are the characters of request ids, in lower case.
 const idLetters = "_0123456789abcdefghjkmnpqrstvwxyz"
 
 // losses selects the rows of the index on savings: requests that cost more than their baseline.

@@ -57,7 +57,7 @@ func (s *Store) encodeBlock(entries []*requestlog.Entry, buffers *batchBuffers) 
 }
 
 // addBody adds a slot with the bodies of an entry. It returns false if the entry has neither bodies nor a preview. Bodies are compressed
-// with their block, because the bodies of a conversation repeat each other.
+// with their block, because the bodies of a conversation have much text in common.
 func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	stored := e.BodyState == requestlog.BodyStored
 	if !stored && e.Preview == "" {

@@ -70,7 +70,7 @@ func (r *batchBuffers) chunk(n int) *[]byte {
 	return &r.chunks[r.filling]
 }
 
-// appendSummary appends the JSON of an entry without its trace and its preview, which changes later.
+// appendSummary appends the JSON of an entry without its trace. It also omits the preview, because the preview may change later.
 func (r *batchBuffers) appendSummary(to []byte, e *requestlog.Entry) ([]byte, error) {
 	r.summary = *e
 	r.summary.Decision, r.summary.Bill, r.summary.BaselineBill, r.summary.Preview = nil, nil, nil, ""

@@ -276,7 +276,7 @@ func (s *Store) valuesOf(ctx context.Context, tx *sql.Tx, workspace string, ids 
 	})
 }
 
-// forget removes from the report roll-ups those of the given values that no remaining entry has.
+// forget removes the given values from the report roll-ups, except values that a remaining entry has.
 func (s *Store) forget(ctx context.Context, workspace string, values reportstore.Values) error {
 	for d, some := range values {
 		q, prefix := `select 1 from tags where workspace_id = $1 and tag = $2 limit 1`, ""

@@ -27,7 +27,7 @@ func (s *Store) entryFigures(ctx context.Context, f *requestlog.Filter, p reques
 	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
 		some, n, err := s.figuresWithin(ctx, reader, f, b, limit)
 		if all == nil {
-			all = some // most pages are found in one part
+			all = some // avoids a copy, because most pages are found in one part
 		} else {
 			all = append(all, some...)
 		}
@@ -58,7 +58,7 @@ func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requ
 		position[id] = len(ids)
 		ids = append(ids, id)
 	}, func(d detail) error {
-		if list == nil { // eachListed has listed all ids
+		if list == nil { // all ids are listed before the first call
 			list = make([]requestlog.Entry, len(ids))
 		}
 		return reader.read(&list[position[d.id]], &d)

@@ -55,7 +55,7 @@ func ofClass(column string, c int) string {
 	return fmt.Sprintf("r.%[1]s_class = %[2]d and r.%[1]s_class is not null", column, c)
 }
 
-// maxTokenSorted is the number of newest matching entries that are sorted by tokens. The token counts have no column, so the
+// maxTokenSorted limits how many of the newest matching entries are sorted by tokens. The token counts have no column, so the
 // summary of every entry is read.
 const maxTokenSorted = 10_000
 

@@ -35,8 +35,8 @@ func (r Retention) expired(day int64, now time.Time) bool {
 // unfinished day would be a large part of the data.
 const minPartitioned = 48 * time.Hour
 
-// retentionBounds holds the retentions of all workspaces, and the ids before which entries and bodies have expired even if their partition
-// still exists. It is immutable.
+// retentionBounds holds the retentions of all workspaces, and the ids before which entries and bodies are hidden until their partitions
+// are dropped. It is immutable.
 type retentionBounds struct {
 	defaults    Retention
 	longest     Retention

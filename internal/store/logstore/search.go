@@ -13,8 +13,8 @@ import (
 
 const (
 	firstStretch = time.Minute
-	fastStep     = 50 * time.Millisecond  // a faster search step makes the next stretch of the time span four times as long instead of twice
-	slowStep     = 200 * time.Millisecond // a slower step does not lengthen the next stretch, during the first steps
+	fastStep     = 50 * time.Millisecond  // after a faster step, the next stretch of the time span is four times as long, otherwise twice
+	slowStep     = 200 * time.Millisecond // after a slower step among the first steps, the next stretch has the same length
 	steadySteps  = 4                      // number of steps after which stretches always grow, so that the search ends
 	minStep      = 50 * time.Millisecond  // minimum time for a step, however little time is left
 	shrinkFactor = 16                     // divisor for the first stretch after its step timed out
@@ -23,9 +23,9 @@ const (
 // step searches one stretch of a time span and reports whether enough entries were found. It must have no effect if it is cancelled.
 type step func(ctx context.Context, part logquery.Bounds) (enough bool, err error)
 
-// search searches a time span in stretches, newest first, until enough entries are found. Stretches do not overlap. They grow, faster when
-// steps are quick. When the time limit is reached, search cancels the current step and returns an UnfinishedError. Every search makes
-// progress, even with a short limit: the first step is repeated with a shorter stretch until it succeeds.
+// search searches a time span in stretches, newest first, until enough entries are found. Stretches do not overlap. Their length grows
+// faster when steps are quick. When the time limit is reached, search cancels the current step and returns an UnfinishedError. Every
+// search makes progress, even with a short limit: the first step is repeated with a shorter stretch until it succeeds.
 func (s *Store) search(ctx context.Context, workspaceID string, b logquery.Bounds, limit time.Duration, run step) error {
 	if limit <= 0 {
 		limit = s.db.Timeout() * 3 / 4 // the rest is for reading the results

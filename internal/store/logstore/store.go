@@ -1,6 +1,6 @@
 // Package logstore stores the request log: it writes batches of entries, finds and reads them, and deletes them when their retention is
 // over. In PostgreSQL, each entry has its own rows in daily partitions. In SQLite, a block contains the details and bodies of several
-// entries, one slot for each; the slot number of a request (column place) counts over all blocks.
+// entries, one slot for each. Slots are numbered across all blocks; the column place holds the slot number of a request.
 package logstore
 
 import (

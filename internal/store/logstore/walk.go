@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// firstDays is the number of days that a list without a start reads first. Each further step reads moreDays times as many days. Most pages
+// firstDays is the number of days that walk reads in its first step. Each further step reads moreDays times as many days. Most pages
 // are full after the first step, so PostgreSQL rarely plans for every partition.
 const (
 	firstDays = 2

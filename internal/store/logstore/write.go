@@ -72,7 +72,7 @@ func (s *Store) WriteEntries(ctx context.Context, entries []requestlog.Entry) er
 func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch, error) {
 	chosen := distinct(entries)
 	var b batch
-	if s.db.Dialect() == sqldb.SQLite { // a block has entries of one workspace
+	if s.db.Dialect() == sqldb.SQLite { // sort by workspace, because a block has entries of one workspace
 		slices.SortStableFunc(chosen, func(a, b *requestlog.Entry) int { return strings.Compare(a.WorkspaceID, b.WorkspaceID) })
 		blocks, err := s.encodeBlocks(chosen, buffers)
 		if err != nil {

@@ -1,8 +1,8 @@
 // Package messagestore stores the messages of requests once for all turns of a conversation. The log stores the outline of a split request;
 // this package stores its parts, once per day and workspace, until the last entry that refers to them is deleted.
 //
-// The parts that a request stores first are grouped in segments, one row each. An index maps each part to its segment. A segment that
-// contains lists of parts also records the segments of these parts, so reading a long conversation needs few index searches.
+// The parts that a request is the first to contain are grouped in segments, one row each. An index maps each part to its segment. A
+// segment that contains lists of parts also records the segments of these parts, so reading a long conversation needs few index searches.
 package messagestore
 
 import (
@@ -419,7 +419,7 @@ func refsOf(refs []byte, own int64) ([]int64, error) {
 	return numbers, nil
 }
 
-// AddTurns adds the new entries of a batch, and the bytes that Write stored, to the figures of their days.
+// AddTurns adds the new entries of a batch, and the bytes that Write stored, to the daily figures.
 func (s *Store) AddTurns(ctx context.Context, tx *sql.Tx, batch Batch, fresh []*requestlog.Entry) error {
 	type figures struct{ turns, request, stored int64 }
 	days := map[partScope]figures{}

@@ -59,7 +59,7 @@ func (s *Store) sweep(ctx context.Context, tx *sql.Tx, scope partScope) error {
 	from := time.Unix(scope.day*24*60*60, 0)
 	low, high := id.Floor("req", from), id.Floor("req", from.AddDate(0, 0, 1))
 	if scope.day == outline.DayOf(time.Time{}) {
-		low, high = "", "~" // the day of ids without a time
+		low, high = "", "~" // ids without a time sort anywhere, so read all outlines
 	}
 	outlines, err := s.outlines(ctx, tx, scope.workspace, low, high)
 	if err != nil {

@@ -28,7 +28,7 @@ type Table struct {
 // ScopeBits is the number of low bits that distinguish the scopes of a day. A scope is a day of a workspace; see package messagestore.
 const ScopeBits = 24
 
-// Tables returns the partitioned tables in the order in which a day is created. A day is dropped in reverse order, so that
+// Tables returns the partitioned tables in the order in which a day's partitions are created. They are dropped in reverse order, so that
 // a row in requests always has its rows in the other tables.
 func Tables() []Table {
 	return []Table{
@@ -67,7 +67,7 @@ const (
 	daysAhead    = 3                    // number of days for which partitions are created in advance
 	maxAge       = 400 * 24 * time.Hour // older entries stay in the default partition, because they would need many short-lived partitions
 	retryAfter   = time.Minute          // pause after a failed creation; entries go to the default partition in the meantime
-	sinceSetting = "log_days_since"     // name of the setting with the time before which entries are in the unpartitioned log
+	sinceSetting = "log_days_since"     // name of the setting that contains the end time of the unpartitioned log
 	lockTimeout  = "set local lock_timeout = '500ms'"
 )
 
@@ -260,7 +260,7 @@ func (s *Set) Expired(ctx context.Context, t Table, bound time.Time) ([]string, 
 	since := s.cache.since
 	s.cache.mu.Unlock()
 	return slices.DeleteFunc(names, func(name string) bool {
-		if name == t.Name+"_before" { // the entries from before partitioning
+		if name == t.Name+"_before" { // contains the entries from before partitioning
 			return since.After(bound)
 		}
 		day, ok := t.day(name)

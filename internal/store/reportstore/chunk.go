@@ -66,7 +66,7 @@ func (s *Store) addChunks(st *step, whole *builder, number int64) error {
 	}
 	stride := (facts.n + s.SampleSize - 1) / s.SampleSize
 	var sampled []int
-	for first := 0; first < facts.n; first += stride { // facts are in order of time
+	for first := 0; first < facts.n; first += stride { // select one of every stride facts, which are in order of time
 		offset := int(uint32(first/stride)*0x9e3779b1>>8) % stride //nolint:gosec // the overflow is part of the hash, which keeps periodic traffic from biasing the sample
 		if i := first + offset; i < facts.n {
 			sampled = append(sampled, i)

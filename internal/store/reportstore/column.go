@@ -182,7 +182,7 @@ type rows interface {
 	texts(d report.Dimension) (texts, error)
 	// skips reports whether a row is outside the time range of the query.
 	skips(i int) bool
-	// weigh returns the measure and the number of requests of a row.
+	// weigh returns the value of the measure in a row, and the number of requests.
 	weigh(i int, m report.Measure) (measure, requests int64)
 	addTo(i int, r *report.Row) error
 }

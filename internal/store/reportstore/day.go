@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// grain holds the dimensions by which a row of report_days groups requests: one, or two in the order of report.Dimensions followed by tags.
+// grain holds the one or two dimensions by which the sums of a day are grouped. They are in the order of report.Dimensions, tags last.
 type grain [2]report.Dimension
 
 // separator separates the two dimensions in the stored name of a grain.
@@ -40,7 +40,7 @@ func (g grain) String() string {
 	return string(g[0]) + separator + string(g[1])
 }
 
-// limit returns how many groups with the highest cost a day keeps; it also keeps that many groups with the most requests. The limit
+// limit returns n, where a day keeps the n groups with the highest cost and the n groups with the most requests. It
 // depends on whether a dimension is an end user, a session or a tag, because these have many values.
 func (g grain) limit() int {
 	switch {

@@ -50,7 +50,7 @@ func (r *reading) sum(ctx context.Context) error {
 	}
 	sel := newSelection(r.q.By, r.q.Then, conditions...)
 	limited, measure, limit := r.q.By != "" && r.q.Limit > 0, cmp.Or(r.q.Measure, report.Spend), r.q.Limit
-	if measure == report.Latency { // merging the histograms of all groups takes too long
+	if measure == report.Latency { // rank by requests, because merging the histograms of all groups takes too long
 		measure, limit = report.Requests, max(limit, report.LatencyGroups)
 	}
 	if limited {
@@ -132,9 +132,9 @@ func (r *reading) read(ctx context.Context, tx *sql.Tx) error {
 // selective reports whether the filter has end users or sessions. Only a few chunks contain requests that match such a filter.
 func (r *reading) selective() bool { return len(r.q.User)+len(r.q.Session) > 0 }
 
-// facts reads all facts of a range that can match the filter, and returns true. If there are too many, facts returns false: it reads
-// the sample instead if sample is true, and otherwise nothing. If some facts of the range are already deleted, it also returns
-// false, or shortens the range if sample is true.
+// facts reads all facts of a range that can match the filter, and returns true. If there are too many facts, or some are already deleted,
+// it reads nothing and returns false. If sample is true, it instead reads the sample and returns false if there are too many facts, and
+// shortens the range if some are deleted.
 func (r *reading) facts(ctx context.Context, tx *sql.Tx, from, to time.Time, sample bool) (exact bool, err error) {
 	if oldest := r.store.db.Now().Add(24*time.Hour - report.FactAge).Truncate(24 * time.Hour); from.Before(oldest) {
 		if !sample {
@@ -260,7 +260,7 @@ func (r *reading) begin(ctx context.Context, tx *sql.Tx) (time.Time, error) {
 			from, r.found.Since = at, at
 		}
 	}
-	if from.Before(r.store.db.Now().Add(24*time.Hour - report.FactAge)) { // the facts of the first day may be deleted; its sums begin at since
+	if from.Before(r.store.db.Now().Add(24*time.Hour - report.FactAge)) { // read the sums of the first day, as its facts may be deleted
 		from = from.Truncate(24 * time.Hour)
 	}
 	return from, nil

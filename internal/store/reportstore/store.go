@@ -1,6 +1,6 @@
 // Package reportstore stores the roll-ups of the report. Every batch of entries is queued as blocks of facts. A fact contains the
-// dimensions and figures of one request, and a block stores facts by column. Fold moves facts to their hour and adds them to the
-// sums of their day by every pair of dimensions. When a day has ended, Fold sorts its facts by end user and keeps a sample. A query
+// dimensions and figures of one request, and a block stores facts by column. Fold stores the queued facts by hour and adds them to
+// the daily sums for every pair of dimensions. When a day has ended, Fold sorts its facts by end user and keeps a sample. A query
 // reads the sums of whole days, and facts for the rest of its range.
 package reportstore
 

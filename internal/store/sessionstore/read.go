@@ -62,7 +62,7 @@ func where(f *requestlog.SessionFilter, before string) *sqldb.Where {
 	w.In("s.key_id", f.Key)
 	if len(f.User) > 0 {
 		w.In("s.end_user", requestlog.Terms(f.User))
-		w.Conds = append(w.Conds, "s.end_user <> ''") // the index omits sessions without an end user
+		w.Conds = append(w.Conds, "s.end_user <> ''") // required to use the index, which omits sessions without an end user
 	}
 	if len(f.Model) > 0 {
 		w.Conds = append(w.Conds, "exists (select 1 from log_session_models m where m.workspace_id = s.workspace_id and m.session = s.session and m.model in ("+

@@ -67,8 +67,8 @@ func NewInserter(table string, fields []Field, suffix string) *Inserter {
 }
 
 const (
-	// sqliteRows is the number of rows per SQLite statement. With several rows, cursors stay open from one row to the
-	// next.
+	// sqliteRows is the number of rows per SQLite statement. Several rows are faster, because cursors stay open from
+	// one row to the next.
 	sqliteRows = 20
 	// postgresRows and postgresBytes limit one PostgreSQL statement. Each column is one array, which the server holds
 	// in memory several times.

@@ -36,10 +36,11 @@ func (db *DB) openSQLite(dataDir string, readers int) error {
 	db.walLimit = walLimit
 	db.walNext.Store(walLimit)
 	// The order matters: auto_vacuum must be set before the first page is written. secure_delete overwrites deleted text, and Shrink
-	// returns the freed pages to the file system. With synchronous(full), a commit is on disk when it returns. This is required,
-	// because the spool deletes a batch once it is stored here. Entries are written in batches, so syncs are rare. A checkpoint
-	// every 12,000 pages stays below walLimit, and a batch rewrites many of its about 1,000 pages. Keys grow with time, so writes
-	// touch only the ends of tables and indexes. The write cache is therefore small: 16, 4 and 2 MiB give the same write throughput.
+	// returns the freed pages to the file system. With synchronous(full), a commit is on disk when it returns. This is required, because
+	// the spool deletes a batch once it is stored here. Entries are written in batches, so syncs are rare. A batch writes about 1,000
+	// pages, and the next batch rewrites many of them. A checkpoint is therefore made only every 12,000 pages, which is still below
+	// walLimit. Keys grow with time, so writes touch only the ends of tables and indexes. The write cache is therefore small: 16, 4 and 2
+	// MiB give the same write throughput.
 	pragmas := []string{
 		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
 		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit(67108864)", "wal_autocheckpoint(12000)", "cache_size(-2048)", "temp_store(memory)",

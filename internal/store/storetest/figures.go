@@ -214,7 +214,7 @@ func checkSeries(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requ
 
 func failedAttemptsCountForTheirTarget(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
-	rescued, lost, refused := sample(ws, now), sample(ws, now), sample(ws, now) // sample fails at mistral, then openai serves
+	rescued, lost, refused := sample(ws, now), sample(ws, now), sample(ws, now) // in a sample, mistral fails and then openai succeeds
 	lost.Model, lost.Provider, lost.Outcome, lost.Attempts = "", "", requestlog.UpstreamError, lost.Attempts[:1]
 	refused.Model, refused.Provider, refused.Outcome, refused.Attempts = "", "", requestlog.Rejected, nil
 	refused.Latency, refused.TTFT = time.Microsecond, 0

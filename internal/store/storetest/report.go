@@ -84,7 +84,7 @@ func reportsEqualRecomputation(t *testing.T, db *store.DB) {
 			var batch []requestlog.Entry
 			for range rapid.IntRange(0, 15).Draw(t, "entries") {
 				e := drawEntry(t, ws, span)
-				e.Attempts = nil // a model that was only tried has no group
+				e.Attempts = nil // reports have no group for a model that was only tried
 				e.Client = rapid.SampledFrom([]string{"", "curl/8", "openai-python/2"}).Draw(t, "client")
 				if e.KeyID == "" {
 					e.AccountID = rapid.SampledFrom([]string{"acc_1", "acc_2"}).Draw(t, "account")

@@ -126,7 +126,7 @@ func textsAreDeletedWithTheirRequests(t *testing.T, db *store.DB) {
 func textsExpire(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	e := textEntry(t, ws, now, "expiring giraffe", "")
-	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{e})) // the entry is stored without its words
+	must(t, db.Log.WriteEntries(t.Context(), []requestlog.Entry{e})) // the text index is off, so the words are not stored
 	_, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Text: "giraffe"}, requestlog.Page{})
 	if rejected, ok := errors.AsType[*llm.Error](err); !ok || rejected.Param != "text" || !strings.Contains(rejected.Message, "log.search") {
 		t.Errorf("search without an index: %v, want an error for text that names log.search", err)

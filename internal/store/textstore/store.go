@@ -159,7 +159,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch, documents []
 				if existed(d.Entry, p.part) || owner != nil && owner != d.Entry {
 					continue
 				}
-				taken[key] = d.Entry // an entry may have several passages of the same list
+				taken[key] = d.Entry // the same entry may contain further passages of this part
 			}
 			words = append(words, p.words...)
 		}
@@ -230,7 +230,7 @@ func insertDocuments(ctx context.Context, tx *sql.Tx, day int64, documents [][]a
 	return nil
 }
 
-// Prepare reads which days have an index, for a filter that uses it. It returns an error when text is not indexed.
+// Prepare reads which days have an index if the filter searches text. It returns an error if such a search is not supported.
 func (s *Store) Prepare(ctx context.Context, f *requestlog.Filter) error {
 	if f.Text == "" {
 		return nil

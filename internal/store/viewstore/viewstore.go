@@ -42,7 +42,7 @@ func (s *Store) Views(ctx context.Context, workspaceID string) ([]savedview.View
 	return list, nil
 }
 
-// AddView stores a new view. It returns savedview.ErrNameTaken or savedview.ErrTooMany if the workspace cannot have it.
+// AddView stores a new view. It returns savedview.ErrNameTaken if the name is in use, or savedview.ErrTooMany if the limit is reached.
 func (s *Store) AddView(ctx context.Context, v *savedview.View) error {
 	err := s.change(ctx, v, func(tx *sql.Tx, filters, columns string) error {
 		var n int

@@ -95,7 +95,7 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 		for i := range results {
 			workspaceID := "ws_ann"
 			if creator != "" && i%2 == 0 {
-				workspaceID = "ws_bob" // keys of every workspace count
+				workspaceID = "ws_bob" // keys of all workspaces count toward the limit
 			}
 			key := keyBy(workspaceID, creator)
 			all.Go(func() { results[i] = db.Accounts.CreateKey(ctx, key, most, Event(workspaceID, "key.create")) })
