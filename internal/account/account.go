@@ -50,7 +50,7 @@ type Workspace struct {
 // Role determines the permissions of a member in a workspace.
 type Role string
 
-// The roles. Each includes the permissions of the next.
+// The roles, highest first. Each role includes the permissions of the roles below it.
 const (
 	Owner     Role = "owner"     // all permissions, including members and deletion
 	Admin     Role = "admin"     // settings, providers, policies, all keys, members below owner
@@ -181,7 +181,7 @@ type SessionLimits struct {
 	SpendPerMinute money.Amount `json:"spend_per_minute_usd,omitempty"` // limit of each session; 0 means unlimited
 }
 
-// CacheMode selects the requests of a key whose responses are cached.
+// CacheMode determines which responses to the requests of a key are cached.
 type CacheMode string
 
 // The cache modes of a key.
@@ -194,7 +194,7 @@ const (
 type ResponseCache struct {
 	Mode   CacheMode     `json:"mode"`
 	TTL    time.Duration `json:"ttl_ns"`           // maximum age of a cached response
-	Shared bool          `json:"shared,omitempty"` // whether cached responses are shared with all keys of the workspace that set Shared
+	Shared bool          `json:"shared,omitempty"` // whether cached responses are shared with the workspace's other Shared keys
 }
 
 // Limits on the age of a cached response.

@@ -39,7 +39,7 @@ type Grace struct {
 const (
 	maxGrace   = 90 * 24 * time.Hour
 	maxLive    = 5  // maximum number of secrets that are valid at the same time
-	maxSecrets = 10 // maximum number of stored secrets; expired ones are kept so that their use gets a specific error
+	maxSecrets = 10 // maximum number of stored secrets; expired secrets are kept so that using one returns a specific error
 )
 
 // CreateKey creates a key in the actor's workspace. It also returns the key's text, which is shown once and not stored. It

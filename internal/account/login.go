@@ -29,7 +29,7 @@ type Credentials struct {
 
 // PasskeyResponse is a browser's response to a passkey challenge.
 type PasskeyResponse struct {
-	Response   []byte // JSON form of the PublicKeyCredential
+	Response   []byte // PublicKeyCredential as JSON
 	Cookie     string // cookie that contains the challenge
 	RequestURL string // gateway address that the browser uses
 }

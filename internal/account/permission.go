@@ -67,7 +67,7 @@ func (r Role) AtLeast(other Role) bool { return roleRank[r] >= roleRank[other] }
 // Permissions lists all permissions.
 func Permissions() []Permission { return slices.Clone(roleRights[Owner]) }
 
-// Actor is the caller of an operation: a member of a workspace with a session, or a key.
+// Actor is the caller of an operation: a signed-in member of a workspace, or an API key.
 type Actor struct {
 	AccountID   string
 	KeyID       string // key ID; empty for a member

@@ -32,7 +32,7 @@ func (s *Service) Account(ctx context.Context, accountID string) (Account, error
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 
-// AccountByEmail returns the account with an email address.
+// AccountByEmail returns the account with the given email address.
 func (s *Service) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	return account, wrapStoreError(err, "account", "look up an account")

@@ -36,8 +36,8 @@ const (
 // The first account requires the setup code and becomes the owner of the workspace that holds the keys created on the command
 // line.
 //
-// Open registration returns no account and no token, and does not report whether the address is taken, so that registered
-// addresses cannot be probed. The user signs in next.
+// With open registration, Register returns no account and no token, and does not report whether the address is taken, so that
+// registered addresses cannot be probed. The user must then sign in.
 func (s *Service) Register(ctx context.Context, r Registration) (Account, string, error) {
 	account, err := s.draftAccount(r)
 	if err != nil {

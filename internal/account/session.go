@@ -30,8 +30,8 @@ func (s *Service) newSession(accountID string, v Visitor) (token string, session
 	}
 }
 
-// Session returns the session with the given token and its account. It records the use and extends the session. A session of an
-// identity provider is confirmed by the provider again when its last confirmation has expired.
+// Session returns the session with the given token and its account. It records the use and extends the session. If the
+// session was started through an identity provider, the provider must confirm it again when the last confirmation has expired.
 func (s *Service) Session(ctx context.Context, token string) (Account, Session, error) {
 	if len(token) != secret.TokenLength {
 		return Account{}, Session{}, signInRequired()

@@ -109,7 +109,8 @@ func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (W
 	return w, nil
 }
 
-// UpdateWorkspace changes settings. Raising a budget, or the comparison budget of a workspace with a budget, requires ManageInstance.
+// UpdateWorkspace changes settings. ManageInstance is required to raise the workspace's budget. If the workspace has a budget,
+// ManageInstance is also required to raise the comparison budget.
 func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID string, c WorkspaceChange) (Workspace, error) {
 	if by.WorkspaceID != workspaceID && !by.May(ManageInstance) {
 		return Workspace{}, missing("workspace")
@@ -190,7 +191,7 @@ func (c WorkspaceChange) check() error {
 	return nil
 }
 
-// stricter reports whether replacement allows at most the spending that old allows.
+// stricter reports whether replacement allows no more spending than old.
 func stricter(old, replacement *Budget) bool {
 	if old == nil {
 		return true

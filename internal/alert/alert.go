@@ -17,7 +17,7 @@ type Kind string
 const (
 	Spend        Kind = "spend"         // cost in the window
 	Budget       Kind = "budget"        // used share of a budget
-	Forecast     Kind = "forecast"      // share of a budget that will be used at the end of its period
+	Forecast     Kind = "forecast"      // share of a budget expected to be used by the end of its period
 	ErrorRate    Kind = "error_rate"    // share of requests that failed
 	LatencyP95   Kind = "latency_p95"   // 95th percentile of the latency
 	FallbackRate Kind = "fallback_rate" // share of requests that a fallback served
@@ -193,7 +193,7 @@ type Event struct {
 	WorkspaceID string
 	Type        EventType
 	EventRule
-	Subject    string // ID of the key or workspace that the figure describes; empty for the whole workspace or gateway
+	Subject    string // ID of the key, or of the workspace for its own budget; empty for other figures of the workspace or gateway
 	Label      string // display name of the subject
 	Value      float64
 	Detail     string

@@ -38,14 +38,14 @@ type Sender struct {
 
 const (
 	sendTime  = 10 * time.Second // timeout of one attempt
-	lease     = time.Minute      // time after which another replica repeats an attempt without a result
+	lease     = time.Minute      // time after which an attempt without a stored result is repeated
 	maxAnswer = 64 << 10         // maximum number of response bytes to read so that the connection can be reused
 )
 
 // retries are the delays before the second and later attempts. If the last attempt fails, the delivery has failed.
 var retries = [...]time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 
-// sealedAs is the provider name with which channel secrets are encrypted. It separates them from provider credentials.
+// sealedAs replaces the provider name when channel secrets are encrypted. It separates them from provider credentials.
 const sealedAs = "alert channel"
 
 // secrets decrypts the secrets of a channel.

@@ -102,7 +102,7 @@ func step(r *Rule, info *KindInfo, state State, m Measurement, now time.Time) Ch
 	return Change{Next: next}
 }
 
-// recovery ends a firing alert. It is not sent if the alert itself was not sent.
+// recovery ends a firing alert. The recovery event is not sent if the alert itself was not sent.
 func recovery(r *Rule, state State, detail string, now time.Time) Change {
 	state.Detail = detail
 	e := r.event(Recovered, &state, now)

@@ -85,7 +85,7 @@ type Service struct {
 	Now      func() time.Time
 }
 
-// RuleDraft holds the settings of a rule. In a change, nil fields keep their value.
+// RuleDraft holds the settings of a rule. ChangeRule does not change settings that are nil.
 type RuleDraft struct {
 	Name       *string
 	Kind       *Kind
@@ -113,7 +113,7 @@ func (d *RuleDraft) apply(r *Rule) {
 	set(&r.MutedUntil, d.MutedUntil)
 }
 
-// AddRule adds a rule. Omitted settings have the suggested values of the kind.
+// AddRule adds a rule. Omitted settings default to the suggested values of the kind.
 func (s *Service) AddRule(ctx context.Context, by account.Actor, d RuleDraft) (Rule, error) {
 	now := s.Now().UTC().Truncate(time.Millisecond)
 	r := Rule{ID: id.New("rule", now), WorkspaceID: by.WorkspaceID, Enabled: true, CreatedBy: by.AccountID, CreatedAt: now}
@@ -267,7 +267,7 @@ func checkName(name string) (string, error) {
 	return name, nil
 }
 
-// ChannelDraft holds the settings of a channel. In a change, empty fields keep their value.
+// ChannelDraft holds the settings of a channel. ChangeChannel does not change settings that are empty.
 type ChannelDraft struct {
 	Name string
 	Type ChannelType
@@ -456,7 +456,7 @@ func (s *Service) Test(ctx context.Context, by account.Actor, channelID string) 
 	now := s.Now().UTC().Truncate(time.Millisecond)
 	e := Event{ID: id.New("alrt", now), WorkspaceID: by.WorkspaceID, Type: Test, EventRule: EventRule{RuleName: "Test of " + c.Name}, At: now}
 	d := newDelivery(&e, c.ID)
-	d.ChannelName, d.Attempts = c.Name, len(retries)+1 // a test is not repeated
+	d.ChannelName, d.Attempts = c.Name, len(retries)+1 // the maximum, because a failed test is not retried
 	d.finish(s.Sender.Send(ctx, &c, &e, now), s.Now())
 	d.Attempts = 1
 	e.Deliveries = []Delivery{d}
@@ -483,7 +483,7 @@ func (s *Service) limitTests(ctx context.Context, workspaceID string) error {
 	return nil
 }
 
-// Alert holds a rule and the state in which it is firing.
+// Alert holds a firing rule with its state.
 type Alert struct {
 	Rule  Rule
 	State State

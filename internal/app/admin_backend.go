@@ -175,7 +175,7 @@ func (b adminBackend) health() map[string]providers.TargetHealth {
 	return states
 }
 
-// Test makes one cheap call to the provider and returns the result.
+// Test makes one free call to the provider and returns the result.
 func (b adminBackend) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
@@ -365,7 +365,7 @@ func (b adminBackend) ReplaceCredential(ctx context.Context, name, credentialID,
 	return state, err
 }
 
-// useCredential makes the stored credential c active. err is the error from storing it, which is returned if not nil.
+// useCredential activates credential c after it was stored. err is the result of storing c; useCredential returns it if it is not nil.
 func (b adminBackend) useCredential(ctx context.Context, c vault.Credential, err error) (providers.CredentialState, error) {
 	if errors.Is(err, vault.ErrNotFound) {
 		err = account.ErrNotFound

@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) error {
 	select {
 	case <-ctx.Done():
 	case err = <-a.listener.failed:
-		a.listener.failed <- err // put back, because stop also waits for this error
+		a.listener.failed <- err // put the error back, because stop also waits for it
 		if errors.Is(err, http.ErrServerClosed) {
 			err = nil
 		}

@@ -79,7 +79,7 @@ func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
 		}
 	}})
 	p.liveness = cluster.NewLiveness(p.client, a.db)
-	a.cluster = p // a.now reads a.cluster
+	a.cluster = p // set before the first call of a.now, which reads it
 	budgets.Now, budgets.OthersReachRedis = a.now, p.liveness.OthersReachRedis
 	p.ledger = ledger.NewShared(p.client, budgets)
 	a.limits, a.ledger = limit.NewRedis(p.client, nil), p.ledger
@@ -161,7 +161,7 @@ func (a *App) onDelivered(entries []requestlog.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		if at, ok := id.Time(e.ID); ok && e.Body.Split {
-			if len(e.Body.Missing) > 0 { // another replica deleted these parts together with other requests
+			if len(e.Body.Missing) > 0 { // another replica deleted these parts with a request that shared them
 				a.known.Clear()
 			} else {
 				a.known.Add(outline.DayOf(at), e.Body.Parts)
@@ -185,7 +185,7 @@ func (a *App) onMessage(message string) {
 		return
 	}
 	ending, err := account.ParseEnding(message)
-	if err != nil { // includes the empty message, which means that messages may have been missed
+	if err != nil { // also for the empty message, which means that messages may have been missed
 		a.keyring.Nudge()
 		return
 	}

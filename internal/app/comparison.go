@@ -76,7 +76,7 @@ type noLog struct{}
 func (noLog) Begin(*requestlog.Entry) error { return nil }
 func (noLog) End(*requestlog.Entry) error   { return nil }
 
-// forecastTime is the length of the past period on whose traffic a forecast is based.
+// forecastTime is the period of past traffic on which a forecast is based.
 const forecastTime = 7 * 24 * time.Hour
 
 // Forecast implements comparison.Comparer.

@@ -63,8 +63,8 @@ func (h edge) devOnly(next http.Handler) http.Handler {
 	})
 }
 
-// direct reports whether the peer address and the Host header are loopback and no proxy header is present. An empty proxy header
-// counts as present, because a client may send an empty header so that the header added by the proxy is only the second value.
+// direct reports whether the peer address and the Host header are loopback and no proxy header is present. A proxy header
+// counts as present even if its first value is empty, because the client may have sent that value and the proxy the second one.
 func direct(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() {

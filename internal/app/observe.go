@@ -27,7 +27,7 @@ func (a *App) observe(e *requestlog.Entry) {
 // observeStart publishes a request in the live view when it is sent to a provider.
 func (l *logParts) observeStart(e *requestlog.Entry) {
 	begun := l.redaction.RedactRow(e)
-	begun.Attempts = nil // the gateway still changes them
+	begun.Attempts = nil // the gateway is still modifying them
 	l.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }
 

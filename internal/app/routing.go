@@ -27,8 +27,8 @@ import (
 const (
 	// freshness is the interval at which policies, ratings and providers saved by other processes are loaded.
 	freshness = 5 * time.Second
-	// listLook is the longest interval at which refreshModelLists checks whether a model list must be read. The interval is a quarter of
-	// the configured refresh interval if that is shorter, but at least minListLook.
+	// listLook is the maximum interval at which refreshModelLists checks whether a model list is due. It uses a quarter of the configured
+	// refresh interval if that is shorter, but at least minListLook.
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )
@@ -45,7 +45,7 @@ type routingParts struct {
 	lengths   *length.Tracker
 	prefixes  promptcache.Store
 	shared    *promptcache.Shared // prompt prefixes shared through Redis; nil without Redis
-	redis     *redis.Client       // client of shared; nil without Redis
+	redis     *redis.Client       // client that shared uses; nil without Redis
 }
 
 // openRouting loads the policies and ratings and creates the prompt-cache estimates that routing decisions depend on.

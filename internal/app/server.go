@@ -123,7 +123,7 @@ func (l *listener) stop(ctx context.Context) error {
 	return err
 }
 
-// edge handles requests outside of the model API, the admin API and the dashboard.
+// edge handles requests that do not reach the model API, the admin API or the dashboard.
 type edge struct {
 	publicURL ingress.PublicURL // base URL for links in errors
 	devToken  string            // session token of the developer; empty without --dev
@@ -134,8 +134,8 @@ func (h edge) notFound(w http.ResponseWriter, r *http.Request) {
 	h.reject(w, r, llm.Errorf(llm.NotFound, "Not found. The model API is below /proxy/v1."))
 }
 
-// public returns the handler of the public listener. Unknown paths under /proxy and /api get a JSON error. All other paths are
-// routes of the dashboard.
+// public returns the handler of the public listener. Unknown paths under /proxy and /api get a JSON error. The dashboard handles all other
+// unknown paths.
 func (a *App) public() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -175,8 +175,8 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	serveHealth(w, r)
 }
 
-// serveMetrics returns the metrics to keys of the operator's workspace, because metrics include the requests and costs of all
-// workspaces. The admin listener requires no key.
+// serveMetrics serves the metrics only to clients with a key of the operator's workspace, because metrics include the requests and costs of
+// all workspaces. The admin listener requires no key.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	var actor account.Actor
 	grant, err := a.keyring.Authenticate(r.Header)
@@ -231,7 +231,7 @@ func (h edge) rejectMalformed(w http.ResponseWriter, status int, why string) {
 	writeError(w, status, e, requestID, e.Linked(h.publicURL.For(&http.Request{}), "").Body(requestID))
 }
 
-// reject writes an error outside of the model and admin APIs, in the error format of the client.
+// reject writes an error in the client's format for a request that does not reach the model or admin API.
 func (h edge) reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
 	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(h.publicURL.For(r), ""), requestID))

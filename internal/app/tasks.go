@@ -173,7 +173,7 @@ func (a *App) stop(ctx context.Context) error {
 		err = errors.Join(err, a.adminListener.stop(hangUp))
 	}
 	a.admin.Close()
-	flush, done := context.WithTimeout(ctx, 5*time.Second) // hangUp is not used, because slow clients may have used up its time
+	flush, done := context.WithTimeout(ctx, 5*time.Second) // separate timeout, because slow clients may have used up that of hangUp
 	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("entries remain in the spool until the next start", "error", flushErr.Error())

@@ -62,7 +62,7 @@ func readSecret(ctx context.Context, fd int) (string, error) {
 		return string(line), err
 	})
 	if ctx.Err() != nil {
-		_ = term.Restore(fd, before) // the blocked read would restore the terminal only when the process ends
+		_ = term.Restore(fd, before) // the pending read might not return and restore it
 	}
 	return text, err
 }

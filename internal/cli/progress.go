@@ -40,7 +40,7 @@ func NewProgress(ctx context.Context, c *Console, o *Options, store requestlog.R
 	p.Out = c.Err
 	if p.Terminal {
 		if total, err := store.Count(ctx, f, countAtMost); err == nil && total < countAtMost {
-			p.Total = total // otherwise the total stays unknown, because counting must not delay the task
+			p.Total = total // larger totals stay unknown, because counting all requests would delay the task
 		}
 	}
 	return p

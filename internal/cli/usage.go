@@ -124,7 +124,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usagef("see  "+cmd.CommandPath()+" --help", "unknown flag --%s", name)
 }
 
-// newHelp returns the help command, used as in fairlead help keys.
+// newHelp returns the help command. An example is "fairlead help keys".
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Show help about a command", Hidden: true,

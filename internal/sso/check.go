@@ -74,8 +74,8 @@ func (s *Service) CheckDue(ctx context.Context) {
 	running.Wait()
 }
 
-// Check confirms a session whose last confirmation has expired. Concurrent calls for one account share a check. It returns
-// SignInRequired if the provider refuses or cannot be reached.
+// Check asks the provider to confirm a session if the last confirmation has expired. Concurrent calls for one account share a check. It
+// returns SignInRequired if the provider refuses or cannot be reached.
 func (s *Service) Check(ctx context.Context, session account.Session) error {
 	_, err, _ := s.checks.Do(session.AccountID+"\n"+session.Issuer, func() (any, error) {
 		// The check continues if the first caller disconnects, because other callers wait for its result. The provider may also

@@ -30,7 +30,7 @@ type connection struct {
 	now     func() time.Time
 
 	mu         sync.Mutex
-	provider   *oidc.Provider // nil until the metadata was read
+	provider   *oidc.Provider // nil until the metadata has been read
 	discovered time.Time
 	tried      time.Time
 	lastError  error
@@ -61,7 +61,7 @@ func (c *connection) context(ctx context.Context) context.Context {
 }
 
 // discover returns the provider. It reads the metadata if it has not been read or is old. If reading fails, it returns the earlier
-// metadata, or the error if no metadata was read before.
+// metadata if there is any, otherwise the error.
 func (c *connection) discover(ctx context.Context) (*oidc.Provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *connection) discover(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
-// unless returns err if no metadata was read before.
+// unless returns nil if earlier metadata is available, otherwise err.
 func (c *connection) unless(err error) error {
 	if c.provider != nil {
 		return nil

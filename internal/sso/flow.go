@@ -20,8 +20,8 @@ import (
 // FlowLife is the maximum duration of a sign-in at the provider.
 const FlowLife = 10 * time.Minute
 
-// sessionIdle is the maximum time without use of a session, as for sessions that were started with a password. The identity provider
-// confirms the session in shorter intervals.
+// sessionIdle is the time after which an unused session expires, as for password sign-ins. The identity provider confirms the session
+// at shorter intervals.
 const sessionIdle = 7 * 24 * time.Hour
 
 // flow is a sign-in in progress. It is stored only in a cookie of the browser, encrypted, so that every replica can finish it.

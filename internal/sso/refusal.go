@@ -12,7 +12,7 @@ import (
 // Reason is a machine-readable reason why a sign-in was refused. The dashboard shows a sentence for each.
 type Reason string
 
-// The reasons.
+// Reasons for refusing a sign-in.
 const (
 	Disabled         Reason = "disabled"             // single sign-on is not configured
 	Unavailable      Reason = "provider_unavailable" // the provider cannot be reached or fails

@@ -98,7 +98,7 @@ type Due struct {
 	Limit         int
 }
 
-// Store stores identities. A change of grants replaces the memberships of the account that have the source account.ByGroup. If the
+// Store stores identities. A change of grants replaces the account's memberships with the source account.ByGroup. If the
 // account loses a workspace, the keys that it created there are revoked.
 type Store interface {
 	// SignInIdentity returns account.ErrConflict if another account has the address and must not be linked.
@@ -132,7 +132,7 @@ type Sealer interface {
 	Unseal(kind, id string, sealed []byte) (string, error)
 }
 
-// Kinds of sealed secrets. Provider credentials use the name of the provider as kind, which contains no colon.
+// Kinds of sealed secrets. The colon separates them from the kinds of provider credentials, which are provider names without a colon.
 const (
 	kindRefresh = "sso:refresh"
 	kindFlow    = "sso:flow"

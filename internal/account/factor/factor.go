@@ -158,8 +158,8 @@ func (s *Service) Methods(ctx context.Context, accountID string) ([]string, erro
 	return methods, nil
 }
 
-// Begin creates a secret for the account. The factor is not active until Confirm. It returns a Conflict if the account has an active
-// factor.
+// Begin creates a secret for the account. The factor is inactive until Confirm succeeds. Begin returns a Conflict if the account
+// has an active factor.
 func (s *Service) Begin(ctx context.Context, a account.Account, gateway string) (Setup, error) {
 	raw := make([]byte, secretLength)
 	_, _ = rand.Read(raw) // never fails: crypto/rand crashes the process instead

@@ -21,7 +21,7 @@ func (x *endings) add(e account.Ending) bool {
 		return false
 	}
 	if x.byID == nil || len(x.byID) >= mostEndings {
-		x.byID = map[string]account.Ending{} // older endings are in the store by now
+		x.byID = map[string]account.Ending{} // drop all endings when full: the older ones are in the store by now
 	}
 	x.byID[e.KeyID] = e
 	return true

@@ -65,7 +65,7 @@ type Ring struct {
 
 // polls lets requests with unknown keys wait for the next poll of the store.
 type polls struct {
-	running atomic.Bool   // whether Run is running; requests wait only while it is
+	running atomic.Bool   // whether Run is running; otherwise, requests do not wait
 	waiting atomic.Int64  // number of waiting requests
 	wake    chan struct{} // channel that makes Run poll immediately
 	mu      sync.Mutex
@@ -114,7 +114,7 @@ func (r *Ring) OnRevoke(f func(keyID string)) {
 	r.onRevoke = append(r.onRevoke, f)
 }
 
-// Stale returns the time since the last successful poll, or the maximum duration before the first one.
+// Stale returns the time since the last successful poll. It returns the maximum duration if no poll has succeeded yet.
 func (r *Ring) Stale() time.Duration {
 	last := r.refreshed.Load()
 	if last == nil {

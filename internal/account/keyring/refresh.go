@@ -110,8 +110,8 @@ func (r *Ring) readKeys(ctx context.Context, index *keyIndex, revision int64) (k
 	return keys, nil
 }
 
-// readWorkspaces loads workspaces that changed. It also loads them if a key refers to a workspace that is newer than the
-// revision.
+// readWorkspaces loads the changed workspaces if the revision is newer than the loaded one, or if a key refers to a workspace that
+// is not loaded yet.
 func (r *Ring) readWorkspaces(ctx context.Context, index *keyIndex, revision int64, keys []*account.Key) (workspaces []*account.Workspace, err error) {
 	unknown := slices.ContainsFunc(keys, func(k *account.Key) bool { return index.workspace(k.WorkspaceID) == nil })
 	if revision <= index.spaces && !unknown {

@@ -56,7 +56,7 @@ type Answer struct {
 	RequestURL string
 }
 
-// Added is a new passkey. Codes holds recovery codes if the account had no second factor before.
+// Added is the result of FinishAdd. Codes holds recovery codes if the account had no second factor before.
 type Added struct {
 	Passkey Passkey
 	Codes   []string

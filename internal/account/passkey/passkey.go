@@ -1,5 +1,5 @@
-// Package passkey manages the passkeys (WebAuthn credentials) of local accounts. A passkey can replace the password, because the
-// authenticator verifies the user, or serve as a second factor after the password.
+// Package passkey manages the passkeys (WebAuthn credentials) of local accounts. A passkey can serve as a second
+// factor after the password. It can also replace the password, because the authenticator verifies the user.
 package passkey
 
 import (
@@ -46,7 +46,7 @@ type Challenge struct {
 	Expires time.Time
 }
 
-// Addition is a new passkey.
+// Addition is the input of Store.AddPasskey.
 type Addition struct {
 	Passkey   Passkey
 	Challenge Challenge

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Password length limits. MaxPassword bounds the work of hashing.
+// Password length limits. MaxPassword limits the cost of hashing.
 const (
 	minPassword = 10   // minimum length in characters
 	MaxPassword = 1024 // maximum length in bytes
@@ -61,8 +61,8 @@ const maxPasswordSlots = 8
 // requests.
 func PasswordSlots(processors int) int { return min(max(processors/2, 1), maxPasswordSlots) }
 
-// Acquire waits for a slot. The caller must call release. It returns Overloaded while model requests are being shed, so that
-// sign-ins are shed before model requests.
+// Acquire waits for a slot. The caller must call release. It returns Overloaded while model requests are being shed, because
+// sign-ins have a lower priority.
 func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error) {
 	if h.shedding() {
 		return nil, busy()

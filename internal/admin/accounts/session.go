@@ -123,7 +123,7 @@ type cookieInput struct {
 	Token string `cookie:"fairlead_session" doc:"Session token."`
 }
 
-// recall looks up the session with the token and stores it in the call. If the session has expired, it leaves the call unchanged.
+// recall looks up the session of a token and stores it in the call. If the session is not valid, it leaves the call unchanged.
 func (a *handlers) recall(ctx context.Context, c *adminapi.Call, token string) error {
 	person, session, err := a.Sessions.Session(ctx, token)
 	if fault, ok := errors.AsType[*llm.Error](err); ok && fault.Kind == llm.SignInRequired {

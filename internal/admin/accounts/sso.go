@@ -69,7 +69,7 @@ type finishSSOInput struct {
 	Flow      string `cookie:"fairlead_sso" doc:"Sign-in in progress, encrypted."`
 }
 
-// refusedSSO sends the browser to the sign-in page, which explains the reason.
+// refusedSSO sends the browser to the sign-in page, which shows the reason.
 func refusedSSO(c *adminapi.Call, err error) (*redirectOutput, error) {
 	refusal, ok := errors.AsType[*sso.RefusalError](err)
 	if !ok {

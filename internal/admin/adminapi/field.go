@@ -38,7 +38,7 @@ func (f Field[T]) Schema(r huma.Registry) *huma.Schema {
 	return &s
 }
 
-// OrZero returns nil for an omitted field, and a pointer to the zero value for null.
+// OrZero returns the new value: nil for an omitted field, and a pointer to the zero value for null.
 func (f Field[T]) OrZero() *T {
 	if f.Given && f.Value == nil {
 		return new(T)

@@ -43,7 +43,7 @@ type Problem struct {
 	Code   string `json:"code,omitempty" doc:"Problem code, listed in the documentation." example:"E2031"`
 }
 
-// AsError converts an error of another package to the error that the caller receives.
+// AsError converts an error of another package to the error sent to the API caller.
 func AsError(err error) *llm.Error {
 	known, ok := errors.AsType[*llm.Error](err)
 	switch {
@@ -89,8 +89,8 @@ func InvalidAll(problems []Problem) *llm.Error {
 	return e.With("problems", problems)
 }
 
-// listed adds a list with one problem to an error of another package. It returns an error unchanged if the error already has such a
-// list, or if it is not InvalidRequest and names no field, such as wrong credentials.
+// listed adds a list with one problem to an error of another package. It returns e unchanged if e already has such a list. It also
+// returns e unchanged if e names no field and is not InvalidRequest, for example after a sign-in with a wrong password.
 func listed(e *llm.Error, in string) *llm.Error {
 	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
 		return e
@@ -172,7 +172,7 @@ func (s *Server) problems(op *huma.Operation, details []*huma.ErrorDetail) []Pro
 	return list
 }
 
-// headers sets the error headers, so that clients do not have to parse the body.
+// headers sets headers that describe the error, so that clients do not have to parse the body.
 func headers(h http.Header, e *llm.Error) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())

@@ -70,7 +70,7 @@ type Recorder interface {
 	Note(ctx context.Context, by account.Actor, action, object string, before, after any) error
 }
 
-// New returns a server for all paths under /api/. mount registers the operations. It is called at the first request, because the
+// New returns a server for all paths under /api/. mount registers the operations. It is called on the first request, because the
 // schemas take megabytes of memory and many gateways only serve the model API.
 func New(o Options, mount func(*Server)) (*Server, error) {
 	if o.Now == nil {

@@ -33,7 +33,7 @@ type updateAlertRuleInput struct {
 	}
 }
 
-// path names a rule or a channel.
+// path holds the ID of a rule or a channel from the URL path.
 type path struct {
 	ID string `path:"id" maxLength:"64"`
 }

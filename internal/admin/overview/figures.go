@@ -111,7 +111,7 @@ func outcomeFacets(f requests.FigureSet) []Facet {
 func facets(groups []FigureGroup) []Facet {
 	list := make([]Facet, 0, len(groups))
 	for _, g := range groups {
-		if g.Name != "" && g.Requests > 0 { // groups without requests have only attempts, and no request matches them as a filter
+		if g.Name != "" && g.Requests > 0 { // omit groups that have only attempts, because filtering by them finds no requests
 			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
 		}
 	}

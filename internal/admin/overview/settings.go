@@ -40,7 +40,7 @@ type InstanceLimits struct {
 	AnswerBytes int64
 	Concurrent  int64
 	Attempts    int64
-	Total       time.Duration // deadline of a request
+	Total       time.Duration // maximum duration of a request
 	StoredBytes int64         // maximum stored size of a body
 }
 

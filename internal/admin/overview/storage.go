@@ -88,7 +88,7 @@ const (
 	outlookGrows    = "grows"
 )
 
-// StorageForecast extrapolates the database growth of up to the last 7 days.
+// StorageForecast extrapolates the database growth, measured over at most 7 days.
 type StorageForecast struct {
 	Outlook       string     `json:"outlook" enum:"unknown,steady,balances,fills,grows" doc:"unknown: measured for less than a day. steady: not growing. balances: retention will stop the growth before the disk is full. fills: the disk will be full before that. grows: growing, without a predictable date."`
 	MeasuredMS    *int64     `json:"measured_ms" doc:"Duration of the measurement, at most a week. null if not measured."`
@@ -98,7 +98,7 @@ type StorageForecast struct {
 	BalancedBytes *int64     `json:"balanced_bytes" doc:"Size of the database at that time."`
 }
 
-// forecast extrapolates the database growth of up to the last 7 days. It assumes constant traffic.
+// forecast extrapolates the database growth, measured over at most 7 days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
 	var first StorageSample // oldest sample from the last week that is at least a day old
 	for _, s := range u.Samples {

@@ -122,7 +122,7 @@ func (e *Explanation) Choice() string {
 	return ""
 }
 
-// recent compares the decisions for the newest requests.
+// recent compares the draft with the active policies on the newest requests.
 func (a *handlers) recent(ctx context.Context, workspaceID string, draft *policy.Set, limit int64) (*replay.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()

@@ -142,7 +142,7 @@ func countedRatings(s *feedback.Summary, model string) map[string]int {
 	return counts
 }
 
-// ratingFigures converts the figures of ratings. Without ratings it omits the means.
+// ratingFigures converts figures to their API representation. It omits the means if there are no ratings.
 func ratingFigures(f feedback.Figures, corrected bool) RatingFigures {
 	v := RatingFigures{Ratings: f.Ratings, Newest: adminapi.Time(f.Newest)}
 	if f.Ratings == 0 {

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Limits of a report against a chosen model.
+// Limits on computing the savings compared with a chosen model.
 const (
 	maxRepriced = 100_000
 	repriceTime = 15 * time.Second

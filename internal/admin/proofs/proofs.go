@@ -41,7 +41,8 @@ type Models interface {
 
 // Prices reads the prices of past requests.
 type Prices interface {
-	// PastSnapshots returns a function for one report. The function returns the targets and prices of an earlier version.
+	// PastSnapshots returns a function for one report. The function returns the targets and prices used by a past decision. If they
+	// are not stored, it returns the current ones, and false.
 	PastSnapshots() func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 }
 
@@ -207,7 +208,7 @@ func (a *handlers) savings(ctx context.Context, f requestlog.RollupFilter, by st
 	for i := range groups {
 		g := &groups[i]
 		if g.Requests == 0 {
-			continue // the group has only attempts
+			continue // the group has attempts but no requests
 		}
 		list = append(list, saving(g.Name, cmp.Or(names[g.Name], g.Label, g.Name), &g.Figures))
 	}

@@ -129,7 +129,7 @@ func (a *handlers) observed(ctx context.Context, workspaceID string, l *listing)
 	return list, nil
 }
 
-// needsOf lists the restrictions of requests to a model.
+// needsOf lists the restrictions that a model places on requests.
 func needsOf(m *catalog.Model) []string {
 	needs := []string{}
 	for _, one := range []struct {

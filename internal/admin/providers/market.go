@@ -46,7 +46,7 @@ type CatalogModelView struct {
 	ErrorPercent *float64     `json:"error_percent" doc:"Share of failed calls in the last 30 days."`
 }
 
-// MarketPriceView is a price for comparisons.
+// MarketPriceView holds the prices per million tokens that are used to compare models.
 type MarketPriceView struct {
 	Input     money.Amount  `json:"input_per_mtok_usd"`
 	Output    money.Amount  `json:"output_per_mtok_usd"`

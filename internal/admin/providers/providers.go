@@ -123,7 +123,7 @@ func shownTo(c *adminapi.Call, s *ProviderState, traffic requests.FigureSet, tot
 		v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
 		hideCalls(v.Targets)
 		if v.Health == "ok" && traffic.Attempts == 0 {
-			v.Health = "unknown" // the target was called only by other workspaces
+			v.Health = "unknown" // only other workspaces have called the provider
 		}
 	}
 	v.Traffic = traffic

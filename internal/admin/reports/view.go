@@ -160,7 +160,7 @@ func newReport(q *report.Query, r *report.Result, n *names) *Report {
 	return out
 }
 
-// ReportSeries holds the figures of a time range over time, grouped by one dimension.
+// ReportSeries holds the figures for each bin of a time range, grouped by one dimension.
 type ReportSeries struct {
 	From   time.Time           `json:"from"`
 	To     time.Time           `json:"to"`

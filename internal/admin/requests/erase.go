@@ -39,7 +39,7 @@ func (a *handlers) registerErase() {
 			return nil, adminapi.Invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
 		}
 		n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
-		if n > 0 && !in.DryRun { // recorded even if deleting was interrupted
+		if n > 0 && !in.DryRun { // record the deletion even if it was interrupted
 			facts := deletedRequests{Count: n, Filter: filters.Encode()}
 			err = errors.Join(err, a.Record(ctx, c.Actor, "requests.delete", "requests", nil, facts))
 		}

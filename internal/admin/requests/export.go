@@ -63,7 +63,7 @@ func (a *handlers) registerExport() {
 		}
 		first, next, err := a.exportPage(ctx, f, "")
 		if err != nil {
-			return nil, err // the status has not been sent yet
+			return nil, err // the response has not started, so the client receives the error
 		}
 		return &huma.StreamResponse{Body: func(out huma.Context) {
 			out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// countLimit is the highest number of matching requests that is counted.
+// countLimit is the maximum number of matching requests to count.
 const countLimit = 100_000
 
 // searchTime is the time limit for a search. A search that reaches it returns a partial page.
@@ -193,7 +193,7 @@ func (a *handlers) getRequestBody(ctx context.Context, c *adminapi.Call, in *req
 	return adminapi.Respond(v), nil
 }
 
-// storedBody returns the stored bodies. Parts of the request may be missing, because they were deleted with other requests.
+// storedBody returns the stored bodies. Parts of the request may be missing if a deleted request shared them.
 func storedBody(body requestlog.Body) RequestBody {
 	v := RequestBody{
 		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed, Missing: body.Gone,
@@ -230,7 +230,7 @@ func bodyText(b []byte) *string {
 	return new(strings.ToValidUTF8(string(b), "\uFFFD"))
 }
 
-// ParseFilter parses the filters for the caller's workspace. A preset can set the sort order.
+// ParseFilter parses the filters for the caller's workspace. The preset parameter can set the sort order.
 func ParseFilter(c *adminapi.Call, now time.Time) (requestlog.Filter, requestlog.Page, error) {
 	f, page, err := requestlog.ParseFilter(OnlyFilters(c.Params), now)
 	f.WorkspaceID = c.WorkspaceID

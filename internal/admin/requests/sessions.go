@@ -155,7 +155,7 @@ func (a *handlers) listSessions(ctx context.Context, c *adminapi.Call, in *listS
 	return adminapi.Respond(page), nil
 }
 
-// SessionPath names a session. It is exported because huma requires it for embedded fields.
+// SessionPath is a session ID in a path. It is exported because huma requires it for embedded fields.
 type SessionPath struct {
 	ID string `path:"id" maxLength:"512" doc:"Session ID."`
 }

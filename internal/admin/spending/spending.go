@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// BudgetView is a budget as the API returns it.
+// BudgetView is the API representation of a budget.
 type BudgetView struct {
 	Amount      money.Amount `json:"amount_usd"`
 	Period      string       `json:"period" enum:"day,week,month,total"`
@@ -64,8 +64,8 @@ func UseViewOf(all map[string]BudgetUse, owner string, b *account.Budget) *Budge
 
 // Reader reads budget usage.
 type Reader interface {
-	// BudgetUse returns the budget usage in the current period by key ID and, for the workspace, by its ID. Keys and workspaces
-	// without a budget are omitted.
+	// BudgetUse maps the IDs of the keys and of the workspace to their budget usage in the current period. It omits those without
+	// a budget.
 	BudgetUse(ctx context.Context, workspaceID string) (map[string]BudgetUse, error)
 }
 

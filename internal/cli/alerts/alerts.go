@@ -140,7 +140,7 @@ func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
 		if v.MutedUntil != nil {
 			state += " (muted)"
 		}
-		value := "" // value of a firing subject, or of the first subject
+		value := "" // value of the first firing subject, else of the first subject
 		if at := slices.IndexFunc(v.Values, func(one adminalerts.AlertValue) bool { return one.Firing }); at >= 0 {
 			value = v.Values[at].Text
 		} else if len(v.Values) > 0 {

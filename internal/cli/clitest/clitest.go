@@ -251,7 +251,7 @@ func (l *Lab) StoreDecided(change func(*requestlog.Entry), prompts ...string) []
 	i, w, r := l.routing()
 	var ids []string
 	for n, prompt := range prompts {
-		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // auto:cost selects the cheapest model, independent of the prediction
+		body := []byte(`{"model":"auto:cost","messages":[{"role":"user","content":"` + prompt + `"}]}`) // auto:cost selects the cheapest model independently of the prediction
 		d, err := r.Explain(l.T.Context(), adminpolicies.ExplainQuery{WorkspaceID: w.ID, Body: body})
 		if err != nil {
 			l.T.Fatal(err)

@@ -92,7 +92,8 @@ func convert(c *cli.Console, path string, with func([]byte, *catalog.Catalog, []
 	return r, nil
 }
 
-// read returns the content of a file, or of standard input for "-". One byte more than the maximum is enough to detect a larger file.
+// read returns the content of a file, or of standard input for "-". It reads at most one byte more than the maximum, enough to detect a
+// larger file.
 func read(c *cli.Console, path string) ([]byte, error) {
 	const most = 4<<20 + 1
 	if path == "-" {

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	arrivalTime  = time.Second // maximum wait; longer than a server takes to collect a batch of entries
+	arrivalTime  = time.Second // maximum wait in AwaitEntries; longer than a server takes to collect a batch
 	arrivalPause = 50 * time.Millisecond
 )
 

@@ -35,7 +35,7 @@ type Routing struct {
 	loader *providerset.Loader
 }
 
-// WithCandidates returns the connected targets and the targets of vendors that are not connected.
+// WithCandidates returns the connected targets and the targets of the listed vendors, which need not be connected.
 func (r *Routing) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
 	return r.loader.WithCandidates(r.set, r.config, list)
 }

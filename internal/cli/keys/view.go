@@ -11,7 +11,7 @@ import (
 // keyView is the JSON form of a key. Its JSON fields have the same names as in the admin API.
 type keyView struct {
 	ID            string            `json:"id"`
-	Key           string            `json:"key,omitempty"` // complete secret; set only directly after its creation
+	Key           string            `json:"key,omitempty"` // complete secret; set only when it was just created
 	Name          string            `json:"name"`
 	WorkspaceID   string            `json:"workspace_id"`
 	State         string            `json:"state"`

@@ -30,7 +30,7 @@ type targetView struct {
 	Price      *priceView `json:"price"`
 }
 
-// priceView is the JSON form of a price: the current rates and the other properties.
+// priceView is the JSON form of a price, with its current rates.
 type priceView struct {
 	rateView
 

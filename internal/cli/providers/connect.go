@@ -164,7 +164,7 @@ func namesOf(set *instance.ProviderSet) []string {
 	return names
 }
 
-// explain adds the name of the field or a similar name to an error.
+// explain adds a suggested fix to an error, such as the flag to check or a similar provider name.
 func explain(err error, given string, known []string) error {
 	if errors.Is(err, account.ErrNotFound) {
 		err = fmt.Errorf("provider %q not found", cli.Clean(given))

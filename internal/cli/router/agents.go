@@ -77,7 +77,7 @@ type agentTally struct {
 	stuck, caught         int // runs with three failing results in a row, and how many of them were escalated within stuckTurns
 
 	predictor       *predict.Predictor
-	single, session map[string]*protocol.Factors // errors of predicted costs by source: predicted from the first request alone, and for the expected session
+	single, session map[string]*protocol.Factors // errors of the predicted cost by source: cost of the first request alone, and of the expected session
 }
 
 const (

@@ -98,7 +98,7 @@ type learningResult struct {
 	Gain    float64 `json:"gain"`           // mean of Learned minus Static
 	Low     float64 `json:"gain_low"`       // smallest gain in any run
 	Active  float64 `json:"active"`         // share of runs whose learned state was in use at the end
-	Loss    float64 `json:"loss_mean"`      // mean loss during the traffic as a share of the static router's spending; negative for a gain
+	Loss    float64 `json:"loss_mean"`      // mean loss over the simulated traffic as a share of the static router's spending; negative for a gain
 	Worst   float64 `json:"loss_worst"`     // largest loss in any run
 	Tried   float64 `json:"explored_spent"` // largest share of a run's spending that went to trials
 }
@@ -277,7 +277,7 @@ func (s *simulation) spend(prompts []simPrompt, tradeoff float64, c *feedback.Co
 	return protocol.Spend{Quality: total.Quality / n, Cost: total.Cost / n}
 }
 
-// staticAt returns the quality that the best mixture of the static router's trade-offs reaches at the given mean cost.
+// staticAt returns the quality that the best mixture of the static router's trade-offs achieves at the given mean cost.
 func (s *simulation) staticAt(cost float64) float64 {
 	best := 0.0
 	for _, a := range s.static {
@@ -348,7 +348,7 @@ type simTraffic struct {
 	tried       float64 // cost of trials
 }
 
-// simStart is the time of the first request; the traffic takes 30 days.
+// simStart is the time of the first request. The traffic spans simDays days.
 var simStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const simDays = 30

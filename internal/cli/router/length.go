@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	constantOutput = 400 // constant output length in tokens that the expected lengths are compared with
+	constantOutput = 400 // output length in tokens that serves as the baseline for expected lengths
 	charsPerToken  = 4.3 // characters per token in English responses
 )
 
