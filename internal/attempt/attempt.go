@@ -65,7 +65,7 @@ const (
 	closed
 )
 
-// Joiner is the client's format for an attempt that continues an interrupted response. It joins the new text to the delivered text.
+// Joiner extends provider.Client for an attempt that continues an interrupted response. It joins the new text to the delivered text.
 type Joiner interface {
 	provider.Client
 	// OnDelta sets a function that is called for every delta from the target, visible to the client or not.

@@ -15,7 +15,7 @@ import (
 type Batches interface {
 	// Split divides a request into requests of at most limit inputs, in order.
 	Split(ctx context.Context, req *llm.Request, limit int) ([]*llm.Request, error)
-	// Join combines the responses to the parts, in their order.
+	// Join combines the responses to the split requests, given in the order of Split.
 	Join(req *llm.Request, parts []llm.Event) (llm.Event, error)
 }
 

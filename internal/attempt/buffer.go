@@ -50,7 +50,7 @@ func (a *Attempt) SetCheck(state requestlog.CheckState) {
 	a.series.Attempts[a.note.index].Check = state
 }
 
-// Reject records a whole response that failed its checks and is not delivered. It does not count as a failure of the target.
+// Reject records a complete response that failed its checks and is not delivered. It does not count as a failure of the target.
 func (a *Attempt) Reject(reason string, c bill.Charge) {
 	a.note.Class, a.note.Message = llm.CheckFailed, reason
 	a.Finish(nil, c)

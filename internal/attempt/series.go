@@ -102,7 +102,7 @@ type Requester struct {
 type CallOptions struct {
 	Format wire.Format
 	Client func(*provider.Target) provider.Client     // returns the client's format for calls to a target; nil to use Format
-	Cache  func(*provider.Target) provider.CacheHints // returns the cache mark and cache key for a target; nil for none
+	Cache  func(*provider.Target) provider.CacheHints // returns the cache breakpoint and cache key for a target; nil for none
 	// Propagate adds the trace context of an attempt to the headers of a provider call; nil for none.
 	Propagate func(h http.Header, provider string, attempt int)
 }
@@ -187,9 +187,8 @@ func (s *Series) mayTryNext(e *llm.Error) bool {
 	return e.Kind.NextMayHelp()
 }
 
-// next returns the index in Plan of the target to try after error e of the target with index at. It returns len(Plan) when none
-// remains. The same target is tried again with another credential, or after a pause if no other target remains or the pause is
-// short.
+// next returns the index in Plan of the next target after target number at has failed with e. It returns at to try the same target again:
+// with another credential, or after a pause if no other target remains or the pause is short. It returns len(Plan) if no target remains.
 func (s *Series) next(ctx context.Context, at int, e *llm.Error) int {
 	t, next := s.Plan[at], at+1
 	if e.Kind == llm.UpstreamContext { // only a larger context window helps
@@ -235,8 +234,8 @@ func RetrySame(e *llm.Error) bool {
 	}
 }
 
-// readySoon reports whether the failed target t should be retried once before the target next is tried. This is the case if
-// the wait that t requests is at most as long as a switch would take, and an attempt remains for the switch.
+// readySoon reports whether the failed target t should be retried once before the target next is tried. This is the case if the wait that t
+// requests is short or at most the additional latency of next, and an attempt remains for next.
 func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	tries := 0
 	for i := range s.Attempts {
@@ -254,7 +253,7 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	return e.RetryAfter <= longest
 }
 
-// Tried reports whether the target was tried in an attempt that did not lose a hedge.
+// Tried reports whether the target was tried. Attempts that lost a hedge do not count.
 func (s *Series) Tried(t *provider.Target) bool {
 	for i := range s.Attempts {
 		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.HedgeLost {
@@ -264,9 +263,8 @@ func (s *Series) Tried(t *provider.Target) bool {
 	return false
 }
 
-// Repeat pauses before a retry at the same target. The pause is the provider's requested wait with jitter, or else an
-// exponential backoff, and lasts at least until the back-off of the target ends. Repeat reports whether the retry may
-// be made.
+// Repeat pauses before a retry at the same target. The pause is the provider's requested wait with jitter, or else an exponential backoff.
+// It lasts at least until the target accepts calls again. Repeat returns false if the retry may not be made.
 func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
 	d := s.Dispatcher
 	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Random())

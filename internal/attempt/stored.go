@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// CallStored performs an operation on a response that the provider stores. It uses the credential of the account that
-// holds the response and never another credential. It reports nothing to health, because no model is called. A response
-// that is silent for longer than idle is cancelled. The caller closes the stream.
+// CallStored performs an operation on a response that the provider stores. It uses the credential of the account that holds the response
+// and never another credential. It reports nothing to health, because no model is called. The call is cancelled if the provider sends no
+// data for longer than idle. The caller closes the stream.
 func (d *Dispatcher) CallStored(ctx context.Context, p *provider.Provider, op *provider.StoredOperation, idle time.Duration) (llm.Stream, error) {
 	return d.callAccount(ctx, p, p.Stored, &provider.Call{
 		Access: provider.Access{Credential: op.Response.Credential}, Operation: op, Sealing: provider.Sealing{Workspace: op.Response.Workspace, Session: op.Response.Session, SealID: d.SealID},

@@ -136,7 +136,7 @@ func (t *backgroundTask) complete() {
 	}
 	d.recordCache(target, charge.Usage)
 	d.settle(charge)
-	d.hold.Release() // Release has an effect only if the price is unknown
+	d.hold.Release() // has an effect only if the price is unknown, because settle then leaves the hold open
 	if err := g.Log.End(e); err != nil {
 		g.Logger.Error("background response was not logged", "request_id", e.ID, "error", err.Error())
 	} else {

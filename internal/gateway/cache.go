@@ -54,8 +54,8 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 	return age, ""
 }
 
-// lookup returns the cached response for a request. If none is cached, it returns nil and sets a flight in rec, which records the response
-// for the cache.
+// lookup returns the cached response for a request. If none is cached, it returns nil and sets rec.Cache.Flight, through which the response
+// is stored in the cache.
 func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recording.Recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
 	switch {

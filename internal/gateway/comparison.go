@@ -71,8 +71,8 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 	return c
 }
 
-// captureForComparison returns the capture of the response to a request. It returns nil if the request is neither chosen for comparison nor
-// a shadow call.
+// captureForComparison returns an empty Capture for the response to a request. It returns nil if the request is neither chosen for
+// comparison nor a shadow call.
 func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan) *recording.Capture {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {
@@ -87,8 +87,7 @@ func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &recording.Capture{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
 	}
-	// A request that was drawn for the holdout and not served by the baseline is compared with the baseline, so that every request has the
-	// same propensity.
+	// A request drawn for the holdout is compared even if the baseline did not serve it, so that every request has the same propensity.
 	if draw >= propensity {
 		return nil
 	}

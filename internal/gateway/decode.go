@@ -21,7 +21,7 @@ import (
 // prompt is a decoded request with its length and the prefixes cached by targets.
 type prompt struct {
 	req         *llm.Request
-	tokens      int64 // model-independent estimate of the prompt length in tokens; 0 for operations without model tokens
+	tokens      int64 // model-independent estimate of the prompt length in tokens; 0 for a request that only counts tokens
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
 	session     session.Source           // origin of the session ID; empty before the session is known and for requests without a session

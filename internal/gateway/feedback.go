@@ -34,7 +34,7 @@ func (g *Gateway) saveRating(w http.ResponseWriter, r *http.Request) (feedback.R
 	if err != nil {
 		return feedback.Rating{}, err
 	}
-	if err := modelapi.CheckScope(grant); err != nil { // a rating changes later decisions
+	if err := modelapi.CheckScope(grant); err != nil { // ratings affect model calls, so they need the same scope
 		return feedback.Rating{}, err
 	}
 	if err := upload.CheckMedia(r.Header); err != nil {

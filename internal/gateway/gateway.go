@@ -72,7 +72,7 @@ type Policies interface {
 type Feedback interface {
 	// For returns the corrections from a workspace's outcomes, or nil if there are none.
 	For(workspaceID string) *feedback.Corrections
-	// Explore returns the share of spending for trials of other models, 0 for none, and the minimum predicted quality of a tried model.
+	// Explore returns the share of spending for trials of other models, 0 for none, and the minimum predicted quality of such a model.
 	Explore(workspaceID string) (share, floor float64)
 	// Rate stores a rating of a request in the workspace. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)

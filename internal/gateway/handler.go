@@ -140,7 +140,7 @@ func assignRequestID(w http.ResponseWriter) string {
 }
 
 // requireMethod reports whether the request has one of the methods, and rejects it otherwise. HEAD is allowed with GET. A CORS preflight
-// receives the error for calls from browsers.
+// request is rejected with the error for calls from web pages.
 func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestID string, allowed ...string) bool {
 	switch {
 	case slices.Contains(allowed, r.Method), r.Method == http.MethodHead && slices.Contains(allowed, http.MethodGet):
@@ -263,7 +263,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 	if rec.Logged() {
 		rec.RecordError(e, started)
 		if rec.Task != nil {
-			rec.Complete() // the task writes the entry when the response ends
+			rec.Complete() // the background task writes the entry when the response ends
 		} else if err := g.Log.End(rec.Complete()); err != nil {
 			e = llm.AsError(err)
 		} else {
@@ -271,7 +271,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
-		return // otherwise the error is sent, because the client may have closed only its sending side
+		return // before the response has started, the error is sent: the client may have closed only its sending side
 	}
 	entryID := ""
 	if rec.Logged() {

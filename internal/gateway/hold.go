@@ -19,7 +19,7 @@ import (
 
 // reserve reserves the maximum cost of the request on every budget that applies, and returns the terms on which that cost is based. When
 // the caller sets no output limit and a budget has too little left for the longest output, reserve sets the limit to the number of tokens
-// that the budget can pay for. It waits only while the rest of a budget is reserved by other requests.
+// that the budget can pay for. It waits only if the cost would fit without the reservations of other requests.
 func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
 	budgets, targets := append(budget.Applied(grant), p.budgets...), p.decision.Plan
 	terms := bill.Terms{

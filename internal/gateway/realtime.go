@@ -104,8 +104,8 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	rec.RecordTarget(a.Target(), plan.decision)
 	rec.RecordWarnings(a)
 	rec.SetHeaders(in.W.Header())
-	// The client authenticates with a key and not with a cookie, so the origin needs no check here. identify has rejected web pages unless
-	// the operator allows them.
+	// The client authenticates with a key and not with a cookie, so the origin needs no check here. identify has already rejected calls
+	// from web pages, unless the operator allows them.
 	client, err := websocket.Accept(in.W, in.HTTP, &websocket.AcceptOptions{Subprotocols: []string{realtime.Protocol}, InsecureSkipVerify: true})
 	if err != nil {
 		a.Finish(nil, bill.Charge{})
@@ -167,8 +167,8 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 			if !insufficient(err) {
 				return hold, err
 			}
-			// The session already holds an amount for a response, and waiting does not free that amount. If the budget cannot pay for both, return
-			// the error now.
+			// The session itself holds an amount for a response, and waiting does not free it. If the budget cannot pay for the response
+			// and the transcription, return the error now.
 			if own, err := g.Ledger.TryHold(ctx, budgets, maxCost.Add(held)); err == nil {
 				own.Release()
 			} else if llm.AsError(err).Kind == llm.BudgetExceeded {
@@ -188,7 +188,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		if err != nil && llm.AsError(err).Kind == llm.RateLimited { // the session has already reached its limit
 			hold, err = reserve()
 		}
-		if err != nil { // the cost is not lost: budgets are rebuilt from the log, and the entry has the cost
+		if err != nil { // the cost is not lost: it is in the log entry, and budgets are rebuilt from the log
 			g.Logger.ErrorContext(ctx, "cost of a realtime session was not charged", "key", grant.Key.ID, "error", err.Error())
 			return
 		}

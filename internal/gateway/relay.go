@@ -79,8 +79,8 @@ func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) erro
 	}
 }
 
-// send delivers one event and stores it for the log. The data of a whole response is shared with the log, so an event that does not own its
-// data is cloned.
+// send delivers one event and stores it for the log. The client's response and the log share the data of a response that is not streamed,
+// so the event is cloned if it does not own its data.
 func (d *delivery) send(ev *llm.Event) error {
 	if ev.Data == nil || ev.Bare && !d.plan.req.IncludeUsage {
 		return nil
@@ -139,7 +139,7 @@ func (d *delivery) recordCache(t *provider.Target, u llm.Usage) {
 	}
 }
 
-// detach ends the request of a response that the provider continues to generate in the background. A task charges the response and
+// detach ends a request whose response the provider continues to generate in the background. A task charges the response and
 // completes the entry. err is the error for a client that waits for the whole response, or nil for a client that does not wait.
 func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
 	var e *llm.Error
@@ -219,8 +219,8 @@ func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.
 	return c
 }
 
-// settle charges the last attempt and a response that failed its checks to the budgets, and all tokens to the rate limit. Interrupted
-// attempts were charged to the budgets when another target continued.
+// settle charges the budgets for the last attempt and for a response that failed its checks, and counts all tokens towards the rate limit.
+// The budgets were charged for interrupted attempts when another target continued.
 func (d *delivery) settle(c bill.Charge) {
 	switch {
 	case c.Attempt != nil:

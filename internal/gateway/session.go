@@ -17,8 +17,8 @@ import (
 )
 
 // nameSession sets the session of a request that names no session: the session of the response that the request continues, or a session
-// derived from the beginning of the conversation. The prompt's fingerprint does not contain this session, because it was computed earlier.
-// It contains only a session name that the client set.
+// derived from the beginning of the conversation. The prompt's fingerprint was computed earlier, so it contains a session only if the
+// client named one.
 func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	switch req := p.req; {
 	case req.Controls.SessionID != "":

@@ -38,7 +38,7 @@ const (
 	maxObject = 1 << 20
 	// defaultObjects and maxObjects are the default and the maximum number of objects in a list.
 	defaultObjects, maxObjects = 20, 100
-	// refreshing is the number of batches read concurrently from providers for a list.
+	// refreshing is the maximum number of concurrent reads from providers for one list.
 	refreshing = 4
 	// objectProvider is the header that names the provider of a file.
 	objectProvider = "X-Fairlead-Provider"
@@ -129,7 +129,7 @@ func (o *Request) Serve(ctx context.Context, path string) error {
 	e, summary := o.Rec.Entry, response.ProviderSummary(o.Rec.Entry.Provider)
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
 	if data != nil { // data is nil if the content of a file was sent
-		_ = o.Out.Event(&llm.Event{Data: data, Own: true}, summary) // the event is held until the end
+		_ = o.Out.Event(&llm.Event{Data: data, Own: true}, summary) // Event buffers the data until End
 	}
 	if err := o.Log.End(o.Rec.Complete()); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (o *Request) newObject(p *provider.Provider) batch.Object {
 	return made
 }
 
-// choose returns the provider to which a batch input file is uploaded, and the provider's targets by the model names in the file. A header
+// choose returns the provider to which a batch input file is uploaded, and the provider's target for each model name in the file. A header
 // or a prefix of the model names selects the provider. Otherwise, exactly one provider must offer all models.
 func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
 	snap, name := o.In.Snapshot, o.In.HTTP.Header.Get(objectProvider)
@@ -396,7 +396,7 @@ func (o *Request) one(ctx context.Context, id, part string) ([]byte, error) {
 	return data, o.received(ctx, p, found)
 }
 
-// gone returns the error for a client whose object could not be read. It deletes the record if the provider does not have the object.
+// gone converts a failed read of an object to an error for the client. If the provider does not have the object, it deletes the record.
 func (o *Request) gone(ctx context.Context, p *provider.Provider, object batch.Object, err error) error {
 	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
 		return objectFailure(p, err)
@@ -579,7 +579,7 @@ func objectFailure(p *provider.Provider, err error) error {
 	return shown.With("provider", p.Name)
 }
 
-// databaseError returns the error for an operation that needs the owner of an object.
+// databaseError converts a failed database access to an error for the client.
 func databaseError(err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok {
 		return err

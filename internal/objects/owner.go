@@ -49,8 +49,8 @@ func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Own
 	return owners, missing, c.changes
 }
 
-// add keeps the owners of files that were read after find returned the state. It does nothing if forget was called after that call to find,
-// because the read may have missed the change.
+// add caches the owners that were read from the database after find returned state. If forget has been called since then, add does nothing,
+// because the owners may be outdated.
 func (c *ownerCache) add(ids []string, owners map[string][]batch.Owner, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func bindFile(snap *route.Snapshot, at llm.Account, param string, req *llm.Reque
 	return e
 }
 
-// reach returns the provider of an account, and whether the configuration has the account.
+// reach returns the provider of an account, and whether the account is configured.
 func reach(snap *route.Snapshot, at llm.Account) (*provider.Provider, bool) {
 	p, ok := snap.Provider(at.Provider)
 	if !ok || at.Credential == "" {
@@ -168,7 +168,7 @@ func reach(snap *route.Snapshot, at llm.Account) (*provider.Provider, bool) {
 	return p, slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == at.Credential })
 }
 
-// accountRemoved returns the error for an object of an account that the configuration does not have.
+// accountRemoved returns the error for an object whose account was removed from the configuration.
 func accountRemoved(kind batch.Kind) *llm.Error {
 	return llm.Errorf(llm.NotFound, "The %s cannot be reached: the provider account that stores it was removed from the configuration.", kind)
 }

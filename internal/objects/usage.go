@@ -24,7 +24,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// batchPrice returns the price card of a target at the given time; nil if the card has no batch price.
+// batchPrice returns the price of a target at the given time, or nil if it does not include a batch price.
 func batchPrice(t *provider.Target, at time.Time) *catalog.Price {
 	if t.Price == nil {
 		return nil
@@ -81,7 +81,7 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, object 
 	}
 	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.Caller.Grant.Workspace})
 	for i := range budgets {
-		budgets[i].WarnOnly = true // the cost has been incurred
+		budgets[i].WarnOnly = true // no budget may reject the cost, because it has already been incurred
 	}
 	hold, err := o.Ledger.Hold(ctx, budgets, 0)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 //   - Restrictions add up: a target must pass every allow and every exclude, and the lowest limit applies.
 //   - Preferences are concatenated in the order of the policies.
 //
-// A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, the remaining
-// policies apply with their restrictions only, so that an expensive condition cannot disable a denial.
+// A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, only the
+// restrictions of the remaining policies apply, so that an expensive condition cannot disable a denial.
 func (s *Set) Evaluate(f *condition.Facts) Outcome { return s.EvaluateInto(f, nil) }
 
 // EvaluateInto is like Evaluate but appends the results to hits. The caller may reuse the slice after copying the hits it needs.
@@ -122,7 +122,7 @@ func lowest[T money.Amount | int64 | CacheAge](s *Setting[T], value T, policy st
 	return true
 }
 
-// appendBounded appends an element to a list. It allocates a nil list with capacity limit, which the list must not exceed.
+// appendBounded appends an element to a list. If the list is nil, it allocates one for limit elements. The list must not grow beyond limit.
 func appendBounded[T any](list []T, limit int, one T) []T {
 	if list == nil {
 		list = make([]T, 0, limit)

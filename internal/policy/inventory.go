@@ -13,11 +13,11 @@ import (
 // Inventory lists the existing names. Policies that refer to other names are rejected.
 type Inventory struct {
 	Models    []string                                  // canonical model names
-	Canonical func(name string) (model string, ok bool) // resolves aliases of a model; nil accepts only Models
+	Canonical func(name string) (model string, ok bool) // returns the model for an alias; if nil, aliases are rejected
 	Providers []string                                  // names of the configured providers
 	Targets   []string                                  // canonical names of the form provider/model
 	Tags      []string                                  // tags of providers and targets
-	Zone      func(name string) (*time.Location, error) // loads a time zone, for example time.LoadLocation; nil accepts only UTC
+	Zone      func(name string) (*time.Location, error) // loads a time zone, for example time.LoadLocation; if nil, only UTC is accepted
 	// AllowUnknown accepts names that are not in the inventory. It is used for saved policies, which were checked when they were saved: if a
 	// model or a provider is removed later, restrictions that refer to it must stay active.
 	AllowUnknown bool
@@ -62,7 +62,7 @@ func (w *Inventory) target(name string) (string, bool) {
 	return w.model(name)
 }
 
-// models returns the pattern and reports whether it matches a model or target. It returns an exact name in canonical form.
+// models reports whether a pattern matches a model or target. It returns the pattern, or the canonical form of an exact name.
 func (w *Inventory) models(pattern string) (string, bool) {
 	if !strings.HasSuffix(pattern, "*") {
 		return w.target(pattern)

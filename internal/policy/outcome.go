@@ -94,7 +94,7 @@ func (o *Outcome) Rank(provider, model string) int {
 // Hit is the result of evaluating one policy.
 type Hit struct {
 	Name    string
-	Source  string // name of the policy's set
+	Source  string // name of the set that contains the policy
 	Matched bool
 	Verdict
 }
@@ -125,7 +125,7 @@ func (v Verdict) Effect() string {
 //
 //	request.task == "code" is false (request.task is "chat")
 //
-// for the evaluated facts. It is empty for a policy that matched.
+// f must be the evaluated facts. The reason is empty for a policy that matched.
 func (v Verdict) Reason(f *condition.Facts) string {
 	if v.matched {
 		return ""

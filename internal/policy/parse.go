@@ -145,7 +145,7 @@ func nameNode(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// pairs calls each for every field of a mapping. It reports duplicate fields and skips them.
+// pairs calls a function for every field of a mapping. It reports duplicate fields and skips them.
 func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		what, example := "the document", "policies: [...]"

@@ -49,7 +49,7 @@ type matcher struct {
 	models, providers, tags patternList
 }
 
-// patternList is one list of a selector, with the exclusions for matching and for other targets.
+// patternList is one list of a selector, with the exclusions for targets that match it and for targets that do not.
 type patternList struct {
 	patterns []Pattern
 	within   []Exclusion // exclusions for targets that match a pattern, by pattern index
@@ -100,7 +100,7 @@ func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
 	return nil
 }
 
-// unlisted returns the exclusion for a target that at least one non-empty list does not match, or nil.
+// unlisted returns the exclusion for a target that is missing from at least one non-empty list, or nil.
 func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
 	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
 	switch {

@@ -100,7 +100,7 @@ const (
 	MaxPolicies = 200
 
 	maxEntries     = 100 // maximum number of entries in a list
-	maxEntry       = 200 // maximum length of a name in characters
+	maxEntry       = 200 // maximum length of a name or pattern in characters
 	maxMessage     = 500
 	maxDescription = 1000
 	maxOutput      = 10_000_000

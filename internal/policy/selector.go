@@ -53,7 +53,7 @@ func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
 	return names, canonical
 }
 
-// checkName reports a name or pattern that matches none of names.
+// checkName reports a name or pattern that does not match any of the existing names.
 func (p *reader) checkName(n *yaml.Node, path, what, name string, names []string) string {
 	if p.inventory.AllowUnknown || slices.ContainsFunc(names, Pattern(name).Match) {
 		return name

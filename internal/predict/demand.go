@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// The demand of a prompt is its apparent difficulty in logits, relative to an average prompt. It replaces the learned difficulty for
-// prompts unlike the training data, for which the learned difficulty is unreliable: it treats every short prompt as easy.
+// The demand of a prompt is its apparent difficulty in logits, relative to an average prompt. For prompts
+// unlike the training data, it replaces the learned difficulty, which treats every such short prompt as easy.
 const (
 	maxDemand       = 3
 	wordDemand      = 0.8 // demand of each demanding word, up to maxDemanding

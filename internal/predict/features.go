@@ -217,8 +217,8 @@ func (p *Predictor) Typical() []float64 {
 	return skills
 }
 
-// known returns the similarity to the training data, from 0 to 1. It is low if every family gives the prompt a lower score than its own
-// prompts.
+// known returns the similarity to the training data, from 0 to 1. It is low if every family gives the prompt a lower score than it
+// gives its own prompts.
 func (n *net) known(scores []float64) float64 {
 	best := 0
 	for f, s := range scores {

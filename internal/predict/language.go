@@ -91,8 +91,8 @@ func (s *scripts) of(r rune) *int {
 	return nil
 }
 
-// language returns the language of the leading script, if one language dominates the script. A Chinese character
-// counts as three Latin letters.
+// language returns the language of the most frequent script, or "" if that is the Latin script. A letter of any other
+// script counts as at least three Latin letters.
 func (s *scripts) language() string {
 	best, bestCount := "", s.latin/3
 	for _, c := range []struct {

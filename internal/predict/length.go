@@ -8,7 +8,7 @@ import (
 
 // lengthPrior is the typical number of visible output tokens for one kind of prompt. It grows with a power of the number of words.
 type lengthPrior struct {
-	tokens float64 // output tokens for a prompt whose number of words is the field words
+	tokens float64 // output tokens for a prompt that has `words` words
 	words  float64
 	power  float64
 }
@@ -77,7 +77,7 @@ func (p *Predictor) outputLength(f *Features, text string) int64 {
 	rest, length := 1.0, 0.0 // share of the prompt outside the families in familyLengths
 	if f.Known > 0 && f.Task != Chat && f.Task != ToolUse && len(p.families) > 0 {
 		shares := f.Skills[p.families[0].Level-1:]
-		equal := (1 - f.Known) / float64(len(p.families)) // part of each family's share that is equal for all families
+		equal := (1 - f.Known) / float64(len(p.families)) // uniform component of every family's share
 		for i, family := range p.families {
 			if l, ok := familyLengths[family.Name]; ok && shares[i]-equal > 0.01 {
 				rest -= shares[i] - equal

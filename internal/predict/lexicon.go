@@ -3,14 +3,14 @@ package predict
 // lexicon is a fixed table of words. A word is found by its first and last byte and its length, which distinguish
 // most words: hashing the whole word would be slower, and every word of every prompt is looked up.
 type lexicon[T any] struct {
-	heads   [lexiconHeads]uint16 // number of the first entry of each head, starting at 1; 0 for none; indexed by lexiconAt
+	heads   [lexiconHeads]uint16 // number of the first entry of each hash bucket, starting at 1; 0 for none; indexed by lexiconAt
 	entries []lexiconEntry[T]
 }
 
 type lexiconEntry[T any] struct {
 	word  string
 	value T
-	next  uint16 // number of the next entry with the same head, starting at 1; 0 for none
+	next  uint16 // number of the next entry in the same bucket, starting at 1; 0 for none
 }
 
 const lexiconHeads = 4096

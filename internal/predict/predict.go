@@ -40,7 +40,7 @@ type Ability struct {
 	Vector []float64 `json:"vector"` // intercept, followed by one weight per skill
 	Spread float64   `json:"spread"` // standard deviation of the logit due to uncertainty of the vector
 	Source string    `json:"source"` // source of the ability: trained, benchmarks, prior or quality
-	Mean   float64   `json:"mean"`   // mean success probability over general prompts; compares models regardless of the prompt
+	Mean   float64   `json:"mean"`   // mean success probability over general prompts; used to compare models regardless of the prompt
 
 	// Records holds the number of recorded outcomes by family of a trained ability. It determines how much of the vector was measured.
 	Records []float64 `json:"-"`

@@ -66,8 +66,8 @@ type phrase struct {
 	weight float64
 }
 
-// phrases are cues in scripts that do not separate words with spaces, or that inflect them. They are searched in text that contains letters
-// outside ASCII.
+// phrases are cues in languages that do not separate words with spaces, or that inflect words. They are searched for only in text that
+// contains letters outside ASCII.
 var phrases = []phrase{
 	{"翻译", kindTranslation, 2},
 	{"翻譯", kindTranslation, 2},

@@ -59,7 +59,7 @@ func (s *textStats) option(text string) {
 	}
 }
 
-// rune counts a character for its script.
+// rune increments the counter for the script of a character.
 func (s *textStats) rune(r rune) {
 	switch {
 	case r < 0x250:

@@ -24,7 +24,7 @@ type Target struct {
 	Model      *catalog.Model
 	Upstream   string         // name of the model at the provider
 	Price      *catalog.Price // price of the model at the provider; nil if unknown
-	FirstToken time.Duration  // timeout for the first token, applied while another target remains
+	FirstToken time.Duration  // timeout for the first token; ignored for the last remaining target
 	Waits      Waits          // timeouts for calls to this target
 	Listed     bool           // whether the target is known only from the provider's model list, not from the catalog or the configuration
 	Simulated  bool
@@ -108,8 +108,8 @@ type Exchanges struct {
 	Objects  Exchange // files and batches; its calls have no target and no request
 }
 
-// Secrets returns a credential and its parts. They must not appear in any data that the gateway returns or stores. It returns nil when the
-// credential has no parts.
+// Secrets returns a credential together with its parts, or nil if credentials have no parts. None of them may appear in data that the
+// gateway returns or stores.
 func (p *Provider) Secrets(secret string) []string {
 	if p.Parts == nil {
 		return nil
@@ -321,8 +321,8 @@ func (c effortClient) Conversation(ctx context.Context, req *llm.Request) (*llm.
 type Exchange interface {
 	// NewRequest builds the HTTP request with its own headers. The client's headers are not forwarded.
 	NewRequest(ctx context.Context, c *Call) (*http.Request, error)
-	// Events decodes a 2xx response, streamed or not, and returns its events in order. A response that ends before its finish is an error
-	// (llm.StreamInterrupted), never a normal end.
+	// Events decodes a 2xx response, streamed or not, and returns its events in order. A response that ends before its finish event is an
+	// error (llm.StreamInterrupted), never a normal end.
 	Events(c *Call, resp *http.Response) llm.Stream
 	// Failure classifies a response that is not 2xx. It may read a limited part of the body.
 	Failure(c *Call, resp *http.Response) *llm.Error

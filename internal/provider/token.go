@@ -53,7 +53,7 @@ func (s Settings) TokenClient(metadata ...string) *http.Client {
 	return &client
 }
 
-// splitTransport sends calls to metadata services and all other calls through different transports.
+// splitTransport uses one transport for calls to metadata services and another for all other calls.
 type splitTransport struct {
 	hosts            []string
 	metadata, public http.RoundTripper

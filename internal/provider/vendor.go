@@ -87,7 +87,7 @@ func (s Settings) TargetsWithout(lacks llm.Abilities) []*Target {
 	return targets
 }
 
-// Signing marks the targets as signing reasoning in the given wire format, and returns them.
+// Signing sets the wire format in which the targets sign reasoning, and returns the targets.
 func Signing(format string, targets []*Target) []*Target {
 	for _, t := range targets {
 		t.Signs = format
@@ -124,7 +124,7 @@ func (s Settings) Post(ctx context.Context, url, accept string, body ...[]byte) 
 	return r, nil
 }
 
-// Response types that a call may accept.
+// Values of the Accept header.
 const (
 	AcceptJSON   = "application/json"
 	AcceptEvents = "text/event-stream"

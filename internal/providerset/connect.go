@@ -65,7 +65,7 @@ type Connector struct {
 	Lists  ListStore // store of the providers' model lists; may be nil
 	Config func() config.Config
 	Set    func() *Set                     // returns the active set
-	Apply  func(ctx context.Context) error // activates the stored data
+	Apply  func(ctx context.Context) error // activates changes to the stored providers
 	Now    func() time.Time
 }
 

@@ -73,7 +73,7 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	return names
 }
 
-// decodeModels decodes {"data": [{"id": …}]} from a limited number of bytes. partial reports whether the provider has further pages.
+// decodeModels decodes one page of a model list in OpenAI's, Anthropic's or Google's format. partial reports whether there are more pages.
 func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 	var list struct {
 		Data []struct {

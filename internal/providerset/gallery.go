@@ -24,8 +24,8 @@ type galleryRow struct {
 	fields []adminproviders.VendorField
 }
 
-// gallery holds the rows by vendor. The dashboard can set only the options listed in fields. Other options refer to files, token services
-// or identities of the machine, which only the configuration file may select.
+// gallery holds the rows by vendor. The dashboard can set only the options listed in fields. All other options select files, token services
+// or machine identities, and can be set only in the configuration file.
 var gallery = map[string]galleryRow{
 	"openai":        {hint: "sk-…", keys: "https://platform.openai.com/api-keys"},
 	"anthropic":     {hint: "sk-ant-…", keys: "https://console.anthropic.com/settings/keys"},

@@ -25,7 +25,7 @@ const disabledSetting = "disabled_providers"
 
 // Settings stores the settings of an instance.
 type Settings interface {
-	// Setting returns an empty string if the setting was never stored.
+	// Setting returns an empty string if the setting has never been stored.
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
 }
@@ -134,7 +134,7 @@ func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 			l.Report("open credential "+c.ID, err)
 			continue
 		}
-		if len(secret) < redact.MinCredential { // the secret was stored by a version that accepted it
+		if len(secret) < redact.MinCredential { // earlier versions stored secrets of any length
 			l.Report("use credential "+c.ID, fmt.Errorf("the credential has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	listEvery       = 10 * time.Minute // interval between reads of a list that requests depend on
+	listEvery       = 10 * time.Minute // interval between reads of a list whose models are served
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
-	listStart       = 30 * time.Second // maximum random delay before the first read of a list that requests do not depend on
+	listStart       = 30 * time.Second // maximum random delay before the first read of a list whose models are not served
 	maxListReads    = 4                // maximum number of lists that are read concurrently
 	maxListed       = 500              // maximum number of models in a list
 	maxModelID      = 256              // maximum length of a model name in bytes
-	listCredentials = 8                // maximum number of credentials per provider whose lists are read
+	listCredentials = 8                // maximum number of credentials with which a provider's list is read
 	maxLogged       = 10               // maximum number of new models in a log line
 )
 
@@ -61,7 +61,7 @@ type ListReader struct {
 
 // ListOptions selects the lists to read.
 type ListOptions struct {
-	Every         time.Duration // interval for the lists of providers with known models; 0 reads only the lists on which requests depend
+	Every         time.Duration // interval for lists whose models are not served; 0 skips these lists
 	AllowUnpriced bool          // whether a request may name a model with an unknown price
 }
 
@@ -246,7 +246,7 @@ func (r ListReader) read(ctx context.Context, p *provider.Provider) listResult {
 	credentials := p.Credentials[:min(len(p.Credentials), listCredentials)]
 	result := listResult{complete: len(credentials) == len(p.Credentials)}
 	if len(credentials) == 0 {
-		credentials = []provider.Credential{{}} // the server needs no authentication
+		credentials = []provider.Credential{{}} // read the list once, without authentication
 	}
 	for _, c := range credentials {
 		one := probeWith(ctx, r.Client, p, c)

@@ -17,7 +17,7 @@ import (
 // matches returns a function that reports whether a target serves the model that a provider lists under the given name.
 func (f *Set) matches(listed string) func(*provider.Target) bool {
 	canonical := listed
-	if m, ok := f.Catalog.Model(listed); ok { // also finds dated names, which have the price of their model
+	if m, ok := f.Catalog.Model(listed); ok { // a dated name matches its undated model, which has the same price
 		canonical = m.Name
 	}
 	return func(t *provider.Target) bool {
@@ -59,7 +59,7 @@ func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 	return list
 }
 
-// inCatalog reports whether the catalog has a price for a model at a provider or its vendor.
+// inCatalog reports whether the catalog has a price for the listed model at the provider's vendor.
 func (f *Set) inCatalog(providerName, listed string) bool {
 	m, known := f.Catalog.Model(listed)
 	if !known {

@@ -21,7 +21,8 @@ import (
 const instanceSet = "instance"
 
 // Inventory returns the names that policies may use: every model, vendor and offer in the catalog, whether or not its provider is
-// configured, and the names of this instance. A rule about a provider stays valid while the provider has no credential.
+// configured, and the providers, targets and tags of this instance. A rule about a provider stays valid while the provider has no
+// credential.
 func (f *Set) Inventory() policy.Inventory {
 	canonical := func(name string) (string, bool) {
 		m, ok := f.Catalog.Model(name)
@@ -63,8 +64,8 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	if _, problems := policy.Parse(instanceSet, []byte(text), w); len(problems) > 0 {
 		return nil, refusal(loaded, problems)
 	}
-	// Remove the leading newlines that kept the file's line numbers: a valid set is stored and displayed as a separate
-	// document.
+	// The leading newlines only keep the line numbers of errors correct. Remove them, because a valid set is stored and
+	// displayed as a separate document.
 	set, problems := policy.Parse(instanceSet, []byte(strings.TrimLeft(text, "\n")), w)
 	if len(problems) > 0 {
 		return nil, refusal(loaded, problems)
@@ -107,8 +108,8 @@ func advice(p policy.Problem) (suggestion, fix string) {
 	return "", fix
 }
 
-// Check validates the certificate and the names in a configuration without a store. The error is a *config.Problems for
-// an invalid certificate or policy. The warning describes suspicious settings.
+// Check validates the certificate and the names in a configuration. It reads no stored data. The error is a
+// *config.Problems for an invalid certificate or policy. The warning describes suspicious settings.
 func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) (warning string, err error) {
 	if _, err := loaded.Certificate(); err != nil {
 		return "", err
@@ -159,7 +160,8 @@ func (f *Set) UnknownBaseline(name string) string {
 	return text
 }
 
-// Preview builds the provider set of a configuration without a store. fetch is the client for the vendors' token services.
+// Preview builds the provider set of a configuration, without stored providers and credentials. fetch is the client for the vendors' token
+// services.
 func Preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*Set, error) {
 	book, err := pricebook.Of(c).Read()
 	if err != nil {

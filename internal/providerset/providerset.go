@@ -178,7 +178,7 @@ func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {
 		offers = append(offers, f.Catalog.Offers(v.Name)...)
 	} else {
 		offers = slices.DeleteFunc(offers, func(o catalog.Offer) bool {
-			set := b.Book.Find(p.Name, o.Model) // a manually set price adds the model, for example a model newer than the file
+			set := b.Book.Find(p.Name, o.Model) // keep a model with a manually set price, even if the file does not list it
 			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model }) && (set == nil || !set.Manual())
 		})
 	}

@@ -62,7 +62,7 @@ func (b *Buffer) append(data []byte) {
 // Size returns the size of the stored data.
 func (b *Buffer) Size() int { return b.size }
 
-// InBlocks reports whether Bytes copies the data.
+// InBlocks reports whether the data is stored in blocks, which Bytes copies.
 func (b *Buffer) InBlocks() bool { return b.blocks != nil }
 
 // Bytes returns the stored data: a complete response as it was added, or a folded stream, which is appended to the given slice.

@@ -396,7 +396,7 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	_, _ = w.Write(body) // fails only when the client has disconnected
 }
 
-// ProviderSummary is a Summary for an operation at a provider that calls no model.
+// ProviderSummary is the Summary of a provider operation that does not call a model.
 type ProviderSummary string
 
 // SetHeaders implements Summary.

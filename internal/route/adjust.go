@@ -15,7 +15,7 @@ type AdjustmentCode string
 const (
 	Housekeeping AdjustmentCode = "housekeeping"   // the request is an agent's housekeeping call, so the cheapest target is chosen
 	Escalated    AdjustmentCode = "escalated"      // the task is stuck, so predictions are lower and the quality target is higher
-	Recovered    AdjustmentCode = "recovered"      // the task was stuck and makes progress again
+	Recovered    AdjustmentCode = "recovered"      // the task was stuck and is making progress again
 	Downgraded   AdjustmentCode = "downgraded"     // a budget of the session or the end user is nearly spent, so the request is routed by auto:cost
 	Inherited    AdjustmentCode = "task_inherited" // the request is a short reply and is routed like the preceding task
 )

@@ -47,7 +47,7 @@ func (r *candidate) step() CascadeStep {
 	return CascadeStep{Target: r.Target, Model: r.Model, Price: r.cost, Failure: r.failure()}
 }
 
-// cascadeCost returns the expected cost of trying first, and then second if the checks fail.
+// cascadeCost returns the expected cost of a cascade from the candidate first to the candidate second.
 func cascadeCost(first, second *candidate) money.Amount {
 	return first.cost.Add(money.Amount(first.failure() * float64(second.cost)))
 }
@@ -91,7 +91,7 @@ func (r *ranking) cascade() *Cascade {
 	if first == nil {
 		first, second = choice, r.stronger(choice)
 		prefers := second != nil && first.preference != second.preference && first.fallbackOrder == second.fallbackOrder && first.providerOrder == second.providerOrder
-		// A policy prefers the first model, but the second model alone is expected to cost less than trying the first model.
+		// Skip a first model that a policy prefers if the second model alone is expected to cost less than the cascade.
 		if prefers && first.cost < second.cost && cascadeCost(first, second) >= second.cost {
 			skipped := first.step()
 			first, c.Skipped = second, &skipped

@@ -192,8 +192,8 @@ func (r *ranking) rank() {
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates. If no candidate remains, it repeats this with fewer needs. The adapter omits the fields of
-// dropped needs and adds a warning.
+// evaluate filters and scores the candidates. If no candidate remains, it drops optional needs of the request and tries again. The adapter
+// of the chosen provider omits the fields of the dropped needs and adds a warning.
 func (r *ranking) evaluate() {
 	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discardedReasoningCost()
 	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch

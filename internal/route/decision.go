@@ -75,7 +75,7 @@ type PolicyEffects struct {
 	Cascade *Cascade `json:"cascade,omitempty"`
 	// ResponseCache is the maximum age of a cached response set by a policy; 0 disables the response cache, nil sets no maximum age.
 	ResponseCache *policy.CacheAge `json:"response_cache,omitempty"`
-	// NoCacheMarks reports whether the gateway must not set prompt-cache marks.
+	// NoCacheMarks reports whether the gateway must not set prompt-cache breakpoints.
 	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
 }
 
@@ -174,7 +174,7 @@ type Input struct {
 	Format    string    `json:"format,omitempty"`
 	Model     string    `json:"model"` // model name as requested
 	Objective Objective `json:"objective"`
-	Downgrade string    `json:"downgrade,omitempty"` // reason why Model replaces the requested model, because a budget is nearly spent; otherwise empty
+	Downgrade string    `json:"downgrade,omitempty"` // how much of a budget is spent, if Model therefore replaces the requested model
 	Prediction
 	PromptSize
 	ResponseOptions
@@ -222,7 +222,7 @@ type PromptParts struct {
 
 // EmbeddingOptions describes the inputs and the vectors of an embeddings request.
 type EmbeddingOptions struct {
-	Longest    float64 `json:"longest,omitempty"` // length of the longest input as a share of all inputs; 0 for a single input
+	Longest    float64 `json:"longest,omitempty"` // length of the longest input as a share of the total length; 0 for a single input
 	Dimensions int64   `json:"dimensions,omitempty"`
 	TokenInput bool    `json:"token_input,omitempty"`
 }
@@ -301,7 +301,8 @@ type Corrections interface {
 // observations. A decision records the conditions that it used.
 type Conditions struct {
 	State func(target string) State
-	// CacheHit returns the expected cache use of a prompt with the given number of tokens. marks reports whether the gateway may set marks.
+	// CacheHit returns the expected cache use of a prompt with the given number of tokens. marks reports whether the gateway may set
+	// breakpoints.
 	CacheHit    func(t *provider.Target, prompt int64, marks bool) CacheHit
 	Policies    *policy.Set
 	Corrections Corrections

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/provider"
 )
 
-// permanentlyExcluded reports whether the target can never serve the request. If so, it stores the reason in why. Checks return bool
-// because they run for every target of every request and most targets pass.
+// permanentlyExcluded reports whether the target can never serve the request. If so, it stores the reason in why. Checks return a
+// bool instead of an error because they run for every target of every request and most targets pass.
 func permanentlyExcluded(in *Input, e *candidate, needs llm.Abilities, output int64, why *Exclusion) bool {
 	w, t := &in.Controls.Provider, e.target
 	switch {
@@ -128,7 +128,8 @@ func contextSize(in *Input, e *candidate, output int64, why *Exclusion) bool {
 	return false
 }
 
-// longest returns the number of tokens that must fit into the context window. Several inputs are processed separately.
+// longest returns the number of tokens that must fit into the context window. For several inputs, it is the length of the longest one,
+// because each input is processed separately.
 func (in *Input) longest(prompt int64) int64 {
 	if in.Longest == 0 {
 		return prompt

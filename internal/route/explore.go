@@ -42,13 +42,14 @@ func (r *ranking) explore() bool {
 
 // Trial limits exploration by cost and predicted quality instead of by the number of requests.
 type Trial struct {
-	Floor float64 `json:"floor,omitempty"` // minimum predicted quality of a tried model
+	Floor float64 `json:"floor,omitempty"` // minimum predicted quality of a model on trial
 }
 
 const (
-	// maxQualityLoss is the maximum difference between the predicted qualities of the best choice and a tried model.
+	// maxQualityLoss is the maximum difference between the predicted qualities of the best choice and a model on trial.
 	maxQualityLoss = 0.05
-	// trialHope is the number of standard deviations within which a tried model must be as good as the best choice.
+	// trialHope is a number of standard deviations. A model is tried only if its predicted quality plus this margin reaches that of the
+	// best choice.
 	trialHope = 1.645
 )
 

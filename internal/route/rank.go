@@ -58,7 +58,7 @@ func (r *ranking) keptTarget() *Stay {
 	return stay
 }
 
-// keptFor returns a Stay if penaltyOf returns a smaller penalty for another target.
+// keptFor returns a Stay if, according to penaltyOf, another target with a higher total cost would have been chosen.
 func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
 	chosen := r.ready[0]
 	other, least := chosen, penaltyOf(chosen)

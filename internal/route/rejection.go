@@ -15,7 +15,7 @@ func (r *ranking) rejection() error {
 	excluded := make([]map[string]any, 0, len(out))
 	count, sentences := map[Reason]int{}, map[string]int{}
 	mainReason := "" // most frequent reason
-	need := int64(0) // smallest token count of the targets excluded only for their context size
+	need := int64(0) // smallest number of tokens needed at a target that is excluded only for its context size or output limit
 	for _, cand := range out {
 		code, reason := cand.excluded.Code, cand.excluded.Reason()
 		count[code]++

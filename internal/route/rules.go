@@ -96,7 +96,7 @@ func (r *rules) above(cand *candidate) bool {
 	return r.MaxCost.IsSet() && cand.priced() && cand.cost > r.MaxCost.Value
 }
 
-// reason returns the name of the policy that prevented the router from choosing alone, which is the choice without policies.
+// reason returns the name of the policy that changed the choice. alone is the candidate that the router chooses without policies.
 func (r *rules) reason(alone *candidate) string {
 	if r.Pin.IsSet() {
 		return r.Pin.Policy
@@ -116,7 +116,7 @@ func (r *rules) reason(alone *candidate) string {
 	case r.MaxEscalation.IsSet():
 		return r.MaxEscalation.Policy
 	}
-	return r.MaxOutput.Policy // a shorter output changes the expected cost
+	return r.MaxOutput.Policy // the output limit changed the expected cost
 }
 
 // PolicyHit is the result of one evaluated policy. The sentences that Effect and Reason return are formatted on demand.

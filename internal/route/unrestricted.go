@@ -79,7 +79,7 @@ func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
 	return true
 }
 
-// unlistedSightings returns the observations that the decision's candidates do not contain.
+// unlistedSightings returns the states of the targets in alone, except those that the decision's candidates already contain.
 func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
 	var list []Sighting
 	for i := range alone.candidates {

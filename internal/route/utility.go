@@ -67,8 +67,8 @@ func (r *ranking) qualityTarget() QualityTarget {
 	if r.weights.quality == 0 {
 		return QualityTarget{}
 	}
-	// Up to the default trade-off, the best model counts with its usual effort, so that the quality target does not require a higher
-	// effort.
+	// Up to the default trade-off, the quality of the best model is predicted at its default effort, so that the quality target does not
+	// require a higher effort.
 	effortShare := max(0, 2*r.objective.Tradeoff-1)
 	if r.in.Effort != "" {
 		effortShare = 0

@@ -242,7 +242,7 @@ func (c *compiler) checkZone(call ast.CallExpr) {
 	if err != nil && c.open {
 		return // a condition with an unknown time zone evaluates to false
 	}
-	if err != nil || name == "" || name == "Local" { // the server's time zone is not a fact about the request
+	if err != nil || name == "" || name == "Local" { // conditions must not depend on the server's time zone
 		c.report(UnknownValue, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")
 		return
 	}

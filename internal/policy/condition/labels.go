@@ -15,7 +15,7 @@ import (
 // "infra" is false for a key without the tag. It iterates over keys in sorted order, so that equal facts give equal results.
 type labels struct {
 	texts    map[string]string
-	seen     []label            // first entries that were looked up, in a list because it is faster than a map for a few entries
+	seen     []label            // first entries that were looked up; a slice is faster than a map for a few entries
 	inline   [4]label           // initial storage of seen
 	overflow map[string]ref.Val // further entries that were looked up
 	keys     []string           // sorted keys, computed on the first iteration

@@ -74,7 +74,7 @@ func plainType(message string) (text string, width int) {
 	}
 	width = len([]rune(name))
 	if m[1] == name {
-		width = 1 // CEL reports a function at its bracket
+		width = 1 // for a function, CEL reports the position of its bracket
 	}
 	return document.Quote(name) + " cannot be applied to " + strings.Join(operands(m[2]), " and "), width
 }

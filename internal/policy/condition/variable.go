@@ -77,7 +77,7 @@ func stringMap(get func(*Facts) map[string]string) kind {
 	return kind{typ: cel.MapType(cel.StringType, cel.StringType), get: func(s scope) ref.Val { return &labels{texts: get(s.facts)} }}
 }
 
-// byZone returns the kind of a map from time zones to local times.
+// byZone returns the kind of a variable that maps time zones to local times.
 func byZone(typ *cel.Type, convert func(time.Time) ref.Val) kind {
 	return kind{typ: cel.MapType(cel.StringType, typ), get: func(s scope) ref.Val { return &clock{at: s.facts.Time.At, zones: s.zones, of: convert} }}
 }

@@ -123,8 +123,8 @@ var otherNames = map[string]string{
 	"bfclv4irrelevancedetection": "bfclv4irrelevance", "livebench": "livebenchaverage", "geminiflores": "flores", "alpacaeval2": "alpacaeval",
 }
 
-// directNames maps folded names of benchmarks to families that consist of them. A score on such a benchmark is the mean success probability
-// itself.
+// directNames maps folded names of benchmarks to the families that contain them. A score on such a benchmark is used directly as the mean
+// success probability of the family.
 var directNames = map[string]string{
 	"arc": "common", "arcchallenge": "common", "arceasy": "common", "routerbencharc": "common", "commonsenseqa": "common", "openbookqa": "common",
 	"hellaswag": "common", "winogrande": "fill_in", "routerbenchwinogrande": "fill_in", "mbpp": "code", "routerbenchmbpp": "code", "humaneval": "code",
@@ -203,7 +203,7 @@ func (g *abilityFitter) direct(name string) *anchorPool {
 	return nil
 }
 
-// equated converts a published score to the score that a model of the same strength reaches on the families.
+// equated converts a published score to the expected score of a model of the same strength on the families of the board.
 func (g *abilityFitter) equated(b board, value float64) target {
 	const step = 0.05
 	strength := (logit(value) - b.centre) / b.slope
@@ -218,7 +218,7 @@ func (g *abilityFitter) equated(b board, value float64) target {
 
 // withStrength adds a target for each general family without a score: the expected mean success probability of a model of the same
 // strength. The prior was learned from weaker models, so without these targets the predictions for the strongest models would be too low.
-// It adds nothing if a score is on a training-data benchmark, because no strength can be derived from such a score.
+// It adds nothing if any score is from a training-data benchmark, because such a score does not determine a strength.
 func (g *abilityFitter) withStrength(targets []target) []target {
 	if !published(targets) {
 		return targets
@@ -260,7 +260,7 @@ func (g *abilityFitter) atStrength(name string, strength, noise float64) target 
 	return target{pools: []*anchorPool{g.families[name]}, logit: expected([]string{name}, strength), noise: noise}
 }
 
-// expected returns the logit of the mean score that a model of the given strength reaches on the families.
+// expected returns the logit of the expected mean score of a model of the given strength on the named families.
 func expected(names []string, strength float64) float64 {
 	mean := 0.0
 	for _, name := range names {

@@ -96,7 +96,7 @@ func (f *Fitter) estimate(name string, scores []Score, quality float64) predict.
 	return g.fit(g.prior, nil, predict.FromPrior)
 }
 
-// Trained returns the ability learned from a model's own responses, under any spelling of its name.
+// Trained returns the ability that was learned from a model's own responses. It accepts any spelling of the name.
 func (f *Fitter) Trained(name string) (predict.Ability, bool) {
 	for _, spelling := range spellings(name) {
 		if a, ok := f.source.Known(spelling); ok {
@@ -194,8 +194,8 @@ func normalise(anchors []predict.Anchor) []predict.Anchor {
 	return scaled
 }
 
-// atQuality estimates the ability of a model from its quality alone, as the ability of a model of the same strength. A configured quality
-// has the same scale as catalog qualities.
+// atQuality estimates the ability of a model from its quality alone, which it converts to a general strength. A configured quality has the
+// same scale as catalog qualities.
 func (g *abilityFitter) atQuality(quality float64) predict.Ability {
 	const centre, slope = 1.04, 1.04 // line from strength to the logit of quality, fitted to the 196 catalog models with a quality and scores
 	strength := (logit(quality) - centre) / slope

@@ -43,7 +43,7 @@ func (m square) factor() triangle {
 		}
 		help = max(2*help, 1e-9)
 	}
-	unit := newSquare(m.n) // the matrix contains NaN or infinite values
+	unit := newSquare(m.n) // return the identity if the matrix contains NaN or infinite values
 	for i := range m.n {
 		unit.v[i*m.n+i] = 1
 	}

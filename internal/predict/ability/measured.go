@@ -11,12 +11,12 @@ import (
 const (
 	minRecords    = 100  // minimum number of a model's outcomes in a prompt family for the family to count as measured
 	scoreOutcomes = 25   // weight of a model's scores as an equivalent number of recorded outcomes, derived from a standard deviation of 0.4 logits
-	minLinks      = 4    // minimum number of links of a family for estimating its level only from the scores
+	minLinks      = 4    // minimum number of links with which the level of a family is estimated only from the scores
 	meanStrength  = -1.2 // mean strength of the recorded models
 	// strengthShrinkage is the number of recorded families above which a model's own strength outweighs meanStrength. derivedShrinkage is
-	// the number above which the level in the trained vector outweighs the level by strength.
+	// the number above which the level in the trained vector outweighs the level derived from the strength.
 	strengthShrinkage, derivedShrinkage = 0.6, 3
-	shrinkage                           = 1.0 // weight of the mean offset of all families, as a number of models, in the estimate of a family's offset
+	shrinkage                           = 1.0 // weight of the mean offset of all families in a family's offset, as a number of models
 )
 
 // recordedFamily is a prompt family in the training data.
@@ -72,7 +72,7 @@ type link struct {
 func (g *abilityFitter) linked(p Source) []link {
 	known, err := catalog.Default()
 	if err != nil {
-		return nil // the callers that serve requests report the error
+		return nil // ignored here, because the callers that serve requests report the error
 	}
 	var list []link
 	seen := map[string]bool{}

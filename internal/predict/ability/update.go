@@ -12,7 +12,7 @@ type Label struct {
 	Score  float64   // rating from 0 (bad) to 1 (good)
 	Weight float64   // weight of the rating, lower for old ratings and weak evidence
 	Offset float64   // part of the logit that does not depend on the ability
-	Loose  bool      // whether Score may be outside 0 to 1, because only the mean of several labels lies in that range
+	Loose  bool      // whether Score may be outside 0 to 1; only the mean of several labels must be in that range
 }
 
 const (
@@ -24,9 +24,9 @@ const (
 	spreadOver      = 100 // approximate number of labels used to compute the new spread
 )
 
-// Update corrects an ability with ratings. It returns the most probable vector given both. In a vector with a known precision, the
-// intercept and the uncertain components change. For other vectors the intercept changes first, and the weights of skills change only if
-// many ratings agree. Without ratings the ability is unchanged.
+// Update corrects an ability with ratings. The new vector is the most probable one given the ability and the ratings. In a vector with a
+// known precision, the intercept and the uncertain components change. For other vectors the intercept changes first, and the weights of
+// skills change only if many ratings agree. Without ratings the ability is unchanged.
 func Update(prior predict.Ability, labels []Label) predict.Ability {
 	var usable []Label
 	for _, l := range labels {
@@ -87,7 +87,7 @@ func newUpdate(prior predict.Ability, labels []Label) *update {
 	return u
 }
 
-// assumedPrecision returns a precision for a vector whose spread alone is known.
+// assumedPrecision returns a precision for a vector of which only the spread is known.
 func (u *update) assumedPrecision(spread float64) square {
 	size := 0.0 // mean squared length of the skill vectors, so that the result does not depend on their scale
 	for _, l := range u.labels {

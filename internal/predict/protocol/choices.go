@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Pool is a set of models from which a router chooses, for the prompts of some sources.
+// Pool is a set of models from which a router chooses for the prompts of the given sources.
 type Pool struct {
 	Name    string
 	Sources []string
@@ -33,7 +33,7 @@ type AutoResult struct {
 	Name     string   `json:"name"`
 	Prompts  int      `json:"prompts"`
 	Models   []string `json:"models"`
-	Recorded bool     `json:"recorded_costs"` // whether costs are recorded; otherwise they are expected by the router
+	Recorded bool     `json:"recorded_costs"` // whether costs are recorded; otherwise they are the costs that the router expects
 	Auto     Spend    `json:"auto"`
 	Cheapest Spend    `json:"cheapest"`
 	Best     Spend    `json:"best"` // result of the single model with the highest mean score

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Gap measures how much of the quality gap between a weak and a strong model a router recovers.
+// Gap measures the share of the quality gap between a weak and a strong model that is recovered by a router.
 type Gap struct {
 	APGR  float64 `json:"apgr"`  // mean recovered share of the gap over all shares of strong calls; 0.5 for random routing
 	CPT50 float64 `json:"cpt50"` // share of strong calls that recovers half the gap
@@ -82,7 +82,7 @@ func settings(used []outcome, draw *rand.Rand) []point {
 	return points
 }
 
-// shareFor returns the share of strong calls at which the best quality so far reaches want, with linear
+// shareFor returns the share of strong calls at which the running maximum of the quality reaches the given value, with linear
 // interpolation.
 func shareFor(points []point, want float64) float64 {
 	best := math.Inf(-1)

@@ -41,7 +41,7 @@ func Plain(name, title string) provider.Vendor {
 func newProvider(name, title, address string, s provider.Settings) *provider.Provider {
 	name = cmp.Or(s.Name, name)
 	base := strings.TrimRight(cmp.Or(s.BaseURL, address), "/")
-	if !regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`).MatchString(base) { // Anthropic's own tools are configured without the version
+	if !regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`).MatchString(base) { // add the version: Anthropic's own tools are configured without it
 		base += "/v1"
 	}
 	targets := provider.Signing(messages.Name, s.TargetsWithout(Lacks|llm.Transport))

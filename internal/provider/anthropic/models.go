@@ -59,7 +59,7 @@ func thinker(off string) messagesconv.Traits {
 	}
 }
 
-// unforced returns the traits of a thinker that cannot be forced to call a tool.
+// unforced returns the traits of a model that thinks by default and cannot be forced to call a tool.
 func unforced(off string) messagesconv.Traits {
 	t := thinker(off)
 	t.NoForcedTools = true

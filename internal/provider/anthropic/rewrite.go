@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/messagesconv"
 )
 
-// adaptation collects the changes to a request in the same format, which the client may have written for another model.
+// adaptation collects the changes to a request in the messages format that the client may have written for another model.
 type adaptation struct {
 	model
 	call *provider.Call

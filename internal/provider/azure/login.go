@@ -44,7 +44,7 @@ func unpack(secret string, options map[string]string) (application, bool) {
 	if rest, found := strings.CutPrefix(secret, packed); found {
 		parts := strings.SplitN(rest, ":", 3)
 		if len(parts) < 3 {
-			return application{}, true // token rejects the empty application
+			return application{}, true // the method token rejects an empty application
 		}
 		return application{tenant: parts[0], client: parts[1], secret: parts[2]}, true
 	}

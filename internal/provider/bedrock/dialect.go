@@ -90,7 +90,7 @@ func with(d converse.Dialect, change func(*converse.Dialect)) converse.Dialect {
 	return d
 }
 
-// familyOf matches the upstream name and, for ARNs, the canonical name.
+// familyOf returns the family that matches the upstream name or, because an ARN may not contain the model name, the canonical name.
 func familyOf(upstream string, model *catalog.Model) family {
 	names := strings.ToLower(upstream + " " + model.Name)
 	found := family{}

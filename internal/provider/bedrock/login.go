@@ -85,7 +85,7 @@ func (l *login) fetch(ctx context.Context, base aws.CredentialsProvider) (provid
 func (l *login) retrieve(ctx context.Context, client *http.Client, endpoint string, base aws.CredentialsProvider) (aws.Credentials, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(client), config.WithRegion(l.region),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the gateway retries
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the SDK must not retry, because the gateway does
 		config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) { o.HTTPClient = client }),
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) {
 			// Fallback to version 1 of the metadata service is disabled: version 2 requires a PUT, which server-side

@@ -115,7 +115,7 @@ func responsesEdit(call *provider.Call) chat.Edit {
 // responsesParameters removes parameters that the model does not accept and replaces an unsupported reasoning effort.
 func (a *adaptation) responsesParameters() {
 	model, rule := a.call.Target.Model, parameterRule(a.call.Target)
-	var excluded []string // values of include
+	var excluded []string // values to remove from the include member
 	effort := cmp.Or(a.call.Target.Effort, responses.Effort(&a.call.Request.Payload))
 	nearest := llm.NearestEffort(effort, rule.Efforts)
 	switch {

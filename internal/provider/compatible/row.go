@@ -73,7 +73,7 @@ type Asks struct {
 
 // Answer describes deviations in the vendor's responses.
 type Answer struct {
-	UsageAt        string // path of the usage in a stream, such as x_groq.usage; empty for the standard path usage
+	UsageAt        string // path of the usage in a stream, such as x_groq.usage; empty for the standard path, usage
 	ReasoningOnTop bool   // whether completion_tokens excludes reasoning tokens
 }
 

@@ -34,11 +34,11 @@ type failure struct {
 	Theirs     string         `json:"upstream_code,omitempty"`
 }
 
-// describe copies the event, because its bytes are valid only until the next event is read.
+// describe returns an event in readable form. It copies the bytes, because they are valid only until the next event is read.
 func describe(ev llm.Event) event {
 	data := json.RawMessage(bytes.Clone(ev.Data))
 	if !json.Valid(data) {
-		data, _ = json.Marshal(string(ev.Data)) // a string always marshals
+		data, _ = json.Marshal(string(ev.Data)) // cannot fail for a string
 	}
 	described := event{
 		Data: data, Content: ev.Content, Bare: ev.Bare, Finish: ev.Finish, Model: ev.Model,
