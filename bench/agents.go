@@ -17,7 +17,7 @@ import (
 type agentResults map[string]map[string][]load.AgentResult
 
 // measureAgents runs sessions of coding agents in every client format and alternates between the servers. It prints the mean CPU time
-// per turn and how it grows during a session. Fairlead has one provider for each format.
+// per turn and the growth of this time during a session. Fairlead has one provider for each format.
 func (b *bench) measureAgents(ctx context.Context) ([]figure, error) {
 	if len(b.only) > 0 && !slices.Contains(b.only, "agent") {
 		return nil, nil

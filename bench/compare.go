@@ -122,16 +122,16 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 	return nil
 }
 
-// memory is the memory of a server: when it is idle, in the middle of a load, and at the end of the load. file is the part of
+// memory holds the memory use of a server: when idle, in the middle of a load run, and at the end of the run. file is the part of
 // idle that is mapped from the program file.
 type memory struct{ idle, file, middle, loaded int64 }
 
 func memoryOf(s *server) memory {
-	u, _ := load.UsageOf(s.at.PID) // if the server has ended, the load reports it
+	u, _ := load.UsageOf(s.at.PID) // the error is ignored: if the server has ended, the load run fails
 	return memory{idle: u.Memory, file: u.File}
 }
 
-// loadLong reads the memory in the middle and at the end of a long load. If memory does not grow, the two values are about equal.
+// loadLong measures the memory in the middle and at the end of a long load run. If memory does not grow, the two values are about equal.
 // Fairlead is restarted, because earlier workloads leave memory behind.
 func (b *bench) loadLong(ctx context.Context, of map[string]memory) error {
 	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/bench/load"
 )
 
-// deployment is the size of a gateway's configuration and data.
+// deployment describes the configuration and the stored data of a gateway.
 type deployment struct {
 	models, policies int
 	keys, entries    int // keys stored in addition to the key in use, and log entries stored before the measurement

@@ -48,7 +48,7 @@ type plan struct {
 	open   int           // number of open streams
 	soak   time.Duration // duration of the load before memory is read
 
-	sessions int // agent sessions of each of the eight callers in a round
+	sessions int // agent sessions per caller and round; there are eight callers
 }
 
 // manyStreams returns 10,000, or fewer if the limit on open files does not allow two files per stream.

@@ -18,7 +18,7 @@ type figure struct {
 	atLeast       bool // whether the limits are minimums
 }
 
-// against formats a limit and whether the value meets this limit.
+// against formats a limit, followed by "met" or "missed".
 func (f figure) against(bound float64) string {
 	sign, met := "≤", f.value <= bound
 	if f.atLeast {

@@ -40,7 +40,7 @@ type child struct {
 	done chan struct{}
 }
 
-// start runs a command until stopAll. read reads the output of the process and returns when the process is ready.
+// start runs a command until stopAll is called. read reads the output of the process and returns when the process is ready.
 func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	out, in, err := os.Pipe()
 	if err != nil {

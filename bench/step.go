@@ -11,7 +11,7 @@ import (
 
 // step is one processing step of a request. A Go benchmark measures it, because the load generator cannot measure it separately.
 type step struct {
-	name    string // name in the flag -only
+	name    string // name for the flag -only
 	pkg     string
 	bench   string
 	metric  string
@@ -19,7 +19,7 @@ type step struct {
 }
 
 func (p plan) steps() []step {
-	const perCPU = "entries/cpu-s" // throughput of one core
+	const perCPU = "entries/cpu-s" // unit of the throughput per core
 	all := []step{
 		{"log-sqlite", "./internal/store", "WriteEntriesSQLite", perCPU, figure{name: "log entries for a CPU second, SQLite", must: 5000, stretch: 15_000, atLeast: true}},
 		{"log-postgres", "./internal/store", "WriteEntriesPostgres", perCPU, figure{name: "log entries for a CPU second, PostgreSQL", must: 10_000, stretch: 15_000, atLeast: true}},

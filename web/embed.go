@@ -37,7 +37,7 @@ func Handler(version string, notFound http.Handler) http.Handler {
 	}
 	files, err := fs.Sub(embedded, root)
 	if err != nil {
-		panic(err) // root is one of two constants
+		panic(err) // cannot happen, because both values of root are valid paths
 	}
 	return newHandler(files, version, notFound)
 }
@@ -89,7 +89,7 @@ var reserved = map[string]bool{
 	"api": true, "proxy": true, "v1": true, "docs": true, "assets": true, "health": true, "readyz": true, "metrics": true,
 }
 
-// isNavigation reports whether a browser opens an unknown path as a page.
+// isNavigation reports whether a request for an unknown path comes from a browser that opens a page.
 func isNavigation(r *http.Request) bool {
 	if path.Clean(r.URL.Path) != r.URL.Path || path.Ext(r.URL.Path) != "" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return false
@@ -184,7 +184,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, cont
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(content) // the browser disconnected
+		_, _ = w.Write(content) // an error means that the browser disconnected
 	}
 }
 

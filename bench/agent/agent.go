@@ -1,5 +1,5 @@
-// Package agent writes the requests of a coding agent: sessions in which every turn sends the whole conversation again and adds a
-// tool call with its result. The JSON has the shape that real clients send, in each of the three client formats.
+// Package agent generates the requests of a coding agent. Every turn of a session resends the whole conversation and adds a tool
+// call with its result. The JSON has the shape that real clients send, in each of the three client formats.
 package agent
 
 import (
@@ -71,7 +71,7 @@ func New(format, model, preface, fields string, seed uint64) *Session {
 	return s
 }
 
-// Next returns the body of the next turn.
+// Next starts the next turn and returns its request body.
 func (s *Session) Next() []byte {
 	if s.started++; s.started > 1 {
 		id := fmt.Sprintf("call_%d_%x", s.started, s.words.Uint64())

@@ -25,11 +25,11 @@ type AgentSpec struct {
 type AgentResult struct {
 	Turns    [agent.Turns]time.Duration // CPU time of each turn, summed over all sessions
 	Sessions int                        // number of measured sessions
-	Took     []time.Duration            // duration of each turn until its last byte
+	Took     []time.Duration            // time to the last byte of each turn
 	Failures map[string]int
 }
 
-// CPU returns the mean CPU time of a turn, over the turns from first up to but not including last.
+// CPU returns the mean CPU time per turn for the turns first to last-1.
 func (r AgentResult) CPU(first, last int) time.Duration {
 	var sum time.Duration
 	for _, one := range r.Turns[first:last] {

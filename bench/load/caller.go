@@ -21,7 +21,7 @@ type caller struct {
 	*run
 	in       *http1.Reader
 	conn     net.Conn    // nil when the next request needs a new connection
-	forget   func() bool // stops the function that closes the connection when the run ends; reports whether it was still pending
+	forget   func() bool // cancels the function that closes conn when the run ends; see context.AfterFunc
 	request  []byte
 	serialAt [][]byte // parts of request that contain the serial number
 	answer   []byte
@@ -69,7 +69,7 @@ func (c *caller) work(ctx context.Context, i int) {
 	}
 }
 
-// dial opens a connection that is closed at the end of the run at the latest.
+// dial opens a connection. When the run ends, the connection is closed if it is still open.
 func (c *caller) dial(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {

@@ -20,10 +20,10 @@ func post(t Target, body []byte) []byte {
 		t.Path, t.Address, t.Key, len(body), body)
 }
 
-// body returns a request body whose messages together have about the length that the spec requires. The last message begins with the
-// serial number. If Unrelated is set, every message contains the serial number.
+// body returns a request body with messages of about s.Prompt bytes in total. The last message begins with the serial
+// number. If Unrelated is set, every message contains the serial number.
 func body(model string, s Spec) string {
-	const usual = 5000 // bytes of a user message together with the response, in a long conversation
+	const usual = 5000 // typical size in bytes of a user message and its response in a long conversation
 	count := 2 * max(1, s.Prompt/usual)
 	roles := [2]string{"assistant", "user"}
 	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // the seed makes the words reproducible

@@ -24,10 +24,10 @@ type Target struct {
 
 // Spec describes the traffic of a run.
 type Spec struct {
-	Callers   int  // concurrent connections; each sends its next request after a response
+	Callers   int  // concurrent connections; each sends its next request after the previous response
 	Prompt    int  // prompt length in bytes
 	Unrelated bool // whether all messages of a prompt are new, not only the last one
-	Same      bool // whether all requests are equal
+	Same      bool // whether all requests are identical
 	Stream    bool
 	Preface   string        // beginning of the prompt
 	Spread    time.Duration // time during which the callers start, one after the other
@@ -40,7 +40,7 @@ type Spec struct {
 type Result struct {
 	Took          time.Duration // duration of the measurement
 	Requests      int           // requests with a complete response
-	Answers       float64       // responses received, including fractions of responses that began earlier or ended later
+	Answers       float64       // responses received; those that began before or ended after the measurement count in part
 	P50, P99      time.Duration
 	FirstP99      time.Duration // 99th percentile of the time to the first byte
 	CPU, Own      time.Duration // CPU time of the target and of this process

@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Sizes of the traffic that -bulk generates. Six of ten requests belong to a session. A session has 12
+// Size of the traffic that -bulk generates. Six of ten requests belong to a session. A session has 12
 // requests on average. Ten days are generated and copied to earlier days, so the same sessions occur in each copy.
 const (
 	bulkSpan     = 90 * 24 * time.Hour
@@ -79,7 +79,7 @@ func (o options) bulkFill(ctx context.Context, db *store.DB, out io.Writer) erro
 			}
 		}
 		facts.Add(&e)
-		if now.Sub(e.Time) > 72*time.Hour { // roll-ups by minute are not kept this long, so the hour is precise enough and fewer rows are merged
+		if now.Sub(e.Time) > 72*time.Hour { // round to the hour: roll-ups by minute are not kept this long, and fewer rows are merged
 			e.Time = hour
 		}
 		figures.Add(&e, now)
@@ -141,14 +141,14 @@ func repeat(ctx context.Context, db *store.DB, table string) (err error) {
 
 // fold folds all queued batches into the roll-ups. It returns the time that the report roll-ups took.
 func fold(ctx context.Context, db *store.DB) (time.Duration, error) {
-	for more := true; more; { // the gateway folds these every second
+	for more := true; more; { // the gateway calls Figures.Fold every second
 		var err error
 		if more, err = db.Figures.Fold(ctx); err != nil {
 			return 0, err
 		}
 	}
 	begun := time.Now()
-	for more := true; more; { // the gateway folds these every 15 seconds
+	for more := true; more; { // the gateway calls Report.Fold every 15 seconds
 		var err error
 		if more, err = db.Report.Fold(ctx); err != nil {
 			return 0, err

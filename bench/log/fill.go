@@ -17,7 +17,7 @@ import (
 // batch is the number of entries per write, about as many as the spool delivers under load.
 const batch = 1000
 
-// fill writes the requests and prints the write rate. A kept database is used unchanged.
+// fill writes the requests and prints the write rate. A database kept from an earlier run (-keep) is not changed.
 func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 	usage, err := db.Log.Usage(ctx)
 	if err != nil {
@@ -44,13 +44,13 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 		}
 		wall, busy = wall+time.Since(start), busy+cpuTime()-cpu
 	}
-	for more := true; more; { // the gateway folds these every second
+	for more := true; more; { // the gateway calls Figures.Fold every second
 		if more, err = db.Figures.Fold(ctx); err != nil {
 			return err
 		}
 	}
 	folding, cpu := time.Now(), cpuTime()
-	for more := true; more; { // the gateway folds these every 15 seconds
+	for more := true; more; { // the gateway calls Report.Fold every 15 seconds
 		if more, err = db.Report.Fold(ctx); err != nil {
 			return err
 		}

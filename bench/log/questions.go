@@ -194,7 +194,7 @@ func spending(ctx context.Context, db *store.DB) (int, error) {
 	return len(keys), err
 }
 
-// reports lists the queries of the Report page: groups by one and by two dimensions with few and with many values, and filters. The time
+// reports lists queries of the Report page. They group by one or two dimensions with few or many values, and some have filters. The time
 // ranges do not end at a full hour.
 func reports() []question {
 	var all []question
@@ -213,8 +213,8 @@ func reports() []question {
 	return append(all, question{"report by=user&then=model&key=…, 7 days", overviewBound, reported("by=user&then=model&key="+keyID(1), 7*24*time.Hour)})
 }
 
-// bulkReports lists queries of the Report page for -bulk: groups by every dimension and by common pairs of dimensions, and filters
-// on further dimensions.
+// bulkReports lists queries of the Report page for -bulk. They group by every dimension and by common pairs of dimensions, and some
+// filter on other dimensions.
 func bulkReports() []question {
 	var all []question
 	for _, r := range []struct {

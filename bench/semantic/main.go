@@ -1,5 +1,5 @@
-// Command semantic measures how often a semantic response cache would return a wrong response: it compares pairs of prompts with equal and
-// with different answers by the vectors that the gateway can compute itself. docs/decisions/0092 has the result.
+// Command semantic measures how often a semantic response cache would return a wrong response. It computes the similarity of prompts with
+// equal and with different answers, using vectors that the gateway can compute itself. docs/decisions/0092 has the result.
 //
 //	go run ./bench/semantic
 package main
@@ -24,7 +24,7 @@ var list string
 // same marks pairs whose prompts have the same answer.
 const same = "="
 
-// pair is two prompts and the kind of difference between them.
+// pair holds two prompts and the kind of difference between them.
 type pair struct{ first, second, difference string }
 
 // parse reads the groups of pairs.txt.

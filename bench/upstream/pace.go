@@ -48,7 +48,7 @@ func (w *paceReader) read(part []byte) {
 	}
 }
 
-// pace returns the requested pace. streams is false for a response that is not streamed.
+// pace returns the pace in the prompt. If the prompt has none, streams is false and the response is not streamed.
 func (w *paceReader) pace() (p Pace, streams bool) {
 	if len(w.text) == 0 {
 		return Pace{}, false

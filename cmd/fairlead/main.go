@@ -38,7 +38,7 @@ import (
 	"fairlead.dev/internal/cli/upgrade"
 )
 
-// version and commit are set by make and by releases.
+// version and commit are set by the linker flags of make and of release builds.
 var (
 	version = ""
 	commit  = ""

@@ -96,7 +96,8 @@ type report struct {
 	Report
 	snapshots Snapshots
 
-	// Targets and prices of the previous request's versions. They are cached because neighbouring requests usually have the same versions.
+	// Targets and prices for the versions of the previous request. They are cached because neighbouring requests usually have the same
+	// versions.
 	versions route.Versions
 	snap     *route.Snapshot
 	stored   bool

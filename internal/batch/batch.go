@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// Kind says whether an object is a file or a batch.
+// Kind is the type of an object: file or batch.
 type Kind string
 
 // Kinds of objects.
@@ -37,7 +37,7 @@ type Object struct {
 	KeyID       string // key that created the object
 	Provider    string
 	Credential  string // id of the credential for the account that holds the object; empty for a local server
-	Uses        []Use  // models that the requests in an uploaded file, or in the batch made from it, use
+	Uses        []Use  // models used by the requests in an uploaded file or in the batch made from it
 	Data        []byte // most recent JSON from the provider
 	Settled     bool   // whether the usage of the batch has been recorded
 	CreatedAt   time.Time
@@ -70,10 +70,10 @@ type Store interface {
 	SaveObject(ctx context.Context, o Object) error
 	// RemoveObject deletes an object. It does nothing if the object is unknown.
 	RemoveObject(ctx context.Context, o Object) error
-	// SettleObject records the two steps of charging a batch. In the first step, at is the start time of the settlement. SettleObject
-	// stores it unless an earlier start is stored, and returns the stored time. Log entries use this time, so that a repeated settlement
-	// writes the same entries. In the second step, at is zero, and SettleObject records that the entries are written. In both steps, first
-	// is false if the second step was recorded before or the batch was removed.
+	// SettleObject records the progress of charging a batch. If at is not zero, it stores at as the start of the settlement, unless an
+	// earlier start is stored, and returns the stored start. Log entries use this time, so a repeated settlement writes the same entries.
+	// If at is zero, it records that the entries have been written. In both cases, first is false if the entries had already been written
+	// or the batch was removed.
 	SettleObject(ctx context.Context, o Object, at time.Time) (began time.Time, first bool, err error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Billing classes of a realtime session whose price may be unknown.
+// Billing classes whose price may be unknown in a realtime session.
 const (
 	AudioInput    = "input_audio"
 	AudioOutput   = "output_audio"

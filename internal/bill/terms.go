@@ -110,14 +110,15 @@ func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64
 	return tokens
 }
 
-// outputCost returns the maximum cost of the prompt and of every further thousand output tokens.
+// outputCost returns the maximum cost of the prompt, including predicted output, and of each thousand output tokens.
 func (t Terms) outputCost(target *provider.Target) (prompt, perThousand money.Amount) {
 	u := t.withOutput(t.maxUsage(target), int64(t.Request.Predicted))
 	prompt = t.maxCost(target, u)
 	return prompt, t.maxCost(target, t.withOutput(u, u.Output+1000)) - prompt
 }
 
-// maxCost returns the maximum cost of the usage. A provider may use a different service tier than the requested one.
+// maxCost returns the cost of the usage at its own or at the requested service tier, whichever is higher: a provider may use another tier
+// than requested.
 func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
 	card := target.Price.At(t.At)
 	cost := card.Cost(u)
@@ -166,8 +167,8 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	return t.withOutput(u, maxOutputOf(req, t.OutputLimit(target), target.Model))
 }
 
-// maxPrompt returns the maximum number of prompt tokens for a model. Media that only the provider can count, and
-// results of provider-run tools, fill at most the context window. Each of several inputs has its own context window.
+// maxPrompt returns the maximum number of prompt tokens for a model. It returns the context window if the provider runs tools or if only
+// the provider can count the media. Otherwise the counted tokens are limited to one context window per input.
 func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || req.Unsized > 0 {
 		return cmp.Or(m.Context, defaultContext)
@@ -179,13 +180,13 @@ func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	return tokens
 }
 
-// maxOutputOf returns the maximum number of output tokens of a request: the caller's limit, or the limit that the
-// gateway sends instead, for each choice, plus a prediction that the model rejects.
+// maxOutputOf returns the maximum number of output tokens of a request: for each choice the caller's limit, or the limit that the gateway
+// sends instead, plus the predicted output, because rejected predictions are charged as output.
 func maxOutputOf(req *llm.Request, sent int64, m *catalog.Model) int64 {
 	return cmp.Or(req.MaxOutput, sent, m.MaxOutput, maxOutput)*int64(max(req.Choices, 1)) + int64(req.Predicted)
 }
 
-// withOutput sets the output of a usage, as audio when the caller requests audio.
+// withOutput returns the usage with the given number of output tokens. They count as audio if the caller requests audio.
 func (t Terms) withOutput(u llm.Usage, tokens int64) llm.Usage {
 	u.Output = tokens
 	if t.Request.Needs.Has(llm.AudioOut) {

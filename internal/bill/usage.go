@@ -74,9 +74,8 @@ func Plausible(u llm.Usage, c *provider.Call) bool {
 	return u.Prompt() <= maxInput && u.Output <= maxOutputOf(req, c.MaxOutput, m)+int64(max(req.Choices, 1))
 }
 
-// minPrompt returns the minimum number of prompt tokens. A provider may truncate the prompt to the context window, and
-// an unknown window may be small. The minimum is 0 when the provider may drop parts of the prompt, such as tool
-// results.
+// minPrompt returns the minimum number of prompt tokens. It is at most the context window, because a provider may truncate the prompt, and
+// at most smallContext if the window is unknown. It is 0 if the provider may drop parts of the prompt, such as tool results.
 func minPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || wire.EditsContext(req) {
 		return 0

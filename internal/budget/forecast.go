@@ -1,5 +1,5 @@
 // Package budget describes the budgets of a workspace: the amount spent, the time at which a budget will be used up at the current rate,
-// the keys and models that spend most, and the rejected requests. The ledger enforces budgets; this package only reads.
+// the keys and models with the highest cost, and the rejected requests. The ledger enforces budgets; this package only reads.
 package budget
 
 import (
@@ -32,7 +32,7 @@ const (
 	Idle    Outlook = "idle"     // there is no recent spending
 	Lasts   Outlook = "lasts"    // the budget lasts until the reset, or for a year if it never resets
 	RunsOut Outlook = "runs_out" // the budget will be used up before the reset
-	UsedUp  Outlook = "used_up"  // the budget is used up already
+	UsedUp  Outlook = "used_up"  // the budget has been used up
 )
 
 const (
@@ -44,7 +44,7 @@ const (
 // Forecast is the expected spending if the recent rate continues.
 type Forecast struct {
 	Outlook Outlook
-	PerDay  money.Amount // average recent spending in 24 hours
+	PerDay  money.Amount // average recent spending per 24 hours
 	// Expected, Low and High are the spending at the reset, with the bounds of the 80 % interval. Without enough data all three are
 	// the amount spent; they are 0 for a budget without a reset.
 	Expected, Low, High money.Amount

@@ -82,7 +82,7 @@ type Service struct {
 	Requests requestlog.Reader
 	Figures  requestlog.FigureReader
 	Namer    *session.Namer
-	// LimitsSessions reports whether an active policy of a workspace sets session budgets. It is nil when that is unknown.
+	// LimitsSessions reports whether an active policy of a workspace sets session budgets. If nil, every workspace is assumed to.
 	LimitsSessions func(workspaceID string) bool
 	Now            func() time.Time
 }
@@ -184,7 +184,7 @@ func (i *Item) predict(recent RecentSpending, now time.Time) {
 	i.Forecast = Predict(&i.Budget, i.Status, recent, now)
 }
 
-// spendingStart returns when the spending of an owner began: with its creation, or with its first charge if the creation is unknown. It
+// spendingStart returns the start of an owner's spending: its creation time or, if that is unknown, the time of its first charge. It
 // returns the zero time for an owner with charges before its creation, such as an imported key.
 func (i *Item) spendingStart(charges []Charge, now time.Time) time.Time {
 	if i.since.IsZero() {

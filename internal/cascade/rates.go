@@ -12,7 +12,7 @@ const (
 	// halfLife is the time after which the weight of an observation is halved. Old failures fade, so a model that failed often is
 	// eventually tried again.
 	halfLife = 24 * time.Hour
-	// maxCount limits the weight of earlier observations, so that a changed failure rate shows within about maxCount responses.
+	// maxCount limits the weight of earlier observations, so that a changed failure rate takes effect within about maxCount responses.
 	maxCount = 200
 	maxRates = 20_000 // maximum number of counts in memory
 )
@@ -24,7 +24,7 @@ type rateKey struct {
 	target    string
 }
 
-// count holds the numbers of checked and failed responses, weighted by their age at the time at.
+// count holds the numbers of checked and failed responses. The weight of a response is based on its age at the time in at.
 type count struct {
 	checked, failed float64
 	at              time.Time

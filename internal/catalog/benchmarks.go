@@ -10,8 +10,8 @@ import (
 // familySource is the prefix of QualitySource when the quality is inherited from a predecessor.
 const familySource = "family: "
 
-// readBenchmarks loads the models' published benchmark scores. A model newer than the benchmarks inherits the scores of
-// the predecessor that its quality comes from.
+// readBenchmarks loads the models' published benchmark scores. A model without scores inherits the scores of the predecessor from which it
+// inherits its quality.
 func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error {
 	err := eachRow(files, "data/benchmarks.csv", scoreColumns, sum, func(row record) {
 		b := Benchmark{Name: row.text("benchmark"), Source: row.text("source"), AsOf: row.text("as_of")}

@@ -175,7 +175,7 @@ func isStandardTier(service string) bool {
 	return false
 }
 
-// base is the card name of the list price, to which no tier, service tier, hours or period applies.
+// base is the card name of the list price, when no tier, service tier, weekly hours or period apply.
 const base = "base"
 
 func (p *Price) cardName(u llm.Usage) string {
@@ -191,7 +191,7 @@ func (p *Price) cardName(u llm.Usage) string {
 	case p.service(u.ServiceTier) != nil:
 		name = join(name, u.ServiceTier)
 	case !isStandardTier(u.ServiceTier):
-		const maxTier = 32 // maximum bytes of an unknown tier's name
+		const maxTier = 32 // maximum length in bytes of an unknown tier's name
 		name = join(cmp.Or(name, base), "unknown service tier "+strings.ToValidUTF8(u.ServiceTier[:min(maxTier, len(u.ServiceTier))], ""))
 	}
 	return cmp.Or(name, base)

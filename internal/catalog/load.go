@@ -100,7 +100,7 @@ type record struct {
 	err     *error
 }
 
-// eachRow calls the function do with every row of a table and writes the table to sum.
+// eachRow calls do for every row of a table and writes the table to sum.
 func eachRow(files fs.FS, name, columns string, sum io.Writer, do func(record)) error {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {

@@ -167,8 +167,8 @@ func (t Tier) scale(factor int64) Tier {
 	return t
 }
 
-// FollowedBy returns a copy of next with p and the history of p as its history. The copy applies from the given time; p and its
-// history apply before that time. Future periods of p are dropped.
+// FollowedBy returns a copy of next that applies from the given time. The copy's history consists of p and the history of p, which apply
+// before that time. Future periods of p are dropped.
 func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 	after := *next
 	after.Periods = nil

@@ -120,15 +120,15 @@ func (b *PriceHistory) Find(provider, model string) *Listing {
 	return &b.Listings[i]
 }
 
-// Set sets a price that applies from time at, which may be in the past or future. The price in c becomes the listing's
-// history. c must be a catalog to which the overrides of this history were applied.
+// Set sets a price that applies from the given time, which may be in the past or future. The price in c becomes the listing's history. c
+// must be a catalog to which the overrides of this history were applied.
 func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 	if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil {
 		l.Price = o.Price.FollowedBy(l.Price, at)
 	} else if known := b.Find(l.Provider, l.Model); known != nil {
 		gone := Price{Periods: known.Former}
 		next := gone.FollowedBy(l.Price, at)
-		next.Periods = slices.DeleteFunc(next.Periods, func(p Period) bool { return p.Price.Source == "" }) // the price was removed
+		next.Periods = slices.DeleteFunc(next.Periods, func(p Period) bool { return p.Price.Source == "" }) // drop periods without a price
 		l.Price = next
 	}
 	if known := b.Find(l.Provider, l.Model); known != nil {
@@ -149,8 +149,8 @@ func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 // Manual reports whether the price was set manually rather than imported.
 func (l *Listing) Manual() bool { return l.Price != nil && l.Price.Source == OverrideSource }
 
-// Remove removes a price with effect from time at. The built-in price then applies again, and the history is kept. Remove
-// reports whether a price was removed.
+// Remove removes a price from the given time on. The built-in price then applies again, and the history is kept. Remove reports whether a
+// price was removed.
 func (b *PriceHistory) Remove(provider, model string, at time.Time) bool {
 	l := b.Find(provider, model)
 	if l == nil || l.Price == nil {

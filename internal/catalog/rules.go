@@ -78,8 +78,8 @@ func ListedProviders() []Provider {
 	return r.providers
 }
 
-// TrainedName returns the spelling or dated edition of a model in the predictor's training data. It returns false if no
-// such name is recorded.
+// TrainedName returns the name, such as a dated version, of a model in the predictor's training data. It returns false if no such name is
+// recorded.
 func TrainedName(name string) (string, bool) {
 	r, _ := embeddedRules() // Default reports the error
 	trained, ok := r.trained[name]
@@ -192,7 +192,7 @@ type CacheRule struct {
 	Extendable  bool          // whether a request can ask for a longer lifetime
 	Lookback    int           // number of messages before a breakpoint that are searched for a cached prefix; 0 for no limit
 	Writes      bool          // whether cache writes are billed separately
-	HitRate     float64       // prior share of the expected cached tokens that are actually read from the cache
+	HitRate     float64       // share of the expected cached tokens that is read from the cache, as assumed before any measurement
 
 	// EndMark reports whether the provider accepts a request member that marks the end of the prompt. EndMark and the break-even
 	// points depend on the provider's API, not on the model, so the caller sets them.

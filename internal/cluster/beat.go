@@ -13,8 +13,8 @@ import (
 )
 
 // beat registers a replica, removes expired replicas and returns the number of live replicas, using the Redis clock. The first replica
-// creates the epoch. If no replica is registered, all replicas were disconnected for longer than a lease. The epoch then starts a new
-// settling period, because the holds of a replica count only after that replica has sent them.
+// creates the epoch. If no replica is registered, all replicas have been disconnected for longer than a lease. The epoch then starts a new
+// settling period, in which the replicas send their holds again.
 var beat = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -42,7 +42,7 @@ func (l *Client) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			if l.state.Load().Up { // leave the set of live replicas, so that the shares of the other replicas grow immediately
+			if l.state.Load().Up { // leave the set of live replicas, so that the others get larger shares of the limits immediately
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 				defer cancel()
 				_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // the error is ignored: the lease expires

@@ -65,7 +65,7 @@ type Client struct {
 	started time.Time
 
 	state   atomic.Pointer[State]
-	waiting atomic.Int64  // start of the first call without a reply, in nanoseconds after started; 0 for none
+	waiting atomic.Int64  // start of the first call without a reply, as nanoseconds since the time started; 0 for none
 	slots   chan struct{} // semaphore with one element per running call
 	wake    chan struct{} // channel that triggers a heartbeat
 
@@ -93,8 +93,7 @@ func New(client *redis.Client, o Options) *Client {
 	return l
 }
 
-// Dial returns a Redis client. Its calls end with their context and are never retried, because a retry could count a request
-// twice.
+// Dial returns a Redis client. A call ends with its context and is never retried, because a retry could count a request twice.
 func Dial(address string) (*redis.Client, error) {
 	silenceClient()
 	options, err := redis.ParseURL(address)

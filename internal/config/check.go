@@ -41,7 +41,7 @@ func (l *loader) check(o Options) {
 	l.checkModels("models", l.config.Models)
 }
 
-// complain reports a problem unless a problem with the path was already reported.
+// complain reports a problem with the value at path, unless a problem was already reported there.
 func (l *loader) complain(path string, wrong fault) {
 	if l.damaged[path] {
 		return

@@ -17,7 +17,7 @@ const mostNodes = 50_000
 // decoder decodes the YAML nodes of one source.
 type decoder struct {
 	*loader
-	source Origin // origin of all values; for a file, place adds the line
+	source Origin // origin of all values, without the position in a file
 	text   string // content of the file
 	root   *yaml.Node
 	nodes  int
@@ -80,7 +80,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {
 	})
 }
 
-// pairs calls the function each for every key and value of a mapping. Duplicate keys are reported.
+// pairs calls each(key, value) for all entries of a mapping. Duplicate keys are reported.
 func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -31,8 +31,8 @@ func KeepUntilRestart(running, next *Config) {
 	})
 }
 
-// pairs calls the function see for each pair of fields in two sections, including nested sections. A nested field is reloadable only if
-// all enclosing sections are reloadable.
+// pairs calls see for each pair of fields in two sections, including nested sections. A nested field is reloadable only if all enclosing
+// sections are reloadable.
 func pairs(a, b reflect.Value, path string, see func(path string, reload bool, a, b reflect.Value)) {
 	for _, f := range tables[a.Type()] {
 		fa, fb, fpath := a.Field(f.index), b.Field(f.index), join(path, f.name)

@@ -83,7 +83,7 @@ func join(path, name string) string {
 
 func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// visit calls the function see for every field of v and its sections, in struct order.
+// visit calls see for every field of v and its sections, in struct order.
 func visit(v reflect.Value, path string, see func(path string, f field, v reflect.Value)) {
 	for _, f := range tables[v.Type()] {
 		fv, fpath := v.Field(f.index), join(path, f.name)

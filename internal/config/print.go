@@ -166,7 +166,7 @@ func MaskURL(address string) string {
 		address = strings.Replace(address, u.User.String()+"@", url.User(u.User.Username()).String()+":[secret]@", 1)
 		if masked, err := url.Parse(address); err == nil {
 			if password, _ := masked.User.Password(); password != "[secret]" {
-				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // the password was not replaced because of unusual escaping
+				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // unusual escaping prevented the replacement of the password
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (p Problem) String() string {
 // Pretty formats the problem for a terminal, with an excerpt and the fix.
 func (p Problem) Pretty() string { return p.pretty("") }
 
-// pretty is like Pretty, but appends the text in then to the fix.
+// pretty is like Pretty, but appends the given text to the fix.
 func (p Problem) pretty(then string) string {
 	var b strings.Builder
 	b.WriteString("error: ")

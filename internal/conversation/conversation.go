@@ -19,7 +19,7 @@ type Reading struct {
 	Findings Findings
 }
 
-// Findings is the part of a reading that is stored with a decision, so that the decision can be recomputed without the messages.
+// Findings is the part of a Reading that is stored with a decision, so that the decision can be recomputed without the messages.
 type Findings struct {
 	Client    string  `json:"client,omitempty"`    // recognised client, such as claude_code
 	Mode      Mode    `json:"mode,omitempty"`      // mode that the client reports
@@ -97,7 +97,7 @@ type conversation struct {
 	state     Findings
 }
 
-// task is the part of a reading that depends only on the instructions and the user text.
+// task holds the part of a Reading that depends only on the instructions and the user text.
 type task struct {
 	text, system string
 	state        Findings // findings so far: client, mode and inherited turns
@@ -146,7 +146,7 @@ func (c *conversation) readTask(body string, fields []llm.Field) task {
 	return task{c.task(first), c.system, c.state, c.knownPrompt()}
 }
 
-// read computes the state of the conversation.
+// read returns the Reading for a task, with the purpose and the trouble of the conversation.
 func (c *conversation) read(t *task) Reading {
 	c.system, c.state = t.system, t.state
 	if c.state.Purpose = t.purpose; t.purpose == "" {

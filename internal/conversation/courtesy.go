@@ -146,8 +146,8 @@ const (
 	courteous      // the clause has no meaning for the task
 )
 
-// toneOf returns the tone of a clause. A courteous clause consists only of greetings, thanks and requests for help, and at least one
-// of its words has a use in marks.
+// toneOf returns the tone of a clause. A courteous clause consists only of greetings, thanks and requests for help, and at least one of its
+// words has one of the uses in marks.
 func toneOf(clause string, marks wordUse) tone {
 	clause = strings.ToLower(strings.TrimSpace(clause))
 	if len(clause) > politeClause || strings.ContainsAny(clause, `[]{}<>="`) {

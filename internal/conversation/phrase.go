@@ -55,8 +55,8 @@ func fold(c byte) byte {
 	return c
 }
 
-// each calls the function found for every phrase in text, until found returns false. The arguments are the number of the phrase's list,
-// its index in the list, its offset in the text and its length.
+// each calls found(list, index, at, length) for every phrase in text until found returns false: the number of the phrase's list, its index
+// in the list, its offset in the text and its length.
 func (s *phraseSet) each(text string, found func(list, index, at, length int) bool) {
 	if len(text) < 3 {
 		return

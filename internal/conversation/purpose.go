@@ -62,8 +62,8 @@ var prompts = []struct {
 	{"librechat", Title, "5-word-or-less title for the conversation"},
 }
 
-// concept is a topic that instructions for housekeeping mention. Its stems are word beginnings in many languages. A stem matches
-// at the start of a word; in scripts without spaces, it matches anywhere.
+// concept is a topic that housekeeping prompts mention. Its stems are word beginnings in many languages. A stem matches at the start of a
+// word; in scripts without spaces, it matches anywhere.
 type concept int
 
 const (

@@ -62,7 +62,7 @@ func (c *conversation) trouble() Trouble {
 	}
 	for i := range c.messages {
 		if i < from {
-			c.messages[i].facts = nil // the facts are not needed: later turns also begin after this message
+			c.messages[i].facts = nil // not kept for later turns, which also begin after this message
 		} else {
 			l.message(&c.messages[i])
 		}
@@ -74,7 +74,7 @@ func (c *conversation) trouble() Trouble {
 	return l.Trouble
 }
 
-// loop is the state of a tool loop up to a message.
+// loop is the state of a tool loop after the messages added so far.
 type loop struct {
 	Trouble
 	calls  []call
@@ -303,7 +303,7 @@ func (l *loop) userTurn(m *message) {
 	case a.leaves:
 		*l = loop{asked: l.asked, answer: l.answer}
 	case a.compared && a.newTask, !a.compared && m.opensTask(l.answer):
-		// The user gave new information or a new task. The level falls, but a repeated error still counts with its earlier occurrences.
+		// The user gave new information or a new task. The level falls, but if an error recurs, its earlier occurrences still count.
 		l.Level = max(0, l.Level/2-1)
 	}
 }

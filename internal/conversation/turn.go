@@ -33,8 +33,8 @@ type facts struct {
 }
 
 const (
-	maxPositions = 4 << 10 // maximum number of messages in a stored reading
-	earlier      = 4       // number of messages between the two stored readings; the earlier one is used if a client changes its last messages
+	maxPositions = 4 << 10 // maximum number of messages in a stored state
+	earlier      = 4       // number of messages between the two stored states; the earlier one is used if a client changes its last messages
 )
 
 // keep stores states for the next turn and returns the offsets in the body at which they end. If determined is true, the task depends

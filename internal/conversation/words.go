@@ -75,7 +75,7 @@ var scriptPhrases = map[wordUse][]string{
 const (
 	newTopic   = iota // phrases that begin a new topic
 	complaint         // phrases that state that the request was not fulfilled
-	pleasantry        // phrases that make a clause of fillers a polite clause
+	pleasantry        // phrases that turn a clause of fillers into a polite clause
 )
 
 // turnPhrases are multi-word phrases that indicate how a turn relates to earlier turns.

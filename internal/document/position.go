@@ -71,8 +71,8 @@ func (c *cursor) skipProperties() {
 	}
 }
 
-// take returns the position of the next character r of the value and advances. Folding and indentation change white space, so for
-// a blank it consumes at most one character, and for any other character it first skips blanks.
+// take returns the position of the next character r of the value and advances. Because of folding and indentation, the source can have
+// other white space than the value: take skips all blanks before a non-blank r, but consumes at most one character for a blank r.
 func (c *cursor) take(r rune) Position {
 	if r != ' ' && r != '\n' && r != '\t' {
 		c.skipBlanks()

@@ -17,7 +17,7 @@ type dialer struct {
 }
 
 // dial connects to "host:port". The guard runs in the control hook, after name resolution and before connecting, for each address
-// that is tried. A name that later resolves to another address is therefore checked again.
+// that is tried, so a name that resolves to another address later is checked again.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	requested := normalHost(address)
 	nd := net.Dialer{

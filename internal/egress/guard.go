@@ -48,8 +48,8 @@ var (
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// addressRange is a special-purpose block. Hosts in the configuration file may be in a block with private set. The other blocks
-// contain no providers, and link-local addresses serve the credentials of cloud instances.
+// addressRange is a special-purpose block. If private is set, hosts in the configuration file may have addresses in the block. It is not
+// set for blocks without providers, or for link-local addresses, which serve the credentials of cloud instances.
 type addressRange struct {
 	prefix  netip.Prefix
 	name    string

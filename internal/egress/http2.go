@@ -33,7 +33,7 @@ var errStalled = errors.New("the connection stopped responding")
 type watchedConn struct {
 	net.Conn
 	opened  time.Time
-	arrived atomic.Int64 // time of the latest received data, in nanoseconds after opened
+	arrived atomic.Int64 // time from opened to the latest received data, in nanoseconds
 	stalled atomic.Bool
 }
 
@@ -154,7 +154,7 @@ func (w *stallWatch) begin(c *watchedConn) {
 	}
 }
 
-// check cancels the call if no data arrived on its connection for the limit. Otherwise it checks again after the remaining time.
+// check cancels the call if its connection has received no data for w.limit. Otherwise it checks again after the remaining time.
 func (w *stallWatch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package explain recomputes routing decisions with the active configuration. It explains requests, runs backtests and verifies
-// logged decisions. It also stores the versions that later verification needs.
+// Package explain recomputes routing decisions with the active configuration. It explains requests, runs backtests and verifies logged
+// decisions. It also stores the versions of targets, policies and corrections that verification needs later.
 package explain
 
 import (
@@ -44,7 +44,7 @@ type Service struct {
 	Store     *store.DB
 	Spool     *spool.Spool // spool of the gateway process; nil in CLI commands
 	Catalog   func() *catalog.Catalog
-	Routes    []modelapi.Route // routes whose request formats are recognised in stored bodies
+	Routes    []modelapi.Route // routes whose formats decode stored request bodies
 }
 
 // Explain computes the routing decision for a request without sending it. If no target is available, it returns the decision and

@@ -23,7 +23,7 @@ type Shift struct {
 	Corrected predict.Ability `json:"ability"` // corrected ability
 	Ratings   int             `json:"ratings"` // number of outcomes it was computed from
 
-	Tasks  map[predict.Task]float64          `json:"tasks,omitempty"` // further change of the logit by task
+	Tasks  map[predict.Task]float64          `json:"tasks,omitempty"` // additional change of the logit per task
 	ByTask map[predict.Task]*predict.Ability `json:"-"`               // corrected abilities of the tasks in Tasks
 }
 

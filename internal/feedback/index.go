@@ -19,8 +19,8 @@ const (
 	signalDays      = 30   // maximum age of counted signals in days
 )
 
-// A new rating triggers a computation immediately if the last computation was at least settle ago and at least settleTimes its
-// duration ago. Otherwise the next Refresh includes the rating.
+// A new rating triggers a computation immediately if the time since the last computation is at least settle, and at least settleTimes
+// the duration of that computation. Otherwise the next Refresh includes the rating.
 const (
 	settle      = time.Second
 	settleTimes = 20
@@ -53,8 +53,8 @@ type Options struct {
 	HalfLife func() time.Duration
 	// MinVerdicts is the number of ratings and verdicts below which a workspace has no corrections.
 	MinVerdicts int
-	// Guard sets whether to withhold corrections that do not predict later outcomes better than the static abilities, and to attribute
-	// deviations that all models share to the prompts.
+	// Guard withholds corrections that do not predict later outcomes better than the static abilities. It also attributes deviations that
+	// all models have in common to the difficulty of the prompts.
 	Guard bool
 	// Keep stores corrections before they are used, so that decisions can be recomputed with them; nil for no storage.
 	Keep func(ctx context.Context, c *Corrections) error

@@ -24,8 +24,8 @@ const (
 	FromAPI       Source = "api"
 	FromDashboard Source = "dashboard"
 	FromSignal    Source = "signal" // observed in the response or in the client's next request
-	FromShadow    Source = "shadow" // verdict of a check or a judge model on a comparison
-	FromHook      Source = "hook"   // score of the workspace's hook on a comparison
+	FromShadow    Source = "shadow" // verdict of a check or a judge model that compared two responses
+	FromHook      Source = "hook"   // score from the workspace's hook that compared two responses
 )
 
 // IsRating reports whether a person or a program rated the response.

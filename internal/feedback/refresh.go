@@ -53,7 +53,8 @@ func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// recomputeChanged recomputes the workspaces whose ratings changed after an earlier revision, given by after. revision is the current one.
+// recomputeChanged recomputes the workspaces whose ratings changed since an earlier revision. after is the earlier revision, and revision
+// the current one.
 func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) error {
 	changed, err := b.reader.ChangedFeedback(ctx, after)
 	if err != nil {
@@ -169,7 +170,7 @@ func (b *Index) load(ctx context.Context, workspaceID string) (ratings []modelRa
 		return nil
 	})
 	if err != nil || len(outcomes) == 0 {
-		return ratings, outcomes, err // signals alone have no effect
+		return ratings, outcomes, err // signals have no effect without ratings or verdicts
 	}
 	signals, err := b.reader.CountedSignals(ctx, workspaceID, maxCounted)
 	add(b.current(signals))

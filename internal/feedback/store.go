@@ -38,8 +38,8 @@ type Writer interface {
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
 	// SaveLearning stores the settings of a workspace and resets its exploration totals.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
-	// SyncExploration adds a replica's trials to the totals of its workspace and replaces the replica's claim. It returns the totals of all
-	// replicas and the granted amount.
+	// SyncExploration adds the trials in c to the workspace's totals and replaces the replica's earlier claim with c. It returns the
+	// totals of all replicas and the amount granted for the claim.
 	SyncExploration(ctx context.Context, c Claim) (total Exploration, granted money.Amount, err error)
 }
 

@@ -40,14 +40,14 @@ type Claim struct {
 	Expires     time.Time // time after which other replicas may claim the amount
 }
 
-// Grant returns the amount granted to a replica: half of the unused share, so that other replicas also get a part. total contains the
-// trials of all replicas, and claimed is the sum of the other replicas' claims.
+// Grant returns the amount granted to a replica: half of the share that is neither spent nor claimed, which leaves the other half to later
+// claims. total contains the trials of all replicas, and claimed is the sum of the other replicas' claims.
 func (c *Claim) Grant(total *Exploration, claimed money.Amount) money.Amount {
 	limit := money.Amount(c.Share * float64(total.Spent))
 	return max(limit.Sub(total.Tried).Sub(claimed)/2, 0)
 }
 
-// A replica uses a claim for claimTime. The store holds the claim for claimHeld, which is longer, because the replicas' clocks differ.
+// A replica may spend a claim during claimTime. The store reserves it for the longer claimHeld, because the replicas' clocks differ.
 const (
 	claimTime = 30 * time.Second
 	claimHeld = 2 * time.Minute
@@ -122,8 +122,8 @@ func (t *trials) pending() map[string]Exploration {
 	return all
 }
 
-// syncTrials exchanges trial totals with the other replicas and renews its claims. A workspace without requests in this replica claims
-// nothing.
+// syncTrials exchanges trial totals with the other replicas and renews this replica's claims. It claims nothing for a workspace without
+// requests since the last exchange.
 func (b *Index) syncTrials(ctx context.Context) error {
 	pending := b.trials.pending()
 	for workspaceID, s := range *b.workspaces.Load() {
@@ -162,8 +162,8 @@ type Trial struct {
 	Loss     float64      // predicted quality of the router's choice minus the model's predicted quality; 0 if the model's is higher
 }
 
-// Explore returns the maximum share of spending for trials and the minimum predicted quality of a tried model. The share is 0 if
-// exploration is off or this replica's claim is used up.
+// Explore returns the maximum share of spending for trials and the minimum predicted quality of a model used in a trial. The share is
+// 0 if exploration is off, or if this replica's claim has expired or has too little left for a trial.
 func (b *Index) Explore(workspaceID string) (share, floor float64) {
 	s := (*b.workspaces.Load())[workspaceID]
 	if s == nil || s.learned.Settings.Disabled || s.learned.Settings.Explore <= 0 || !b.trials.allowed(workspaceID, b.options.Now()) {

@@ -40,7 +40,7 @@ func TSVector(words []byte) string {
 	return b.String()
 }
 
-// CutWords returns words without the words after the first limit ones. Each word is followed by a space.
+// CutWords truncates words to the first limit words. Each word is followed by a space.
 func CutWords(words []byte, limit int) []byte {
 	for i, c := range words {
 		if c == ' ' {

@@ -56,7 +56,7 @@ func (e *Excerpter) Add(text []byte) {
 	e.cut(text, words, places, first)
 }
 
-// cut sets the excerpt to the text around the word with the index first.
+// cut sets the excerpt to the text around words[first].
 func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int) {
 	begin := first
 	for begin > 0 && places[first][0]-places[begin-1][0] <= before {
@@ -94,7 +94,7 @@ func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int)
 	}
 }
 
-// matched returns the number of words that the first matching term covers at the start of words, or 0 if no term matches.
+// matched returns the length, in words, of the first required term with which words begins, or 0 if there is none.
 func (e *Excerpter) matched(words []string) int {
 	for _, t := range e.query.required {
 		if len(t.words) <= len(words) && t.at(words) {

@@ -48,7 +48,7 @@ const (
 	ConsecutiveFailures Rule = "consecutive_failures"
 	FailureShare        Rule = "failure_share"   // at least half of the last calls failed
 	FailedRecovery      Rule = "failed_recovery" // attempts failed while traffic returned after an outage
-	FailedProbe         Rule = "failed_probe"    // the circuit was open and the attempts since then failed
+	FailedProbe         Rule = "failed_probe"    // a probe of the open circuit failed
 	ReplicaHint         Rule = "replica_hint"    // an attempt failed after another replica reported an outage
 )
 

@@ -152,7 +152,7 @@ func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
 	}
 }
 
-// clear resets the backoff. While the backoff lasts, a success is ignored, because the call started before it.
+// clear resets the backoff after a success. It ignores a success during the backoff, because the call started before the backoff.
 func (b *backoff) clear(now time.Time) {
 	if b.over(now) {
 		*b = backoff{used: b.used}

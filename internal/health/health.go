@@ -97,7 +97,7 @@ func (tg *target) circuit(credential string) *circuit {
 	if c := tg.find(credential); c != nil {
 		return c
 	}
-	if len(tg.circuits) >= maxCircuits { // most circuits belong to credentials that were replaced
+	if len(tg.circuits) >= maxCircuits { // remove all circuits, because most belong to credentials that were replaced
 		tg.circuits = nil
 	}
 	c := &circuit{credential: credential}
@@ -420,7 +420,7 @@ func (t *Tracker) Snapshot() []TargetHealth {
 		tg.describe(&h, p, now)
 		t.describeBackoff(&h, tg, p, now)
 		tg.speed.decay(now)
-		if tg.speed.calls >= 0.01 { // calls decays over time: below 0.01, all calls are too old for an error rate
+		if tg.speed.calls >= 0.01 { // calls decays over time; below 0.01, the calls are too old for an error rate
 			h.ErrorRate = tg.speed.failures / tg.speed.calls
 		}
 		if recent := tg.speed.recent(now, nil); len(recent) > 0 {

@@ -9,7 +9,7 @@ const (
 	rampStart = 0.10             // share of normal traffic in the first second after an outage
 	rampSpan  = 4 * time.Second  // time after which the share is 1
 	rampDrain = 1.10             // share after rampSpan, while delayed attempts are waiting
-	rampEnd   = 30 * time.Second // time after which traffic is not limited
+	rampEnd   = 30 * time.Second // time after which the limit on traffic ends
 	rampWait  = 5 * time.Second  // maximum time that an attempt is delayed
 	rampFloor = 10               // minimum normal rate in attempts per second, so that light traffic hardly waits
 	rampBurst = 0.1              // maximum unused allowance that can be used later, in seconds of normal traffic
@@ -96,7 +96,7 @@ const (
 // meter measures the rate of attempts over the last few seconds.
 type meter struct {
 	begun  time.Time
-	second int64 // second of the latest attempt, relative to begun
+	second int64 // seconds from begun to the latest attempt
 	counts [meterSpan + 1]int32
 }
 
@@ -118,8 +118,8 @@ func (m *meter) advance(now time.Time) {
 	m.second = max(m.second, second)
 }
 
-// rate returns the attempts per second over the last complete seconds, at most meterSpan. It returns false until meterMin seconds have been
-// measured.
+// rate returns the average number of attempts per second in the last meterSpan complete seconds, or in all complete seconds if there are
+// fewer. It returns false until meterMin seconds have been measured.
 func (m *meter) rate(now time.Time) (float64, bool) {
 	if m.begun.IsZero() || now.Sub(m.begun) < meterMin*time.Second {
 		return 0, false

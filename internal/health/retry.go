@@ -44,7 +44,7 @@ func (w *repeatWindow) advance(now time.Time) int64 {
 		w.begun = now
 	}
 	second := int64(now.Sub(w.begun) / time.Second)
-	if second < w.second-repeatWindowSeconds { // the clock stepped back far: continue from the last second
+	if second < w.second-repeatWindowSeconds { // after a large backward step of the clock, continue from the last second
 		w.begun = now.Add(-time.Duration(w.second) * time.Second)
 		second = w.second
 	}

@@ -108,7 +108,7 @@ func (t *Tracker) FirstToken(targetID string) time.Duration {
 	return recent[(len(recent)-1)*95/100]
 }
 
-// recent appends the recent first-token times to space in ascending order.
+// recent appends the recent first-token times to the slice space and returns it in ascending order.
 func (s *speed) recent(now time.Time, space []time.Duration) []time.Duration {
 	for _, sample := range s.ring {
 		if !sample.at.IsZero() && now.Sub(sample.at) <= forgetAfter {

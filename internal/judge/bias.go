@@ -33,8 +33,8 @@ const (
 // measuring is the number of pairs that are judged at the same time.
 const measuring = 4
 
-// Measure judges the built-in pairs in both orders. It asks the judge to answer some of the requests itself, to compare its own
-// responses with given ones.
+// Measure judges the built-in pairs in both orders. For some requests, the judge first writes a response, which it then compares with the
+// given one.
 func Measure(ctx context.Context, ask Ask) (Bias, error) {
 	pairs := Known()
 	var mu sync.Mutex
@@ -104,7 +104,7 @@ func (t *tally) add(p KnownPair, reversed bool, one, other float64) {
 		combined = one
 	}
 	if combined != p.Better {
-		t.corrected += combined // a tie instead of a verdict favours no position
+		t.corrected += combined // combined is 0 for a tie, which favours no position
 	}
 	listed := combined
 	if reversed {

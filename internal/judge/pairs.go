@@ -7,7 +7,7 @@ type PairKind int
 const (
 	Answered PairKind = iota // one response is better
 	Longer                   // both are equally good; the first is longer
-	Own                      // both are equally good; the first is by the judge itself
+	Own                      // both are equally good; the judge wrote the first
 )
 
 // KnownPair is a request with two responses of known quality.

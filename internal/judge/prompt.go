@@ -119,9 +119,9 @@ type Ask func(ctx context.Context, p Prompt) (string, error)
 // ErrAnswer is returned when the judge model's answer contains no verdict.
 var ErrAnswer = errors.New("the judge model gave no verdict")
 
-// Compare asks a judge model to compare the responses in both orders. Verdicts that differ between the orders are a tie. If the first order
-// is a tie, the result is a tie, so Compare does not ask again. If routedFirst is true, the first order
-// starts with the routed response.
+// Compare asks a judge model to compare the responses in both orders. If the verdicts differ, the result is a tie. If the first verdict
+// is a tie, so is the result, and Compare does not ask again. routedFirst sets whether the routed response is shown first in the first
+// order.
 func Compare(ctx context.Context, ask Ask, x *Exchange, routedFirst bool) (Verdict, error) {
 	order := func(routedFirst bool) (float64, string, error) {
 		a, b, sign := x.Routed, x.Baseline, 1.0

@@ -81,13 +81,13 @@ func (f *fitter) errors(x *Outcome, known *fitted) (static, learned float64) {
 }
 
 const (
-	driftStep  = 20  // number of outcomes between two times that are tested for a change
+	driftStep  = 20  // distance, in outcomes, between the positions that are tested for a change
 	minSide    = 30  // minimum number of outcomes before and after a change
 	driftLimit = 4.0 // minimum difference of the means before and after a change, in standard errors
 )
 
-// drifts returns the models whose quality changed, with the time of the first outcome after the change. The change is at
-// the time for which the mean prediction errors before and after it differ most.
+// drifts returns the models whose quality changed, with the time of the first outcome after the change. The time is the one for which the
+// mean prediction errors before and after it differ most.
 func (r *fitted) drifts(outcomes []Outcome) map[string]time.Time {
 	type series struct {
 		at     []time.Time

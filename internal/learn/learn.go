@@ -73,7 +73,7 @@ type State struct {
 type Model struct {
 	Base     predict.Ability          // static ability
 	Learned  predict.Ability          // static ability, corrected by the outcomes
-	Tasks    map[predict.Task]float64 // additional change of the logit by task
+	Tasks    map[predict.Task]float64 // additional change of the logit per task
 	Outcomes int                      // number of outcomes used
 	Dropped  int                      // number of outcomes before Changed, which are not used
 	Changed  time.Time                // time at which the quality of the model changed; zero if it did not change
@@ -88,8 +88,8 @@ const (
 	rounds     = 3    // rounds of fitting if labels depend on the fitted abilities
 	taskSpread = 0.4  // standard deviation, in logits, of the task-specific part of a model's ability
 	hardSpread = 0.5  // standard deviation, in logits, of the difficulty of a workspace's prompts for a task
-	maxShift   = 2    // largest change by task, in logits
-	minShift   = 0.01 // smallest change by task that is stored
+	maxShift   = 2    // maximum change per task, in logits
+	minShift   = 0.01 // minimum change per task that is stored, in logits
 )
 
 // Fit learns from the outcomes of a workspace, which need not be in order.
@@ -223,7 +223,7 @@ func (f *fitter) fit(outcomes []Outcome) *fitted {
 	return r
 }
 
-// difficulty returns the change of the logit that the ratings of all models share for each task, given the abilities of the models.
+// difficulty returns, for each task, the change of the logit that the ratings of all models have in common, given the models' abilities.
 func (r *fitted) difficulty(outcomes []Outcome) shared {
 	byTask := map[predict.Task][]ability.Label{}
 	for i := range outcomes {

@@ -98,7 +98,7 @@ func trustOf(name string, with, without mean) Trust {
 		return t
 	}
 	t.Weight = t.Low * t.Low
-	// Shares of the bad and of the good responses that have the signal.
+	// ofBad and ofGood are the shares of the bad and the good responses that have the signal.
 	all := float64(with.n + without.n)
 	withShare := float64(with.n) / all
 	isBad := withShare*bad + (1-withShare)*usual

@@ -1,8 +1,8 @@
 // Package length learns how much longer or shorter responses are than predicted: per workspace and task, because users ask for
 // different lengths, and per model, because some models are more verbose than others. Expected costs are corrected by both factors.
 //
-// The state is in memory: after a restart, predictions are uncorrected until enough responses were observed. Decisions record the
-// factors they used, so they can be recomputed without the state.
+// The state is in memory: after a restart, predictions are uncorrected until enough responses have been observed. Decisions
+// record the factors they used, so they can be recomputed without the state.
 package length
 
 import (

@@ -173,8 +173,8 @@ func unlink(link ast.Node) {
 	parent.RemoveChild(parent, link)
 }
 
-// resolve returns the address of a link on a page. ok is false if the site does not have the file. A non-empty extension is appended to the
-// address to select the file instead of the HTML page.
+// resolve returns the address of a link on a page. ok is false if the site does not have the file. If extension is not empty, it returns
+// the address of the page's file with this extension instead.
 func (c *content) resolve(p *page, destination, extension string) (address string, ok bool) {
 	target, fragment, hasFragment := strings.Cut(destination, "#")
 	if target == "" || strings.Contains(target, ":") || strings.HasPrefix(target, "/") {
@@ -268,7 +268,7 @@ func (c *content) navigation() []group {
 	return append(groups, c.unlisted(groups)...)
 }
 
-// unlisted returns a group with the pages that the home page does not link, other than decisions.
+// unlisted returns a group of the pages that are neither decisions nor linked on the home page.
 func (c *content) unlisted(listed []group) []group {
 	more := group{Title: "More"}
 	for _, name := range slices.Sorted(maps.Keys(c.pages)) {

@@ -18,7 +18,7 @@ var CgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/m
 const settled = 3 * time.Second
 
 // SetLimit sets the soft memory limit of the Go runtime to 90 % of the process's memory limit, so that the garbage collector runs
-// more often before the system kills the process. GOMEMLIMIT takes precedence.
+// more often before the process reaches its limit and is killed. GOMEMLIMIT takes precedence.
 func SetLimit(files []string) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		if limit := memoryLimit(files); limit > 0 {

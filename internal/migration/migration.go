@@ -1,5 +1,5 @@
-// Package migration converts the configuration of other gateways into a configuration file, and reports every setting as
-// taken over, changed or not supported.
+// Package migration converts the configuration of other gateways into a configuration file, and reports whether each
+// setting was kept, changed or is not supported.
 package migration
 
 import (
@@ -27,7 +27,7 @@ const (
 type Finding struct {
 	Kind    Kind   `json:"kind"`
 	Setting string `json:"setting"` // path in the imported file
-	Text    string `json:"text"`    // new setting, or action that is needed
+	Text    string `json:"text"`    // new setting, or required action
 }
 
 // Result is a converted configuration.

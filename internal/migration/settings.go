@@ -112,8 +112,8 @@ func (l *lite) redis(w *writer, done map[string]bool) {
 	l.add(Taken, path, "redis")
 }
 
-// fallbacks reports fallbacks between models. They are not converted: requests must list their fallback models, because another
-// model changes the response.
+// fallbacks reports fallbacks between models. They are not converted, because another model changes the response: requests
+// must list their own fallback models.
 func (l *lite) fallbacks(done map[string]bool) {
 	for _, section := range []string{"litellm_settings", "router_settings"} {
 		for _, name := range []string{"fallbacks", "default_fallbacks", "context_window_fallbacks", "content_policy_fallbacks"} {

@@ -93,7 +93,7 @@ func (m *Mock) Calls() []*Call {
 	return slices.Clone(m.calls)
 }
 
-// Await returns the n-th call (from 1). It waits for the call until ctx is done.
+// Await returns the n-th call, counting from 1. It waits until the call arrives or ctx is done.
 func (m *Mock) Await(ctx context.Context, n int) (*Call, error) {
 	for {
 		m.mu.Lock()

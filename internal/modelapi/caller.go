@@ -75,8 +75,8 @@ func CheckOrigin(r *http.Request, s *Settings) error {
 		return nil
 	}
 	if r.Header.Get("X-Fairlead-Dashboard") != "" {
-		// The dashboard header alone proves nothing: the browser must also report the same origin. On plain HTTP, the browser sends
-		// only Origin.
+		// Any page can send the dashboard header, so the browser must also report a same-origin request. On plain HTTP, browsers send
+		// Origin but no Sec-Fetch-Site.
 		page, err := url.Parse(origin)
 		if site == "same-origin" || site == "" && err == nil && page.Host != "" && page.Host == r.Host {
 			return nil

@@ -52,9 +52,9 @@ type Settings struct {
 	MaxConcurrent int
 	Upload        upload.Limits
 	Attempts      attempt.Settings
-	Rescue        bool            // whether to continue interrupted streams at another target
+	Rescue        bool            // whether to continue interrupted streams on another target
 	Hold          time.Duration   // maximum wait for the first token before headers are sent
-	Ping          time.Duration   // maximum time without sending anything to the client
+	Ping          time.Duration   // time without output to the client after which a ping is sent
 	ReadPause     time.Duration   // maximum time that a client may pause while reading a response
 	Realtime      realtime.Limits // limits for realtime sessions; the gateway sets Ping and Write to the values of Ping and ReadPause above
 	PublicURL     ingress.PublicURL

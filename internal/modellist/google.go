@@ -41,10 +41,10 @@ func describeForGoogle(m modelInfo) googleModel {
 	}
 }
 
-// servesChat reports whether a model has the endpoints of chat models.
+// servesChat reports whether a model is a chat model or a variant of auto.
 func servesChat(m modelInfo) bool { return m.Kind == "auto" || m.Kind == string(llm.Chat) }
 
-// ListForGoogle returns the chat models that the key may use in Google's format.
+// ListForGoogle returns, in Google's format, the chat models that the key may use.
 func (o Offer) ListForGoogle(query url.Values) (any, error) {
 	return pageForGoogle(slices.DeleteFunc(o.models(o.Snapshot.Targets()), func(m modelInfo) bool { return !servesChat(m) }), query)
 }

@@ -99,8 +99,8 @@ func (a Amount) String() string {
 	return string(text)
 }
 
-// Display formats the amount for people. It shows two decimals from one dollar on, and otherwise four significant digits, so that
-// a small amount never looks like zero: "$34.10", "$1,234.50", "$0.0003100".
+// Display formats the amount for people. Amounts of one dollar or more have two decimals. Smaller amounts have four
+// significant digits, so that they never look like zero: "$34.10", "$1,234.50", "$0.0003100".
 func (a Amount) Display() string {
 	sign, n := "", uint64(a)
 	if a < 0 {
@@ -169,7 +169,7 @@ func (a Amount) AppendText(to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// MarshalJSON encodes the amount as a string, because common JSON parsers lose digits of numbers.
+// MarshalJSON encodes the amount as a string, because common JSON parsers round large numbers.
 func (a Amount) MarshalJSON() ([]byte, error) {
 	text, err := a.AppendText(append(make([]byte, 0, 24), '"'))
 	return append(text, '"'), err

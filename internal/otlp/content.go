@@ -10,7 +10,7 @@ import (
 // exported.
 const maxText = 64 << 10
 
-// chatBody has the fields of a request or response in the chat format that have content.
+// chatBody holds the content fields of a request or response in the chat format.
 type chatBody struct {
 	Messages []chatMessage   `json:"messages"`
 	Prompt   json.RawMessage `json:"prompt"` // prompt of a completion

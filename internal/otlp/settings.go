@@ -17,8 +17,8 @@ const (
 	protocolGRPC = "grpc"
 )
 
-// Settings select the exported signals and their protocol. The exporters read other settings, such as certificates and compression, from
-// the standard variables.
+// Settings selects the exported signals and their protocol. The exporters read other settings, such as certificates and compression, from
+// the standard OTEL_* variables.
 type Settings struct {
 	Traces  bool
 	Metrics bool

@@ -254,13 +254,13 @@ type spanIDs struct{ trace, span string }
 // NewIDs implements sdktrace.IDGenerator.
 func (g ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	want, _ := ctx.Value(idKey{}).(spanIDs)
-	id, _ := trace.TraceIDFromHex(want.trace) // valid, because sampled has parsed the same ID
+	id, _ := trace.TraceIDFromHex(want.trace) // cannot fail, because sampled() has parsed the same ID
 	return id, g.NewSpanID(ctx, id)
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	want, _ := ctx.Value(idKey{}).(spanIDs)
-	id, _ := trace.SpanIDFromHex(want.span) // the ID is derived, so it is valid
+	id, _ := trace.SpanIDFromHex(want.span) // cannot fail, because the gateway has generated the ID
 	return id
 }

@@ -9,7 +9,7 @@ import (
 // Outlook predicts the next turn of a conversation from earlier turns. The zero value predicts no further turn.
 type Outlook struct {
 	Another float64       // probability of a further turn
-	Gap     time.Duration // time since the previous turn
+	Gap     time.Duration // pause before the current turn, also expected before the next one
 }
 
 // outlook estimates the probability of a further turn. With k earlier turns the probability is (k+1)/(k+2). For a first turn it is zero:
@@ -21,8 +21,8 @@ func outlook(turns int, gap time.Duration) Outlook {
 	return Outlook{Another: float64(turns+1) / float64(turns+2), Gap: gap}
 }
 
-// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. It selects a lifetime within
-// which the expected reads save more than the write costs. It returns Unmarked if the caller has set any marks.
+// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. It sets a mark only if the
+// reads expected within the lifetime save more than the write costs. It returns Unmarked if the caller has set any marks.
 func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 	if !rules.EndMark || fp.Tokens() < rules.Minimum || fp.Outlook.Another <= 0 || fp.Outlook.Another >= 1 {
 		return Unmarked
@@ -33,7 +33,7 @@ func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 		}
 	}
 	// Each later turn reads the prefix and extends its lifetime. With the short lifetime, one read saves more than the write costs.
-	// Longer pauses need the long lifetime, whose write costs more than one read saves, so several reads must be expected.
+	// Longer pauses need the long lifetime. Its write costs more than one read saves, so several reads must be expected.
 	reads := fp.Outlook.Another / (1 - fp.Outlook.Another)
 	switch {
 	case fp.Outlook.Gap <= rules.Lifetime && fp.Outlook.Another*rules.HitRate > rules.BreakEven:

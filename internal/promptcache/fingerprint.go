@@ -102,7 +102,7 @@ func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint
 	if value, ok := member(&req.Payload, "cache_control"); ok { // a top-level cache_control marks the last message
 		last.Mark = max(last.Mark, markOf(value))
 	}
-	each := 0.25 // tokens per byte; without an estimate of the whole prompt, about four bytes per token
+	each := 0.25 // tokens per byte, used if the whole prompt has no estimate
 	if tokens > 0 {
 		each = float64(tokens) / float64(max(last.Tokens, 1))
 	}
@@ -176,7 +176,7 @@ func lifetime(raw []byte) time.Duration {
 	return min(d, maxRetention)
 }
 
-// addMessages adds the messages of the list that start at or after the offset from, which is 0 or the end of a message.
+// addMessages adds the messages of the list, beginning at the given offset, which is 0 or the end of a message.
 func (b *builder) addMessages(list list, from int) {
 	raw := list.raw
 	if raw == nil {

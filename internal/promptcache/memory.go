@@ -160,7 +160,7 @@ func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Us
 	m.names.table.Load().rates[id].learn(min(max(float64(u.CacheRead)/expected, 0), 1))
 }
 
-// tolerance is added to the cached share of the prompt that a provider reports, because token estimates differ.
+// tolerance is added to the cached share of the prompt that a provider reports, because token estimates are inexact.
 const tolerance = 0.05
 
 // lastCachedLink returns the index of the last link that a target has cached after reading a prompt, or -1. If the provider reports cache
@@ -207,8 +207,8 @@ func bucketAt(key uint64, n int) int {
 	return int(i)
 }
 
-// grow doubles the number of buckets, unless another goroutine has already doubled it. A call takes milliseconds, and there are only a few
-// calls.
+// grow doubles the number of buckets, unless another goroutine has already doubled it. It holds all locks for some milliseconds, but
+// doubles the number only a few times.
 func (m *Memory) grow(from int) {
 	for i := range m.locks {
 		m.locks[i].Lock()

@@ -9,7 +9,7 @@ const (
 	byModel         // the model wrote the message in an earlier turn
 )
 
-// authorOf returns the author of the message at the offset at, which usually follows from the first member of the message.
+// authorOf returns the author of the message at the given offset. It usually needs to read only the first member of the message.
 func authorOf(raw []byte, at int) author {
 	kind, message := byOther, object{raw, at}
 	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
@@ -32,7 +32,7 @@ func authorOf(raw []byte, at int) author {
 	return kind
 }
 
-// addElement adds the message, tool or instruction block at the offset at and returns its end. It skips cache marks, because callers
+// addElement adds the message, tool or instruction block at the given offset and returns its end. It skips cache marks, because callers
 // move them from turn to turn while the prompt stays the same.
 func (b *builder) addElement(raw []byte, at int) (end int) {
 	message := object{raw, at}

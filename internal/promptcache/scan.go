@@ -121,8 +121,8 @@ func readValue(b []byte, i int) (v value, end int) {
 	return v, end
 }
 
-// eachElement calls the function take with the offset of every array element after the offset from, which is 0 or the end of an element.
-// A value that is not an array counts as one element. take returns the end of the element, so that the element is scanned only once.
+// eachElement calls a function with the offset of every array element after the given offset, which is 0 or the end of an element. The
+// function returns the end of the element, so that the element is scanned only once. A value that is not an array counts as one element.
 func eachElement(raw []byte, from int, take func(at int) (end int)) {
 	i := skipSpace(raw, from)
 	if from == 0 && (i >= len(raw) || raw[i] != '[') {

@@ -50,7 +50,7 @@ func (n *targetTable) assign(name string) (uint16, bool) {
 	return id, true
 }
 
-// hitRate tracks the share of recently expected cache reads that occurred.
+// hitRate tracks the share of expected cache reads that occurred. Recent reads have more weight.
 type hitRate struct {
 	mu           sync.Mutex
 	hits, misses float64

@@ -79,8 +79,8 @@ func (b *builder) addHeads(req *llm.Request) head {
 	return b.head
 }
 
-// progress returns the state of an earlier turn with the same messages, and the offset in the list at which they end. It returns nil
-// if no such state is stored.
+// progress returns the state that an earlier turn stored after messages that the list repeats, and the offset in the list at which these
+// messages end. It returns nil if there is none.
 func (l list) progress(turn *turncache.Turn) (*progress, int) {
 	end, state := turn.Find(turncache.Prompts)
 	if state == nil {

@@ -93,7 +93,8 @@ func differences(samples []Sample) sequence {
 	return s
 }
 
-// usable returns the valid samples in chronological order, and the floor. A floor of 0 is replaced with the smallest propensity.
+// usable returns the valid samples in chronological order, and the floor of their propensities. A floor of 0 is replaced with the
+// smallest propensity.
 func usable(samples []Sample, floor float64) (list []Sample, used float64) {
 	list = make([]Sample, 0, len(samples))
 	smallest := 1.0

@@ -166,7 +166,7 @@ func days(samples []Sample, floor float64) []QualityPoint {
 	return points
 }
 
-// groups groups the samples by the result of name and returns the figures of each group, largest group first.
+// groups groups the samples by name and returns the figures of each group, largest group first.
 func groups(samples []Sample, floor float64, name func(*Sample) string) []QualityGroup {
 	byName := map[string][]Sample{}
 	for i := range samples {
@@ -181,7 +181,7 @@ func groups(samples []Sample, floor float64, name func(*Sample) string) []Qualit
 	return list
 }
 
-// counts returns the number of samples for each result of name, most frequent first.
+// counts returns the number of samples for each name, most frequent first.
 func counts(samples []Sample, name func(*Sample) string) []MethodCount {
 	byName := map[string]int{}
 	for i := range samples {

@@ -27,14 +27,14 @@ var bets = [...]struct{ fraction, share float64 }{
 // maxLoss is the largest share of the capital that a bet may lose on one sample.
 const maxLoss = 0.95
 
-// levels is the number of steps per unit to which values are rounded, so that a sequence has few distinct samples. Values
+// levels is the number of rounding steps per unit. Rounding limits the number of distinct samples of a sequence. Values
 // are rounded down for lower bounds and up for upper bounds, so that intervals only become wider.
 const levels = 4096
 
 // sequence is a confidence sequence for the mean of bounded values that are observed with known probabilities, after
 // Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2023). For each candidate mean m,
 // it bets against m: the capital is a product of factors 1 + bet·u·(x-m) with u = floor/propensity, a martingale if m is the
-// mean of all requests, compared or not. By Ville's inequality the capital exceeds 1/a with probability a at most.
+// mean of all requests, compared or not. By Ville's inequality the capital exceeds 1/a with a probability of at most a.
 // The zero sequence has no samples.
 type sequence struct {
 	n     int

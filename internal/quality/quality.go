@@ -135,7 +135,7 @@ func (r *Rater) Rate(m *catalog.Model, corrections Corrections) *Rating {
 	return rating
 }
 
-// can reports whether the model supports requests with the given kind of task.
+// can reports whether the model supports the given kind of task.
 func can(m *catalog.Model, task predict.Task) bool {
 	switch task { //nolint:exhaustive // the other kinds need only text
 	case predict.ToolUse:

@@ -9,7 +9,7 @@ import (
 type event struct {
 	kind   string
 	usage  *llm.Usage // usage of a response or transcription; nil if the provider reports no tokens
-	billed bool       // whether the event reports usage, with or without tokens
+	billed bool       // whether the event ends a response or transcription that is charged; usage may be nil
 	model  string     // model that transcribes the input; set only for events that describe the session
 }
 

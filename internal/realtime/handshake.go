@@ -35,7 +35,7 @@ func CheckUpgrade(r *http.Request) error {
 	return nil
 }
 
-// offers returns the elements of a header that contains a list.
+// offers returns the elements of a comma-separated header.
 func offers(h http.Header, name string) []string {
 	var all []string
 	for _, value := range h.Values(name) {
@@ -69,7 +69,7 @@ func WithProtocols(r *http.Request) *http.Request {
 	return moved
 }
 
-// ReadRequest returns the request for a handshake, whose query names the model.
+// ReadRequest returns the request that a handshake describes. The handshake's query must name the model.
 func ReadRequest(r *http.Request, format string) (*llm.Request, error) {
 	query := r.URL.Query()
 	var problems []strict.Problem

@@ -84,7 +84,7 @@ type peer struct {
 
 func (p *peer) touch() { p.active.Store(int64(time.Since(p.began))) }
 
-// write calls f, which writes to the peer.
+// write calls f, which writes to the peer. While f runs, blocked holds its start time.
 func (p *peer) write(f func() error) error {
 	p.blocked.Store(max(int64(time.Since(p.began)), 1))
 	err := f()
@@ -97,8 +97,8 @@ func (p *peer) silence(now time.Time) time.Duration {
 	return now.Sub(p.began) - time.Duration(p.active.Load())
 }
 
-// session is a running session. Connections are read and written without a deadline, because the library drops a connection without a close
-// code when a context is done; watch enforces the limits.
+// session is a running session. Connections are read and written without a deadline, because when a context is done, the library drops the
+// connection and sends no close code. The method watch enforces the limits.
 type session struct {
 	client, provider peer
 	limits           Limits
@@ -336,8 +336,8 @@ func (s *session) watch() {
 	}
 }
 
-// ping sends a ping to a silent peer and ends the session if the peer does not answer. A peer is not pinged during a write to the other
-// peer, because the answer to the ping could not be read.
+// ping sends a ping to a silent peer and ends the session if the peer does not answer. It does nothing during a write to the other peer,
+// because until the write ends, the answer would not be read.
 func (s *session) ping(p, other *peer, now time.Time) {
 	if p.silence(now) < s.limits.Ping || other.blocked.Load() != 0 || !p.pinging.CompareAndSwap(false, true) {
 		return

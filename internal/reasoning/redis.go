@@ -23,7 +23,7 @@ type Redis struct {
 	aead cipher.AEAD
 }
 
-// NewRedis returns a Remote that uses a running cluster client.
+// NewRedis returns a Remote that uses the Redis connection of a cluster client.
 func NewRedis(link *cluster.Client, masterKey []byte) (*Redis, error) {
 	secret, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/reasoning", 32)
 	if err != nil {
@@ -57,8 +57,8 @@ for i, key in ipairs(KEYS) do
 end
 return found`)
 
-	// saveScript stores the values with a lifetime of ARGV[1] milliseconds under the first keys, one value per key, and removes the other
-	// keys.
+	// saveScript stores the values ARGV[2], ARGV[3], … under the first keys with a lifetime of ARGV[1] milliseconds. It removes the keys
+	// without a value.
 	saveScript = redis.NewScript(`
 for i, key in ipairs(KEYS) do
   if ARGV[i + 1] then

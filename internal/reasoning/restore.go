@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// wantedCall is a tool call in a request whose reasoning is missing.
+// wantedCall is a tool call whose reasoning is missing from the request.
 type wantedCall struct{ id, name string }
 
 // Recalled is the stored reasoning for the tool calls in one request. A nil Recalled is empty.

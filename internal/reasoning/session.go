@@ -16,10 +16,10 @@ type Session struct {
 	workspace string
 	retention Retention
 	recalled  *Recalled
-	converted atomic.Pointer[converted] // converted request for the first attempt
+	converted atomic.Pointer[converted] // request and conversation for the first attempt
 }
 
-// converted is a request with its conversation.
+// converted holds a request and its converted form, the conversation.
 type converted struct {
 	req  *llm.Request
 	conv *llm.Conversation

@@ -21,7 +21,7 @@ const (
 
 	defaultEntries = 16_384
 	defaultBytes   = 64 << 20
-	workspaceShare = 4         // divisor of the limits for one workspace, which may use at most one quarter of the entries and bytes
+	workspaceShare = 4         // one workspace may use at most 1/workspaceShare of the entries and bytes
 	maxCallBytes   = 128 << 10 // maximum bytes of reasoning before one call
 	maxRestored    = 4 << 20   // maximum bytes of reasoning restored in one request
 	maxLoads       = 32        // maximum number of calls that one request reads from the Remote
@@ -35,7 +35,7 @@ type Call struct {
 	Model     string         `json:"m"` // canonical name of the model that made the call
 	Thinking  []llm.Thinking `json:"t,omitempty"`
 	Signature string         `json:"s,omitempty"` // signature of the call itself
-	Provider  string         `json:"p,omitempty"` // owner of Signature
+	Provider  string         `json:"p,omitempty"` // provider that created Signature
 }
 
 // size returns the size of the reasoning in bytes.
@@ -255,8 +255,8 @@ type loadedCall struct {
 	call *Call
 }
 
-// load reads calls from the Remote into memory. Missing calls are stored as missing, because their reasoning cannot be added later: it is
-// stored before the client receives the end of the response.
+// load reads calls from the Remote into memory. A call that the Remote does not have is recorded as missing and not looked up again:
+// reasoning is stored before the client receives the end of the response, so it cannot be added later.
 func (s *Store) load(ctx context.Context, workspaceID string, missing []wantedCall) (found []loadedCall) {
 	if len(missing) == 0 {
 		return nil

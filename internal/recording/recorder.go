@@ -45,7 +45,7 @@ type Recorder struct {
 	Capture  *Capture             // captures the response for a comparison; nil if the request is not compared
 }
 
-// Capture is a response that is captured for a comparison.
+// Capture records the response of a request for a comparison with another model.
 type Capture struct {
 	Other      string // name of the model to compare with; empty for a shadow call
 	Propensity float64
@@ -164,7 +164,8 @@ func (r *Recorder) RecordDecision(d *route.Decision) {
 	}
 }
 
-// Begin records the start of the series of attempts. It sets the maximum size of the response that is kept for the log or for a rescue.
+// Begin records the start of the series of attempts. It limits the size of the response that is kept for the log or to continue an
+// interrupted stream.
 func (r *Recorder) Begin(s *attempt.Series) {
 	r.series = s
 	switch {
@@ -223,7 +224,7 @@ func (r *Recorder) RecordEvent(ev *llm.Event) {
 	}
 }
 
-// RecordCharge records the usage and the cost.
+// RecordCharge records the usage and the cost. rejected reports whether the provider's usage was implausible.
 func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
 	e := r.Entry
 	e.Usage = c.Usage
@@ -241,7 +242,7 @@ func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
 	}
 }
 
-// RecordResponse records a complete response. The recorded signals are indirect evidence of a bad response, but can have other causes.
+// RecordResponse records a complete response. The signals that it records suggest a bad response, but can have other causes.
 func (r *Recorder) RecordResponse(received *bill.UsageCounter, repeated bool) {
 	e := r.Entry
 	e.Finish, e.ServedAs = show.Shorten(received.Finish), show.ShortenName(received.Model)
@@ -278,7 +279,7 @@ func (r *Recorder) RecordError(e *llm.Error, started bool) {
 	}
 }
 
-// outcome returns the outcome of an error: the party that must act on the error.
+// outcome returns the outcome for an error. It depends on the party that must act on the error.
 func outcome(k llm.Kind) requestlog.Outcome {
 	switch k {
 	case llm.ClientCancelled:
@@ -373,7 +374,7 @@ func (r *Recorder) Trace() []byte {
 		"warnings":          e.Warnings,
 	})
 	if err != nil {
-		return []byte(`null`) // the response is more important than its trace
+		return []byte(`null`) // a trace that cannot be encoded must not fail the response
 	}
 	return data
 }

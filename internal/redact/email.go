@@ -40,7 +40,7 @@ func findEmails(s string, found func(start, end int)) {
 	}
 }
 
-// domainEnd returns the end of the domain, or 0 if it is not a domain.
+// domainEnd returns the end of the domain that begins at index from, or 0 if there is none.
 func domainEnd(s string, from int) int {
 	end, label, dot := from, from, -1 // end of the domain, start of the last label, dot before it
 	valid := 0

@@ -83,7 +83,7 @@ func (p *Pass) value(e *edit, start, end int) {
 type edit struct {
 	from string
 	into []byte
-	at   int // number of bytes of from that are already copied; 0 if nothing was replaced
+	at   int // index in from up to which bytes are copied; 0 if nothing was replaced
 }
 
 func (e *edit) replace(start, end int, by string) {

@@ -84,8 +84,8 @@ func findCards(s string, found func(start, end int)) {
 	})
 }
 
-// cardEnd returns the end of the longest card number that begins at start, or 0. Groups are separated by one space or
-// dash each, and a number ends at the end of a group.
+// cardEnd returns the end of the longest card number that begins at start, or 0 if there is none. One space or dash may
+// separate two groups. A number ends at the end of a group.
 func cardEnd(s string, start, limit int) int {
 	if b := before(s, start); (isWord(b) && b < 0x80) || s[start] < '2' || s[start] > '6' {
 		return 0

@@ -101,7 +101,7 @@ func (p *Pass) search(s string) []span {
 
 const (
 	longestMediaHead = 200 // maximum length of a data URL prefix such as "data:image/png;base64,"
-	shortestMedia    = 512 // minimum number of base64 bytes that count as media without a data URL prefix
+	shortestMedia    = 512 // minimum length of base64 text that counts as media without a data URL prefix
 )
 
 // isMedia reports whether a string is encoded media or a vector. Matches in such a string are coincidental, and a mark would corrupt the

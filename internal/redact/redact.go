@@ -44,7 +44,7 @@ func New(r Rules) (*Redactor, error) {
 		return nil, fmt.Errorf("redaction rules: %s: %s", problems[0].Param, problems[0].Message)
 	}
 	x := &Redactor{}
-	for _, b := range builtins { // in table order, so that equal rules give equal marks
+	for _, b := range builtins { // in table order, so that the order of r.Builtin does not change the marks
 		if slices.Contains(r.Builtin, b.Name) {
 			// Built-in rules are fast enough to ignore the deadline.
 			find := func(text string, _ func() bool, found func(start, end int)) { b.find(text, found) }
@@ -150,7 +150,7 @@ func after(s string, end int) byte {
 	return s[end]
 }
 
-// eachRun calls see for every maximal range whose bytes are all in the set.
+// eachRun calls the function see for every maximal range of bytes in the set.
 func eachRun(s string, set *[256]bool, see func(start, end int)) {
 	for i := 0; i < len(s); i++ {
 		if !set[s[i]] {

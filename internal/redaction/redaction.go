@@ -25,7 +25,7 @@ const (
 	redactEntryTime = 2 * time.Second        // limit for one entry
 	redactShownTime = 100 * time.Millisecond // limit for one row of the live view, which is redacted on the request path
 	redactBatchTime = 250 * time.Millisecond // time that every batch may take, regardless of the remaining allowance
-	redactFree      = 50 * time.Nanosecond   // time per byte that is not charged: twice the time of all built-in rules
+	redactFree      = 50 * time.Nanosecond   // time per byte that is not deducted from an allowance: twice the time of all built-in rules
 	redactWarnEvery = time.Minute
 )
 
@@ -73,7 +73,7 @@ func newAllowance(maximum time.Duration, refill int, now time.Time) *allowance {
 	return &allowance{most: maximum, refill: time.Duration(refill), left: maximum, at: now}
 }
 
-// New returns a filter that uses the rules of the workspace, or the standard rules.
+// New returns a filter that uses the rules of each workspace, or the standard rules for a workspace without its own.
 func New(workspace func(string) *account.Workspace, standard func() []string, log *slog.Logger) *Filter {
 	return &Filter{
 		workspace: workspace, standard: standard, log: log, now: time.Now,
@@ -139,7 +139,7 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 			size += textLen(&entries[i])
 			waiting++
 		case entries[i].Body.Split && len(entries[i].Preview) > llm.PreviewBytes:
-			entries[i].Preview = shorten(entries[i].Preview) // the rules were removed after the entry was queued
+			entries[i].Preview = shorten(entries[i].Preview) // still the PreviewSource, because the rules were removed later
 		}
 	}
 	if waiting == 0 {
@@ -187,9 +187,9 @@ type redactedEntry struct {
 	entry requestlog.Entry
 }
 
-// startWorker redacts the entries of one workspace. A worker may continue after its batch has ended until its current search in one string
-// is complete. Therefore it works on copies of the bodies, and a workspace has only one worker at a time. While this worker is late, the
-// text of further entries is not stored.
+// startWorker redacts the entries of one workspace. If the batch ends while the worker searches a string, the worker stops only after this
+// search. Therefore it works on copies of the bodies, and a workspace has only one worker at a time. While the worker of an earlier batch
+// is running, the text of new entries is not stored.
 func (r *Filter) startWorker(t *tenantRules, entries []requestlog.Entry, group []int, ready chan<- redactedEntry, over *atomic.Bool) {
 	copies := make([]redactedEntry, len(group))
 	for i, at := range group {

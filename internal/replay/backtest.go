@@ -27,7 +27,7 @@ type Rules struct {
 	Policies    *policy.Set
 	Corrections route.Corrections
 	Feedback    string           // version of Corrections
-	Objective   *route.Objective // objective that replaces the objective of requests for the model auto; nil keeps their objective
+	Objective   *route.Objective // objective for all requests for the model auto; nil keeps the objective of each request
 }
 
 // Options selects the requests of a backtest and the rules to apply.

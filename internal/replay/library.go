@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Archived holds the stored part of the data from which a decision was computed.
+// Archived holds the data from which a decision was computed, as far as it is stored.
 type Archived struct {
 	Rules
 	Catalog string   // version of the catalog in which names are looked up

@@ -29,7 +29,7 @@ type Measured struct {
 	Warning   string          `json:"warning,omitempty"`
 }
 
-// Bounds below which a Measured contains a warning.
+// Thresholds below which a Measured contains a warning.
 const (
 	minOverlap   = 0.9
 	minEffective = 100
@@ -134,7 +134,7 @@ func (e *evidence) knows(choices chances) bool {
 	return true
 }
 
-// measured sums evidence.
+// measured accumulates the evidence of rated requests.
 type measured struct {
 	before, after, change mean
 	overlap               float64

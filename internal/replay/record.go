@@ -52,7 +52,7 @@ type checkResult struct {
 	secondCost *money.Amount // cost of the response that was served instead
 }
 
-// sightings holds the recorded observations of a decision, by target.
+// sightings holds the state, cache hit and quality that a decision recorded for each target.
 type sightings map[string]sighting
 
 type sighting struct {
@@ -152,8 +152,8 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 				r.readCandidate(s)
 				continue
 			}
-			// The element is the observed state of a target that policies excluded. The candidates may include the same target without its
-			// state.
+			// An element of "aside" is the observed state of a target that policies excluded. "candidates" may contain the same target
+			// without its state.
 			var aside route.Sighting
 			decode(s, &aside)
 			known := r.seen[aside.Target]

@@ -19,7 +19,7 @@ type Report struct {
 
 	Draft RuleSet `json:"draft"`
 	Live  RuleSet `json:"live"` // rules that are active now
-	Same  bool    `json:"same"` // whether there is no draft, so that Draft and Live are both the active rules
+	Same  bool    `json:"same"` // whether Draft and Live are equal because no draft is given
 
 	Logged Comparison  `json:"versus_logged"`         // comparison of the draft with the recorded choices
 	InLive *Comparison `json:"versus_live,omitempty"` // comparison of the draft with the active rules; nil if there is no draft
@@ -74,9 +74,9 @@ type Skip struct {
 
 // Comparison compares two sets of choices.
 type Comparison struct {
-	Changed   int64       `json:"changed"`   // requests with another model
-	Moved     int64       `json:"moved"`     // requests with the same model at another provider
-	Unchanged int64       `json:"unchanged"` // requests with the same target
+	Changed   int64       `json:"changed"`   // requests that get a different model
+	Moved     int64       `json:"moved"`     // requests that get the same model at a different provider
+	Unchanged int64       `json:"unchanged"` // requests that keep their target
 	Rejected  []Rejection `json:"rejected"`  // requests that are rejected only after the change, most frequent reason first
 	Accepted  int64       `json:"accepted"`  // requests that are rejected only before the change
 	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare changes are summed
@@ -138,7 +138,7 @@ type Change struct {
 	CostAfter     *money.Amount `json:"cost_after_usd"`
 	SuccessBefore *float64      `json:"success_probability_before"`
 	SuccessAfter  *float64      `json:"success_probability_after"`
-	Policy        string        `json:"policy,omitempty"` // policy of the draft that made the choice
+	Policy        string        `json:"policy,omitempty"` // draft policy that made the choice
 }
 
 // PolicyFigures holds statistics about the effects of one policy.

@@ -56,8 +56,8 @@ func (t *tally) add(r *result) {
 	t.creditPolicies(&r.draft)
 }
 
-// creditPolicies counts the effects of policies. If two policies with the name of the deciding policy matched, the choice is credited
-// to the first one, which belongs to the instance.
+// creditPolicies counts the effects of policies. A policy of the instance and one of the workspace may have the same name. If both
+// matched, the choice is credited to the first one, which is the policy of the instance.
 func (t *tally) creditPolicies(c *choice) {
 	credited := c.policy == ""
 	for _, i := range c.matched {

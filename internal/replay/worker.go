@@ -199,7 +199,7 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t.Price == nil || r.usage.Total() == 0 {
 		return nil
 	}
-	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the prefix that the target is expected to have cached
+	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the prefix recorded as cached at the target
 }
 
 // cascadeCost returns the cost of a decision: the cost of its first target and, if the response is checked, the cost of the second model.
@@ -224,8 +224,8 @@ func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
 	return new(first.Add(money.Amount(math.Round(d.Cascade.Steps[0].Failure * float64(*second)))))
 }
 
-// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. For a model that only
-// the draft has, it uses the ability in the draft.
+// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. If only the draft
+// includes the model, quality uses the draft's ability.
 func (w *worker) quality(model string) *float64 {
 	in, live := &w.record.in, &w.options.Live
 	ability, ok := live.Snapshot.Ability(model)

@@ -65,7 +65,7 @@ func Parse(values url.Values, now time.Time) (Query, error) {
 	return q, q.validate()
 }
 
-// Reveals reports whether the query filters or groups by users, sessions, clients or tags, whose names are part of the request content.
+// Reveals reports whether the report reveals request content, because the query filters or groups by users, sessions, clients or tags.
 func (q *Query) Reveals() bool {
 	return slices.ContainsFunc(q.Needed(), func(d Dimension) bool { return !d.rolled() && d != Member })
 }

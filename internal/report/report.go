@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// FactAge is the age up to which facts are kept. Older ranges are rounded to whole days.
+	// FactAge is the age up to which facts, the figures of single requests, are kept. Older ranges are rounded to whole days.
 	FactAge = 400 * 24 * time.Hour
 	// MaxFacts is the maximum number of facts that a query reads. A query that needs more reads a sample.
 	MaxFacts = 1_000_000
@@ -101,7 +101,7 @@ func (q *Query) Conditions() []Condition {
 	return all
 }
 
-// Needed lists the dimensions of the groups and the filters, each once.
+// Needed lists the dimensions of the groups and the filters, without duplicates.
 func (q *Query) Needed() []Dimension {
 	var all []Dimension
 	add := func(d Dimension) {
@@ -249,7 +249,7 @@ func (s *Source) Run(ctx context.Context, q Query, now time.Time) (*Result, erro
 	return result, nil
 }
 
-// round extends the range to whole buckets: minutes for two days, then hours, then days.
+// round extends the range to whole buckets. Each bound is rounded to minutes, hours or days, depending on its age.
 func (q *Query) round(now time.Time) {
 	width := func(t time.Time) time.Duration { return bucketWidth(now.Sub(t)) }
 	q.From = q.From.UTC().Truncate(width(q.From))
@@ -327,7 +327,7 @@ func (s *Source) groups(rows []Row, d Dimension, second bool) []named {
 	var all []named
 	for i := range rows {
 		r := &rows[i]
-		if r.Requests == 0 { // the row contains only failed attempts, which count for the model of the attempt
+		if r.Requests == 0 { // the row contains only failed attempts, which are counted under the attempt's model
 			continue
 		}
 		value := r.By
@@ -355,7 +355,7 @@ func (s *Source) resolve(d Dimension, value string) string {
 
 // inner returns the groups of the second level by the value on the first level.
 func (s *Source) inner(rows []Row, q *Query) map[string][]named {
-	if q.Source == requestlog.SourceKey { // for rows grouped by key, By determines both levels
+	if q.Source == requestlog.SourceKey { // the rows are grouped only by key, which determines the member
 		for i := range rows {
 			switch {
 			case q.By == Member && q.Then == Key, q.By == Key && q.Then == Member:

@@ -53,7 +53,7 @@ func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 type option struct {
 	target  *provider.Target
 	prefill bool
-	repeat  bool // whether the target has just failed; the retry needs a pause
+	repeat  bool // whether the target has just failed and its retry must wait
 }
 
 // Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target produces different
@@ -75,7 +75,7 @@ func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.
 		case ctx.Err() != nil:
 			return nil
 		case o.prefill && slices.Contains(byPrefill, llm.AsError(err).Kind):
-			for i := before; i < len(s.Attempts); i++ { // the provider's message may quote text that the caller did not send
+			for i := before; i < len(s.Attempts); i++ { // replace the provider's message, which may quote text that the caller did not send
 				s.Attempts[i].Message = "did not continue the delivered text"
 			}
 			if s.Dispatcher.Admission.AllowRepeat(o.target.ID()) {
@@ -145,7 +145,7 @@ func (r *Rescuer) outputLeft(t *provider.Target) int64 {
 	return -1
 }
 
-// tokens counts the delivered text for a target.
+// tokens estimates the token count of the delivered text for a target.
 func (r *Rescuer) tokens(t *provider.Target) int64 {
 	var n textBytes
 	n.add(r.text, 1)
@@ -155,7 +155,7 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 // try makes one attempt to continue the response.
 func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
-	rest, _ := r.format.Resume(req, r.sent) // the call succeeded in New; each result can be used for only one response
+	rest, _ := r.format.Resume(req, r.sent) // succeeds, as in New; each result can be used for only one response
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
 	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
 	if !o.prefill {

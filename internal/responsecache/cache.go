@@ -105,7 +105,7 @@ func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 	}
 }
 
-// join returns a response from memory, or the flight for the key. It starts a flight if none exists.
+// join returns a response from memory, or the flight for the key. If none exists, join starts a flight and leads is true.
 func (c *Cache) join(q Query) (found *Response, leader *Flight, leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

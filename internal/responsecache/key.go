@@ -88,7 +88,7 @@ func appendFields(to []byte, p *llm.Payload, except string) []byte {
 	return to
 }
 
-// appendValue appends a JSON value without the white space between its tokens, and a byte that does not occur in JSON.
+// appendValue appends a JSON value without the white space between its tokens, followed by a separator that does not occur in JSON.
 func appendValue(to, raw []byte) []byte {
 	start := 0
 	for i := 0; i < len(raw); {

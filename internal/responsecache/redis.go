@@ -27,7 +27,7 @@ type Redis struct {
 	maximum int64
 }
 
-// NewRedis returns a Remote that uses a running cluster client. maximum is the maximum total size of the values in bytes.
+// NewRedis returns a Remote that uses the Redis connection of a cluster client. maximum is the maximum total size of the values in bytes.
 func NewRedis(link *cluster.Client, masterKey []byte, maximum int64) (*Redis, error) {
 	secret, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/response-cache", 64)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Redis) name(key Key) string {
 var (
 	loadScript = redis.NewScript(`return redis.call('MGET', unpack(KEYS))`)
 
-	// saveScript stores values under the names KEYS[3] and following. ARGV[1] is the maximum total size, followed by the lifetime in
+	// saveScript stores values under the names KEYS[3], KEYS[4], … ARGV[1] is the maximum total size. It is followed by the lifetime in
 	// milliseconds and the value for each name. KEYS[1] is a sorted set of the names, ordered by expiry. KEYS[2] is a hash of their sizes,
 	// with the sum in the field total. Values that expire first are removed first.
 	saveScript = redis.NewScript(`

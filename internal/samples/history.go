@@ -16,11 +16,11 @@ const (
 	historyDays   = 14
 	requestsADay  = 100
 	historyBatch  = 200 // entries per write
-	incidentAgo   = 4   // days before the end, on the nearest working day: weekends have little traffic
+	incidentAgo   = 4   // days from the incident to the end; moved to a working day, because weekends have little traffic
 	incidentFrom  = 13  // first hour of the incident (UTC)
 	incidentTo    = 17
 	incidentShare = 0.6 // share of failing requests during the incident
-	failureShare  = 0.3 // outside the incident, the share of failing requests among the templates is multiplied by this factor
+	failureShare  = 0.3 // factor by which the templates' share of failing requests is multiplied outside the incident
 )
 
 // history creates log entries for up to two weeks by repeating the entries of sample requests. Traffic is higher during the day and on

@@ -1,5 +1,6 @@
-// Package shadow compares routed responses with responses from a baseline model. A share of the served requests is sent to the other
-// model after the client has received its response, and both responses are judged. The calls have their own budget and affect no client.
+// Package shadow compares routed responses with responses from a baseline model. After the client has received its
+// response, a share of the requests is also sent to the other of the two models, and both responses are judged. The calls have their
+// own budget and do not affect clients.
 package shadow
 
 import (
@@ -134,7 +135,7 @@ func BudgetOf(workspaceID string, s *account.Comparison) ledger.Budget {
 	return ledger.Budget{ID: "compare:" + workspaceID, Name: "comparison", Amount: s.Budget, Period: ledger.Monthly}
 }
 
-// Compare makes the shadow call of a request, judges both responses and stores the result.
+// Compare makes the shadow call for a request, judges both responses and stores the result.
 func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
@@ -197,7 +198,7 @@ type comparison struct {
 	spent    atomic.Int64 // cost of all calls
 }
 
-// compare makes the shadow call and judges. It returns the entry of the call.
+// compare makes the shadow call and judges both responses. It returns the log entry of the call.
 func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 	s, r := c.served, &c.record
 	entry, err := c.call(ctx, &gateway.ShadowCall{
@@ -222,7 +223,7 @@ func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 	return entry
 }
 
-// exchange returns the request and both responses in the chat format.
+// exchange returns the request and both responses in the chat format. It returns false if a response has neither text nor tool calls.
 func (c *comparison) exchange(entry *requestlog.Entry) (*judge.Exchange, bool) {
 	s := c.served
 	request, served := transcript.AsChat(s.Format, requestlog.Body{Request: s.Request, Response: s.Response.Response, Streamed: s.Response.Streamed, Folded: s.Response.Folded})
@@ -261,11 +262,11 @@ func (c *comparison) store(ctx context.Context, entry *requestlog.Entry) {
 	r := &c.record
 	r.Cost = money.Amount(c.spent.Load())
 	e := *entry
-	e.WorkspaceID, e.Preview, e.Decision = r.Workspace, "", nil // the decision on the original request is in its own entry
+	e.WorkspaceID, e.Preview, e.Decision = r.Workspace, "", nil // the decision is in the entry of the original request
 	e.Body = requestlog.Body{Response: []byte(r.Response)}
 	e.Warnings = append([]string{r.Reason}, e.Warnings...)
 	if !c.served.Stored && r.Method == judge.Model {
-		e.Warnings[0] = "" // the reason may quote the responses, which must not be stored
+		e.Warnings[0] = "" // the judge's reason may quote the responses, which must not be stored
 	}
 	one := []requestlog.Entry{e}
 	c.o.Redact(one)
@@ -298,8 +299,7 @@ func shadowGrant(g *account.Grant, s *account.Comparison) *account.Grant {
 	return &account.Grant{Key: &key, Workspace: &workspace}
 }
 
-// forbids reports whether the request must not be sent to a target. The targets of a request that lists its models are limited to
-// the candidates.
+// forbids reports whether the shadow call must not use a target. If the request lists its models, only the candidates are allowed.
 func (c *comparison) forbids(t *provider.Target) bool {
 	if _, excluded := c.excluded[t.ID()]; excluded {
 		return true

@@ -9,7 +9,7 @@ import (
 
 const (
 	wantedWidth = 0.02                // width of the confidence interval (±1 point) at which sampling slows down
-	watchShare  = 0.1                 // fraction of the configured share that is still compared afterwards, to detect changes
+	watchShare  = 0.1                 // fraction of the configured share that is still compared at that width, to detect changes
 	lookBack    = 30 * 24 * time.Hour // maximum age of the comparisons that are reviewed
 	reviewEvery = 50                  // number of comparisons between two reviews of a workspace's shares
 )
@@ -17,7 +17,7 @@ const (
 // shares is the sampling state of a workspace.
 type shares struct {
 	compared int             // number of comparisons since the last review
-	precise  map[string]bool // tasks whose difference is known precisely
+	precise  map[string]bool // tasks whose quality difference is known precisely enough
 }
 
 // Share implements gateway.Comparer.

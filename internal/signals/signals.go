@@ -45,8 +45,8 @@ func New(write func(context.Context, []feedback.Rating) error, report func(error
 	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report, last: map[session]feedback.Rating{}}
 }
 
-// Add collects the signals from an entry and about the previous response in its session. It also records a share of the entries
-// without a signal. Signals that arrive faster than they can be written are dropped.
+// Add collects the signals in an entry about its own response and about the previous response in its session. For a share of the
+// successful entries without a signal, it records feedback.Quiet. Signals that arrive faster than they can be written are dropped.
 func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Decision == nil || e.Model == "" || requestlog.IsSampleKey(e.KeyID) {
 		return
@@ -61,7 +61,7 @@ func (s *Collector) Add(e *requestlog.Entry) {
 		s.add(r, name)
 	}
 	if len(found) == 0 && e.Outcome == requestlog.OK && in.Predictor != "" {
-		h := fnv.New32a() // hash of the ID only, so that replicas agree
+		h := fnv.New32a() // hash of the ID only, so that every replica selects the same entries
 		_, _ = h.Write([]byte(e.ID))
 		if float64(h.Sum32()) < learn.QuietShare*math.MaxUint32 {
 			s.add(r, feedback.Quiet)
@@ -100,7 +100,7 @@ func (s *Collector) add(r feedback.Rating, signal feedback.Signal) {
 	}
 }
 
-// ownSignals returns the signals that a response itself gives.
+// ownSignals returns the signals in an entry about its own response.
 func ownSignals(e *requestlog.Entry) []feedback.Signal {
 	var found []feedback.Signal
 	for _, name := range e.Signals {

@@ -94,7 +94,7 @@ func (s *stopList) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// metadata holds the metadata label simulate. Other labels are ignored.
+// metadata holds the value of the metadata label "simulate". Other labels are ignored.
 type metadata struct{ simulate string }
 
 // UnmarshalJSON never returns an error, because invalid metadata must not cause an error response.

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxInputTokens = 300_000 // maximum tokens of all inputs together, as in OpenAI's API
-	letterSpan     = 256     // number of dimensions that letter groups affect, so that words affect the vector more
+	letterSpan     = 256     // number of leading dimensions that letter groups affect; words affect all dimensions
 )
 
 type embedRequest struct {
@@ -106,9 +106,8 @@ func (s *Simulator) checkEmbed(q *embedRequest) (profile, []openai.Input, error)
 	return p, inputs, nil
 }
 
-// vector returns a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of
-// three letters. Inputs that share many of these have similar directions. A vector with fewer dimensions is a prefix of
-// the same sum.
+// vector returns a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of three letters.
+// Inputs that share many of these have similar directions. For fewer dimensions, the sum is truncated before it is normalized.
 func vector(words []string, dimensions int) []float32 {
 	sum := make([]float64, dimensions)
 	for i, word := range words {

@@ -10,7 +10,7 @@ import (
 
 const page = "<!doctype html><html><head><title>SIMULATED maintenance page</title></head><body><h1>Back soon</h1></body></html>\n"
 
-// refusals returns the error responses of the faults that are ordinary errors.
+// refusals returns the error responses for the faults that return an error status.
 func refusals() map[Fault]openai.Error {
 	limit := fmt.Sprintf("SIMULATED: this model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", 8192, 9000)
 	return map[Fault]openai.Error{
@@ -89,7 +89,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, fault Fault)
 	}
 }
 
-// fault returns the fault of a call: the fault named in the request, otherwise the fault of an active rule.
+// fault returns the fault for a call: the fault that the request names in label, otherwise the fault of an active rule.
 func (s *Simulator) fault(label, model string) (Fault, error) {
 	fault, err := parseFaults(label, model)
 	if err != nil || fault != "" {

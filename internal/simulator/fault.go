@@ -12,7 +12,7 @@ import (
 // Fault is a kind of failure of a simulated call.
 type Fault string
 
-// The faults. The first group returns an error status, the second group replaces the response, and the third group changes it.
+// Faults of the first group return an error status, those of the second group replace the response, and those of the third change it.
 const (
 	Fault401           Fault = "401"
 	Fault404           Fault = "404"
@@ -127,8 +127,8 @@ func (b *faultBox) pick(model string) Fault {
 	return ""
 }
 
-// parseFaults parses metadata.simulate: faults separated by commas, each for all models or, after an @, for one model.
-// It returns the first fault that applies to model.
+// parseFaults parses metadata.simulate, a comma-separated list of faults, and returns the first fault that applies to model.
+// A fault with the suffix @name applies only to the model with that name; a fault without a suffix applies to all models.
 func parseFaults(label, model string) (Fault, error) {
 	found := Fault("")
 	for part := range strings.SplitSeq(label, ",") {

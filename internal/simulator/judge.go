@@ -12,7 +12,7 @@ import (
 type Judging struct {
 	// Difference is the mean verdict in favour of the simulated model with the higher quality, from -1 to 1.
 	Difference float64
-	// PositionBias is the share of pairs for which the judge prefers the first response, independent of the responses.
+	// PositionBias is the share of pairs for which the judge prefers the first response regardless of its content.
 	PositionBias float64
 	// LengthBias is the share of pairs for which the judge prefers the longer response.
 	LengthBias float64
@@ -23,7 +23,7 @@ type Judging struct {
 // simulatedTies is the share of ties in comparisons of two simulated models if Difference is 0.
 const simulatedTies = 0.4
 
-// verdict returns the response to a prompt of package judge. It returns false for other conversations.
+// verdict returns the judge's verdict if the conversation is a prompt from package judge. Otherwise it returns false.
 func (q *chatRequest) verdict() (string, bool) {
 	if q.judging == nil || len(q.Messages) != 2 {
 		return "", false

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/simulator/openai"
 )
 
-// object is a JSON object of an event.
+// object is a JSON object in an event.
 type object = map[string]any
 
 // realtimeOptions are the session settings that a response can override.
@@ -136,7 +136,7 @@ func (c *conversation) send(ctx context.Context, kind string, event object) erro
 	return c.conn.Write(ctx, websocket.MessageText, openai.Encode(event))
 }
 
-// receive handles a client event. An invalid event gets an error event and does not end the session.
+// receive handles a client event. For an invalid event, it sends an error event and keeps the session open.
 func (c *conversation) receive(ctx context.Context, data []byte) error {
 	var event struct {
 		Type     string          `json:"type"`

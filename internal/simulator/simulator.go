@@ -131,7 +131,7 @@ func decode(r *http.Request, value any) error {
 	return nil
 }
 
-// lookup finds the model of a request. If there is none, it returns OpenAI's error.
+// lookup returns the named model if it supports op. Otherwise it returns the error that OpenAI would return.
 func (s *Simulator) lookup(name string, op llm.Op) (profile, error) {
 	if name == "" {
 		return profile{}, openai.BadRequest("you must provide a model parameter", "", "")

@@ -35,7 +35,7 @@ func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show
 	h.Set("Content-Type", openai.EventStream)
 	h.Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
-	half := show.head + (len(show.events)-show.head)/2 // the position is always after the head
+	half := show.head + (len(show.events)-show.head)/2 // middle of the events after the head
 	for i, event := range show.events {
 		switch {
 		case i == show.head && fault == FaultRoleThenError:

@@ -49,7 +49,7 @@ func (q *chatRequest) decodeToolChoice() toolChoice {
 }
 
 // toolCalls returns the tools that a response calls: those that must be called, or those that the prompt names. After a
-// tool result, the simulator calls a tool again only if tool_choice requires it; otherwise loops would never end.
+// tool result, the simulator calls a tool again only if tool_choice requires it; otherwise agent loops would never end.
 func (q *chatRequest) toolCalls(index int) []openai.ToolCall {
 	choice := q.decodeToolChoice()
 	tools := slices.DeleteFunc(slices.Clone(q.Tools), func(t tool) bool {

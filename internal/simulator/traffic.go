@@ -42,7 +42,7 @@ func Traffic() []SampleRequest {
 	// Alternate two ordinary requests and two special requests.
 	special := append(specials(), failures()...)
 	for i := range special {
-		special[i].Key = i % batchJobs // webApp or supportBot
+		special[i].Key = i % batchJobs // alternate between webApp and supportBot
 	}
 	mixed := make([]SampleRequest, 0, len(list)+len(special))
 	for len(list) > 0 || len(special) > 0 {
@@ -133,7 +133,7 @@ func specials() []SampleRequest {
 	}
 }
 
-// failures returns requests with failures. Some of them are served by another model after the first model fails.
+// failures returns requests with an error in the provider, the client or the request. Some of them succeed with a fallback model.
 func failures() []SampleRequest {
 	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true

@@ -3,7 +3,7 @@ package spelling
 
 import "strings"
 
-// longest is the maximum length of words that are compared, so that long input is cheap.
+// longest is the maximum length of words that are compared. It limits the CPU time for long input.
 const longest = 64
 
 // Closest returns the known word that is most similar to text, or an empty string if no word is similar enough.

@@ -76,7 +76,7 @@ func (s *Statement) eachEntry(ctx context.Context, log Log, add func(*requestlog
 	return ctx.Err()
 }
 
-// readDay sends the matching entries, newest first, and closes out.
+// readDay sends the matching entries to the channel out, newest first, and then closes the channel.
 func readDay(ctx context.Context, log Log, f requestlog.Filter, out chan<- read) {
 	defer close(out)
 	for before := ""; ; {
@@ -93,7 +93,7 @@ func readDay(ctx context.Context, log Log, f requestlog.Filter, out chan<- read)
 		switch {
 		case err != nil:
 			return
-		case partial: // continues a search that reached its time limit
+		case partial: // the search reached its time limit: continue where it stopped
 			before = unfinished.Before
 		case len(page) < requestlog.MaxFigures:
 			return

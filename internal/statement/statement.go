@@ -145,7 +145,7 @@ func New(ctx context.Context, sources Sources, o Options) (*Statement, error) {
 	return s, nil
 }
 
-// setPeriod sets the period of a statement that was created at s.CreatedAt.
+// setPeriod sets From, To and Complete. If the month had not ended at s.CreatedAt, the period ends at that time.
 func (s *Statement) setPeriod(month time.Time) {
 	s.From, s.To = month, month.AddDate(0, 1, 0)
 	s.Complete = !s.CreatedAt.Before(s.To)
@@ -154,7 +154,7 @@ func (s *Statement) setPeriod(month time.Time) {
 	}
 }
 
-// method explains the figures of this format.
+// method explains how the figures of this format are computed.
 var method = []string{
 	"Amounts are sums of whole nano-dollars in US dollars, without rounding. An amount that is unknown is counted as unpriced, not as zero.",
 	"The cost of a request is its recorded usage at the list price of the provider that served it, including failed attempts that were charged.",

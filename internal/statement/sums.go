@@ -45,7 +45,7 @@ func (t *sums) add(e *requestlog.Entry) {
 	line(t.keys, key).add(e, t.row)
 	line(t.days, e.Stamp().UTC().Format(time.DateOnly)).add(e, t.row)
 	if l := t.keys[key]; l.Label == "" {
-		l.Label = e.KeyName // name in the newest entry
+		l.Label = e.KeyName // the newest entry is added first, so this is the latest name
 	}
 	t.count("router", e.Versions.Router)
 	t.count("catalog", e.Versions.Catalog)

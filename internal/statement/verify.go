@@ -33,7 +33,7 @@ func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, e
 	if sum := s.sum(); sum != s.Checksum {
 		list = append(list, Difference{"statement", "checksum", s.Checksum, sum + " for the content of the file"})
 	}
-	if s.page != nil { // readers see the page, not the JSON that it contains
+	if s.page != nil { // check the page too, because people read the page and not its JSON
 		var page bytes.Buffer
 		if err := s.HTML(&page); err != nil {
 			return nil, err
@@ -81,13 +81,13 @@ func Verify(ctx context.Context, sources Sources, s *Statement) ([]Difference, e
 	return list, nil
 }
 
-// withoutCR returns text with line feeds as line ends.
+// withoutCR converts CRLF line endings to LF.
 func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// place is the position of a figure.
+// place identifies a figure by its line and field.
 type place struct{ line, field string }
 
-// figuresOf returns all figures of a statement by line.
+// figuresOf returns all figures of a statement by line and field.
 func figuresOf(s *Statement) (map[place]string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -103,7 +103,7 @@ func figuresOf(s *Statement) (map[place]string, error) {
 }
 
 // collect adds the figures of a JSON value. Each list element and each object at the top level becomes a line. The fields of
-// other objects get names with dots.
+// other objects get dotted names, such as a.b.
 func collect(all map[place]string, line, field string, value any) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -4,7 +4,7 @@ import "fairlead.dev/internal/llm"
 
 // Indexes of the features that are not character counts, and the number of features.
 const (
-	foreignLong = llm.Classes + iota // parts of long words in languages other than English with Latin script, detected by accents
+	foreignLong = llm.Classes + iota // parts of long words in Latin-script languages other than English, detected by accents
 	noise                            // letters of keys and base64, detected by mixed upper and lower case
 	Dims        = llm.Classes + iota // number of features
 )
@@ -26,5 +26,5 @@ func Features(t llm.Text) (f [Dims]float64) {
 
 const (
 	accentedShare = 8   // typical number of words per accented letter in German and Spanish
-	leastNoise    = 0.1 // minimum share of capital letters inside words in keys and base64; names in code have a lower share, base64 has twice this share
+	leastNoise    = 0.1 // share of capital letters inside words: less in code, more in keys, twice this share in base64
 )

@@ -48,8 +48,9 @@ func (v *Vocabulary) image(i llm.Image) int64 {
 	return r.Base + int64(math.Ceil(tiles*r.PerTile))
 }
 
-// imageBound returns the maximum number of tokens that an image can have. A lower requested detail does not reduce it. An image of
-// unknown size counts as the larger of two images: the shape with the most tiles at OpenAI, and the largest size that providers accept.
+// imageBound returns the maximum number of tokens that an image can have. A lower requested detail does not reduce it. For an image of
+// unknown size, it assumes 768x2048, which has the most tiles at OpenAI, or 16384x16384, the largest size that providers accept,
+// whichever has more tokens.
 func (v *Vocabulary) imageBound(i llm.Image) int64 {
 	sides := [][2]int{{768, 2048}, {16384, 16384}}
 	if i.Width > 0 && i.Height > 0 {

@@ -80,7 +80,7 @@ func (p encodedImage) is(offset int, want string) bool {
 	return true
 }
 
-// big reads a big-endian integer, or -1.
+// big returns the big-endian integer at an offset, or -1 if it cannot be read.
 func (p encodedImage) big(offset, size int) (n int) {
 	for i := range size {
 		c, ok := p.at(offset + i)
@@ -92,7 +92,7 @@ func (p encodedImage) big(offset, size int) (n int) {
 	return n
 }
 
-// little reads a little-endian integer, or -1.
+// little returns the little-endian integer at an offset, or -1 if it cannot be read.
 func (p encodedImage) little(offset, size int) (n int) {
 	for i := range size {
 		c, ok := p.at(offset + i)

@@ -26,7 +26,7 @@ type Prompt struct {
 	TokenIDs int64       // token IDs given instead of text
 	Attached int         // length of inline audio, video and documents in bytes
 	Unsized  int         // number of attachments that only the provider can count
-	Body     int         // length of the request in bytes, without inline images and attachments, with restored reasoning
+	Body     int         // length of the request in bytes, without inline images and attachments, plus the reasoning that the gateway adds
 }
 
 // PromptOf returns the prompt of a request.
@@ -47,7 +47,7 @@ const (
 	perPrompt  = 3
 )
 
-// Assumed tokens per attachment. Audio and video have between 100 and 2,000 bytes per token, documents fewer.
+// Assumed tokens per attachment. Audio and video have between 100 and 2,000 bytes per token. Documents have fewer bytes per token.
 const (
 	attachedBytesPerToken = 512
 	perAttachment         = 256
@@ -146,7 +146,7 @@ func (v *Vocabulary) foreignDensity(t llm.Text) float64 {
 // unknownDensity is the tokens per byte of an unknown script.
 const unknownDensity = 0.3
 
-// scriptBytes is the size of one character of each class in bytes.
+// scriptBytes maps a character class to the number of bytes per character.
 var scriptBytes = map[llm.Class]float64{
 	llm.Latin: 2, llm.Cyrillic: 2, llm.Greek: 2, llm.Hebrew: 2, llm.Arabic: 2, llm.Devanagari: 3, llm.Indic: 3, llm.Thai: 3,
 	llm.Kana: 3, llm.Han: 3, llm.Hangul: 3, llm.Symbols: 3, llm.Emoji: 4,

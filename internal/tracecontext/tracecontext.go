@@ -48,7 +48,7 @@ func Read(h http.Header) Context {
 	return c
 }
 
-// Write sets the headers that continue the trace c in the span spanID. The sampled flag is copied from c.
+// Write sets the trace context headers, with spanID as the parent span. The trace ID, the sampled flag and the state are those of c.
 func (c Context) Write(h http.Header, spanID string) {
 	flags := "00"
 	if c.Sampled {
@@ -66,7 +66,7 @@ func TraceID(requestID string) string {
 	return hex.EncodeToString(sum[:traceDigits/2])
 }
 
-// SpanID returns a span ID of a request. Index 0 is the span of the request, and index n+1 is the span of attempt n.
+// SpanID derives a span ID from a request ID. i is 0 for the span of the request, and n+1 for the span of attempt n.
 func SpanID(requestID string, i int) string {
 	sum := sha256.Sum256(append([]byte("span "+requestID+" "), byte(i>>8), byte(i)))
 	return hex.EncodeToString(sum[:spanDigits/2])

@@ -133,8 +133,8 @@ func answerOf(deltas iter.Seq2[llm.Delta, error]) []byte {
 	return whole
 }
 
-// responsesAnswer converts the response to the form in which a client sends it back as input of the next turn, and
-// decodes it.
+// responsesAnswer converts a stored response in the Responses format to the chat format. It decodes the output as the input of a
+// next turn, because clients send the output back in that form.
 func responsesAnswer(body requestlog.Body) []byte {
 	stored, err := responses.Assemble(body.Response)
 	if err != nil {

@@ -2,8 +2,9 @@ package turncache
 
 import "iter"
 
-// Recent holds the states of a reader after the last messages. At the end of the body, the last state and an earlier state are kept. The
-// earlier state is used if the client changes its last messages in the next turn, for example by moving a prompt-cache breakpoint.
+// Recent holds the states that a reader had after each of the last few messages. At the end of the body, the reader stores two of them:
+// the last state, and an earlier state that is used if the client changes its last messages in the next turn, for example by moving a
+// prompt-cache breakpoint.
 type Recent[T any] struct {
 	states [earlier + 1]*T
 	count  int
@@ -22,7 +23,7 @@ func (r *Recent[T]) Next() *T {
 	return r.states[at]
 }
 
-// Kept yields the states to keep.
+// Kept yields the last state and the earlier state, as far as they exist.
 func (r *Recent[T]) Kept() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for _, back := range []int{1, earlier + 1} {

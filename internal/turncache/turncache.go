@@ -14,7 +14,7 @@ import (
 const DefaultBytes = 24 << 20
 
 const (
-	block    = 4 << 10 // states are found by the hash of the body up to a multiple of this many bytes
+	block    = 4 << 10 // block size in bytes; a state is found by the hash of all complete blocks before its offset
 	maxBody  = 8 << 20 // maximum length of a cached body in bytes
 	branches = 4       // maximum number of states with the same key
 	overhead = 256     // estimated bytes of an entry in addition to its state
@@ -63,7 +63,7 @@ type group struct {
 }
 
 type stored struct {
-	check uint64 // second hash of the body up to the block
+	check uint64 // second hash of the bytes that key.sum covers
 	end   int    // offset of the state in the body
 	tail  uint64 // hash of the body from the start of the block to end
 	state any
@@ -82,7 +82,7 @@ func (c *Cache) Bytes() int {
 	return c.bytes
 }
 
-// Turn is the body of one request. A nil Turn finds no states and stores none.
+// Turn finds and stores the states for the body of one request. A nil Turn finds no states and stores none.
 type Turn struct {
 	cache     *Cache
 	workspace string

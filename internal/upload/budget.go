@@ -10,8 +10,8 @@ type Budget struct {
 	byWorkspace map[string]int64
 }
 
-// take reserves n more bytes for a body that already holds mine bytes. It returns false if the total, or half of the total for
-// one workspace, would be exceeded. A workspace may always hold a single body.
+// take reserves n more bytes for a body. mine is the number of bytes that the body already holds. take returns false if all workspaces
+// together would exceed total, or this workspace would exceed half of total. A workspace may always hold a single body.
 func (b *Budget) take(workspace string, n, mine, total int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

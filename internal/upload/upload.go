@@ -40,7 +40,7 @@ type Limits struct {
 	Pause time.Duration // maximum time between two reads from the client
 }
 
-// Body is a request body and its share of a Budget.
+// Body holds a request body and the number of bytes that it has reserved from a Budget.
 type Body struct {
 	Bytes []byte
 
@@ -103,7 +103,7 @@ func (b *Body) ReleaseDecoding() {
 // reserveDecoding reserves the memory needed to decode the body. It rejects a body that exceeds the structural limits before
 // decoding starts.
 func (b *Body) reserveDecoding(op llm.Op) error {
-	if op == llm.Transcribe || op == llm.FileObjects { // a form is copied to replace model names
+	if op == llm.Transcribe || op == llm.FileObjects { // reserve memory for a copy of the form, which replaces the model names
 		n := int64(len(b.Bytes))
 		if op == llm.FileObjects {
 			n *= decodedCopies
@@ -118,7 +118,7 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 	size, err := strict.Measure(b.Bytes)
 	if op == llm.Embed || op == llm.Complete {
 		if size.Elements > strict.MaxElements {
-			err = nil // token IDs are not limited; the decoder counts the other elements
+			err = nil // the list may consist of token IDs, whose number is not limited; the decoder limits all other elements
 		}
 		size.Elements = 0 // token IDs are not decoded
 	}
@@ -238,7 +238,7 @@ func CheckMedia(h http.Header) error {
 		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
 	}
 	if h.Get("Content-Type") == "application/json" {
-		return nil // the usual spelling needs no parsing
+		return nil // do not parse the most common value
 	}
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) {

@@ -165,7 +165,7 @@ func (v *Vault) sealed(provider, credentialID, text, accountID string) (Credenti
 	c := Credential{ID: credentialID, Provider: provider, CreatedBy: accountID, CreatedAt: now}
 	if len(text) >= 4*hintLength {
 		end := text[len(text)-hintLength:]
-		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // any other text is probably the text of a file
+		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // no hint if the secret looks like a file
 			c.Hint = end
 		}
 	}

@@ -90,7 +90,8 @@ func sourceFiles(ctx context.Context) ([]zip.File, error) {
 	return files, nil
 }
 
-// writeModule writes the list of versions and the three files of one version that the module proxy protocol requires.
+// writeModule writes the files that the module proxy protocol requires: the list of versions and, for the version m, the .info, .mod and
+// .zip files.
 func writeModule(out string, m module.Version, mod []byte, committed time.Time, files []zip.File) error {
 	escaped, err := module.EscapePath(m.Path)
 	if err != nil {

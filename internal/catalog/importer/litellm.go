@@ -189,7 +189,7 @@ func sortTiers(list []catalog.Tier) {
 	slices.SortFunc(list, func(a, b catalog.Tier) int { return int(a.Above - b.Above) })
 }
 
-// abilities returns the abilities that the list states. Missing fields are unknown, and common abilities are assumed.
+// abilities returns the abilities that the list marks as supported, and JSON mode, which is assumed. Embedding models have none.
 func (e liteLLMEntry) abilities(op llm.Op) llm.Abilities {
 	if op == llm.Embed {
 		return 0

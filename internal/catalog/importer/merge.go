@@ -24,7 +24,7 @@ func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 		p.Services = old.Services
 	}
 	p.Hours = old.Hours
-	for _, h := range old.Hours { // if the list has the price that applies at other hours, the price has not changed
+	for _, h := range old.Hours { // a list may state the price of these hours, which is not a change
 		if nearlyEqual(p.Input, old.Input.Times(h.Factor)) && nearlyEqual(p.Output, old.Output.Times(h.Factor)) {
 			return old
 		}
@@ -92,7 +92,7 @@ func largestFactor(a, b *catalog.Price) float64 {
 	return largest
 }
 
-// pairs calls the function each for every pair of corresponding rates of two prices. It includes the tiers if both prices have the same
+// pairs calls each(x, y, stated) with all corresponding rates x and y of two prices. It includes the tiers if both prices have the same
 // number of tiers. stated is true when both prices state the rate explicitly instead of using a default.
 func pairs(a, b *catalog.Price, each func(x, y money.Rate, stated bool)) {
 	compare := func(x, y catalog.Tier) {

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Settings describe how a provider caches prompts.
+// Settings describes how a provider caches prompts.
 type Settings struct {
 	Minimum  int64         // shortest cached prefix, in tokens
 	Step     int64         // prefixes are cached at every multiple of Step tokens; only at the end of the prompt when 0

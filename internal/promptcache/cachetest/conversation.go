@@ -72,7 +72,7 @@ func request(tool string, said []message) *llm.Request {
 		"tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "run", "description": tool}}},
 	})
 	if err != nil {
-		panic(err) // a map of strings always encodes
+		panic(err) // cannot fail, because all values can be encoded
 	}
 	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, body)
 	if err != nil {

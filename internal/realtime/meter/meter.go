@@ -54,7 +54,7 @@ func New(a Admission, snap *route.Snapshot, start time.Time, turn *limit.Slot, h
 	return &Meter{admission: a, snapshot: snap, start: start, turn: turn, hold: hold}
 }
 
-// Begin starts the charge of a session at a target. baseline is the price of the baseline and may be nil.
+// Begin sets the target of the session and starts the charge. baseline is the price of the baseline model and may be nil.
 func (m *Meter) Begin(t *provider.Target, baseline *catalog.Price) {
 	m.target = t
 	m.charge.Bill = m.empty(t.Price)

@@ -26,10 +26,10 @@ func Reset(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// Transport returns a round tripper that serves requests with h inside the process. It streams, uses no port and does not copy the body.
-// The handler's context is cancelled when the request's context is done or when the response body is closed. If the handler panics, the
-// call fails like a call with a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can hijack
-// the connection, which then stays open after the request's context is done.
+// Transport returns a round tripper that serves requests with h inside the process. It streams responses without a port or a copy of the
+// body. The handler's context is cancelled when the request's context is done or when the response body is closed. If the handler panics,
+// the call fails like a call with a broken connection. Every handler runs in its own goroutine. A handler that switches protocols can
+// hijack the connection, which then stays open after the request's context is done.
 func Transport(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -130,7 +130,7 @@ type responseWriter struct {
 
 	mu     sync.Mutex
 	status int
-	sent   http.Header // copy of the header from when the status was set
+	sent   http.Header // copy of the header, made when the status was set
 	conn   net.Conn    // the handler's end of a hijacked connection; otherwise nil
 	peer   net.Conn    // the client's end of a hijacked connection; otherwise nil
 }

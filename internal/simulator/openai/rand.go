@@ -11,7 +11,7 @@ func Hash(h uint64, text string) uint64 {
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * fnvPrime
 	}
-	return (h ^ 0xff) * fnvPrime // an end mark, so that "ab"+"c" differs from "a"+"bc"
+	return (h ^ 0xff) * fnvPrime // a terminator, so that "ab"+"c" differs from "a"+"bc"
 }
 
 // Mix spreads a hash over all bits. It is also the step function of Rand (splitmix64).

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Response is the complete response to a request, before it is written in one piece or as a stream.
+// Response is the complete response to a request. It can be written as one body or as a stream.
 type Response struct {
 	ID       string
 	Created  int64

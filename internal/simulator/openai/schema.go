@@ -133,10 +133,10 @@ func (g *sampler) value(raw json.RawMessage, at spot) json.RawMessage {
 	}
 }
 
-// resolve returns a schema without references, allOf, anyOf and oneOf, whose constraints are joined into one schema.
+// resolve joins a schema with its references, its allOf schemas and one branch of its anyOf or oneOf into a single schema.
 func (g *sampler) resolve(raw json.RawMessage, at spot, hops int) schema {
 	var s schema
-	_ = json.Unmarshal(raw, &s) // keywords of an unexpected type are ignored; true and false are the empty schema
+	_ = json.Unmarshal(raw, &s) // keywords of an unexpected type are ignored; true and false are treated as the empty schema
 	if hops > maxDepth {
 		return s
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// TextCompletion is a text completion, or one event of a streamed one.
+// TextCompletion is a text completion, or one event of a streamed text completion.
 type TextCompletion struct {
 	ID                string       `json:"id"`
 	Object            string       `json:"object"`

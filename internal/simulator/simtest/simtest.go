@@ -30,7 +30,7 @@ func Post(t *testing.T, h http.Handler, path, body string) *http.Response {
 	return resp
 }
 
-// ReadAll returns the complete body and the error that ended it.
+// ReadAll reads the body to its end and closes it. It returns the text read before an error together with the error.
 func ReadAll(resp *http.Response) (string, error) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
@@ -76,7 +76,7 @@ func Wait(t *testing.T, event <-chan struct{}) {
 	}
 }
 
-// UserPrompt returns the body of a chat request with one user message. more is appended to its members.
+// UserPrompt returns the body of a chat request with one user message. more holds further members, each preceded by a comma.
 func UserPrompt(model, prompt, more string) string {
 	return `{"model":"` + model + `","messages":[{"role":"user","content":` + string(openai.Encode(prompt)) + `}]` + more + `}`
 }
