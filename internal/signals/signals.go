@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ type Collector struct {
 // session identifies a session in a workspace.
 type session struct{ workspace, id string }
 
-// maxSessions limits the sessions whose latest response is stored. Above this number, a random session is removed.
+// maxSessions limits the number of sessions whose latest response is stored. Above this number, a random session is removed.
 const maxSessions = 10_000
 
 // New returns a collector. It passes signals to write, and errors of write to report.
@@ -45,8 +46,9 @@ func New(write func(context.Context, []feedback.Rating) error, report func(error
 	return &Collector{waiting: make(chan feedback.Rating, 1024), write: write, report: report, last: map[session]feedback.Rating{}}
 }
 
-// Add collects the signals in an entry about its own response and about the previous response in its session. For a share of the
-// successful entries without a signal, it records feedback.Quiet. Signals that arrive faster than they can be written are dropped.
+// Add collects the signals in an entry about its own response and about the previous response in its session. A repeated prompt is a signal
+// about the previous response. For a share of the successful entries without a signal, Add records feedback.Quiet. Signals that arrive
+// faster than they can be written are dropped.
 func (s *Collector) Add(e *requestlog.Entry) {
 	if e.Decision == nil || e.Model == "" || requestlog.IsSampleKey(e.KeyID) {
 		return
@@ -84,6 +86,9 @@ func (s *Collector) Add(e *requestlog.Entry) {
 	if before.RequestID == "" || in.Predictor == "" {
 		return
 	}
+	if slices.Contains(e.Signals, string(feedback.Retry)) {
+		s.add(before, feedback.Retry)
+	}
 	if in.Conversation.Trouble.Failing > 0 {
 		s.add(before, feedback.FailedTool)
 	}
@@ -104,7 +109,9 @@ func (s *Collector) add(r feedback.Rating, signal feedback.Signal) {
 func ownSignals(e *requestlog.Entry) []feedback.Signal {
 	var found []feedback.Signal
 	for _, name := range e.Signals {
-		found = append(found, feedback.Signal(name))
+		if name != string(feedback.Retry) {
+			found = append(found, feedback.Signal(name))
+		}
 	}
 	if violates(e) {
 		found = append(found, feedback.SchemaViolation)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/requestlog"
@@ -56,5 +58,29 @@ func TestSignalsAreCollectedAndBounded(t *testing.T) {
 	}
 	if rest := s.gathered(); len(rest) != 0 {
 		t.Errorf("%d signals remain, want 0", len(rest))
+	}
+}
+
+func TestRepeatedPromptIsASignalAboutThePreviousResponse(t *testing.T) {
+	t.Parallel()
+	s := New(func(context.Context, []feedback.Rating) error { return nil }, func(error) {})
+	entry := func(id, session string, signals ...string) *requestlog.Entry {
+		return &requestlog.Entry{
+			ID: id, Owner: requestlog.Owner{WorkspaceID: "ws_1"}, Labels: requestlog.Labels{Session: session},
+			Routing: requestlog.Routing{Model: "model of " + id, Signals: signals, Decision: &route.Decision{Input: route.Input{Prediction: route.Prediction{Predictor: "v1"}}}},
+		}
+	}
+	s.Add(entry("req_1", "conv_a"))
+	s.Add(entry("req_2", "conv_b", "retry"))
+	s.Add(entry("req_3", "conv_a", "retry"))
+	s.Add(entry("req_4", "", "retry"))
+
+	type signal struct{ Request, Model, Name string }
+	var got []signal
+	for _, r := range s.gathered() {
+		got = append(got, signal{r.RequestID, r.Model, string(r.Signal)})
+	}
+	if diff := cmp.Diff([]signal{{"req_1", "model of req_1", "retry"}}, got); diff != "" {
+		t.Errorf("signals (-want +got):\n%s", diff)
 	}
 }
