@@ -176,7 +176,7 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 // references returns a function that looks up an object to which a request in the file refers. The function returns the provider's id for
 // the object. The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
 func (o *Request) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
-	known := map[string]bool{} // ids of files that were found
+	known := map[string]bool{} // ids of files that were already looked up and found
 	return func(member, id string) (string, error) {
 		if member == batch.PreviousResponse {
 			stored, ok := o.IDs.Open(file.WorkspaceID, id)
@@ -251,7 +251,7 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 	for _, use := range uses {
 		found := snap.Named(p.Name + "/" + strings.TrimPrefix(use.Model, p.Name+"/"))
 		if len(found) == 0 || !found[0].Serves(use.Op) {
-			return nil, llm.Errorf(llm.ModelNotFound, "Model %q in the file is not available at %s for the endpoint of its request. Use a model that this provider offers.", show.ShortenName(use.Model), p.Name)
+			return nil, llm.Errorf(llm.ModelNotFound, "Model %q in the file is not available from %s for the requested endpoint. Use a model that this provider offers.", show.ShortenName(use.Model), p.Name)
 		}
 		targets[use.Model] = found[0]
 	}
@@ -302,8 +302,8 @@ func (o *Request) create(ctx context.Context) ([]byte, error) {
 	})
 }
 
-// permit rejects a model that the caller may not use at the provider: because of the key, because of a policy, or because its batch
-// price is unknown.
+// permit rejects a model that the key or a policy does not allow at the provider, and a model without a batch price unless the key allows
+// models without a price.
 func (o *Request) permit(p *provider.Provider, use batch.Use) error {
 	d, err := o.Decide(use.Op, p.Name+"/"+use.Model)
 	if err != nil {
@@ -433,8 +433,8 @@ func (o *Request) content(ctx context.Context, p *provider.Provider, object batc
 	}
 }
 
-// received stores the JSON of an object from the provider. For a batch, it also records the files of the batch and charges the usage
-// once.
+// received stores the JSON of an object from the provider. For a batch, it also records the files of the batch and, when the batch has
+// ended, charges its usage once.
 func (o *Request) received(ctx context.Context, p *provider.Provider, object batch.Object) error {
 	ctx = context.WithoutCancel(ctx)
 	if object.Kind == batch.Batch {
@@ -500,8 +500,8 @@ func (o *Request) list(ctx context.Context) ([]byte, error) {
 	return w.Out, nil
 }
 
-// refresh reads objects from their providers: batches that are not settled, and files without stored JSON. An object that cannot be read
-// keeps its last state.
+// refresh reads objects from their providers: batches that are not settled, and files without stored JSON. If a provider no
+// longer has an object, refresh clears its data. After any other error, the object keeps its last state.
 func (o *Request) refresh(ctx context.Context, objects []batch.Object) {
 	slots := make(chan struct{}, refreshing)
 	var tasks sync.WaitGroup

@@ -23,11 +23,11 @@ const maxOwners = 10_000
 type ownerCache struct {
 	mu            sync.Mutex
 	newer, former map[string][]batch.Owner // owners by file id; an empty list for a file without a record
-	changes       int                      // number of calls to forget
+	changes       int                      // number of times that forget was called
 }
 
 // find returns the owners of the files that are in the cache, the ids of the other files, and a state to pass to add. The first
-// two results omit ids that the database cannot contain.
+// two results omit ids that are too long or not valid text, because the database cannot contain them.
 func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Owner, missing []string, state int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Service) removeObject(ctx context.Context, o batch.Object) error {
 	return s.Store.RemoveObject(ctx, o)
 }
 
-// fileOwners returns the owners of files by their ids. A file without a record has no owner.
+// fileOwners returns the owners of files by file id. It returns no owners for a file without a record.
 func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
 	if s.Owners == nil || len(files) == 0 {
 		return nil, nil
@@ -112,7 +112,7 @@ func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[s
 }
 
 // Bind binds a request to the provider account that holds the files in the request. It returns NotFound for a file that only other
-// workspaces have recorded. Files without a record are allowed, because operators upload files directly at the provider. See decision
+// workspaces have recorded. Files without a record are allowed, because operators may upload files directly to the provider. See decision
 // 0096.
 func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
 	if len(req.StoredFiles) > llm.MaxStoredFiles {

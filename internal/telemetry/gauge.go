@@ -53,7 +53,7 @@ var (
 	spoolBytesDesc   = prometheus.NewDesc("fairlead_spool_bytes", "Size of the entries waiting to be written to the database.", nil, nil)
 	listedDesc       = prometheus.NewDesc("fairlead_listed_models", "Models in the provider's model list.", []string{"provider"}, nil)
 	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's model list that are neither in the catalog nor in the configuration.", []string{"provider"}, nil)
-	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials for which the provider's model list could not be read.", []string{"provider"}, nil)
+	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials with which the provider's model list could not be fetched at the last attempt.", []string{"provider"}, nil)
 	catalogDesc      = prometheus.NewDesc("fairlead_catalog_file_failing", "1 if the last read of the catalog file failed or the file was rejected.", nil, nil)
 	droppedDesc      = prometheus.NewDesc("fairlead_comparisons_dropped_total", "Requests that were chosen for comparison and not compared, because the queue was full or the budget was spent.", nil, nil)
 	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the current state of a target's circuit, 0 for other states.", []string{"provider", "model", "state"}, nil)
