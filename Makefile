@@ -45,11 +45,11 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# Two groups of targets run at a time, and downloads beside them. Targets that compile the same packages are in one group, because two
-# commands that start at the same time would both compile them. The black-box tests measure time, so they run alone. lint includes
-# fmt-check.
+# Two groups of targets run at a time, and downloads beside them. Targets that compile the same packages are in one group or start at
+# different times, because two commands that start at the same time would both compile them. The black-box tests measure time, so they run
+# alone. lint includes fmt-check.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 2 +fetch 'compile lint unit-rest services' 'setup check-web build browser' 'sdk deploy-check costs'
+	@scripts/lanes.sh 2 +fetch 'compile lint unit-rest' 'setup check-web build browser' 'sdk deploy-check' services costs
 	@scripts/lanes.sh 1 blackbox
 
 compile: # compile the packages of the program and of its tests

@@ -121,7 +121,7 @@ func writeModule(out string, m module.Version, mod []byte, committed time.Time, 
 	)
 }
 
-// file is a file of the module: its path relative to the root of the repository.
+// file is the path of a module file, relative to the root of the repository.
 type file string
 
 func (f file) Path() string                 { return string(f) }

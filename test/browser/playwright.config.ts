@@ -42,8 +42,8 @@ export default defineConfig({
   },
   projects: [
     { name: "desktop", testIgnore: "phone.spec.ts" },
-    { name: "phone", testMatch: ["baseline.spec.ts", "connect.spec.ts", "docs.spec.ts", "pages.spec.ts", "phone.spec.ts", "routing.spec.ts", "sessions.spec.ts"], use: narrow },
-    { name: "dark", testMatch: ["docs.spec.ts", "pages.spec.ts", "routing.spec.ts"], use: { colorScheme: "dark" } },
+    { name: "phone", testMatch: ["baseline.spec.ts", "connect.spec.ts", "docs.spec.ts", "pages.spec.ts", "phone.spec.ts", "routing.spec.ts", "sessions.spec.ts"], use: { ...narrow, colorScheme: "dark" } },
+    { name: "dark", testMatch: ["docs.spec.ts", "pages.spec.ts"], use: { colorScheme: "dark" } },
     { name: "screenshots", testDir: "shots", testMatch: "*.shots.ts", timeout: 360_000 },
   ],
 });

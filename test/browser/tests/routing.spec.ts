@@ -4,7 +4,7 @@ import { chat } from "../support/client";
 import { editorOf, save, write } from "../support/editor";
 import { expect, expectAccessible, test, useWorld } from "../support/fixtures";
 
-// These tests run on wide and narrow screens, in light and dark mode.
+// These tests run on wide screens in light mode and on narrow screens in dark mode.
 const world = useWorld();
 let key = "";
 
