@@ -105,7 +105,7 @@ func Permissions(t *testing.T, _ scenario.Size) string {
 	})
 	ways := s.checkKeyHeaders(t)
 	foreign := s.foreignIDs(t, ops)
-	return fmt.Sprintf("%d operations × %d callers as the table says; %d ways to present a key; %d foreign ids as unknown ones", len(ops), len(callers), ways, foreign)
+	return fmt.Sprintf("%d operations × %d callers match the permission table; %d ways to present a key; %d IDs of other workspaces handled like unknown ones", len(ops), len(callers), ways, foreign)
 }
 
 var pathParam = regexp.MustCompile(`\{[^}]+\}`)
@@ -169,21 +169,21 @@ func (s *site) callers() []caller {
 	all := []account.Scope{account.Inference, account.Read, account.Manage}
 	return []caller{
 		{name: "anonymous"},
-		{name: "a made-up session", header: http.Header{"Cookie": {scenario.CookieName + "=" + strings.Repeat("a", len(s.owner.Token))}}},
+		{name: "an invalid session", header: http.Header{"Cookie": {scenario.CookieName + "=" + strings.Repeat("a", len(s.owner.Token))}}},
 		{name: "viewer", header: s.view.Cookie(), actor: member(s.view, account.Viewer, true)},
 		{name: "developer", header: s.developer.Cookie(), actor: member(s.developer, account.Developer, true)},
 		{name: "admin", header: s.admin.Cookie(), actor: member(s.admin, account.Admin, true)},
 		{name: "owner", header: s.owner.Cookie(), actor: member(s.owner, account.Owner, true)},
-		{name: "owner elsewhere", header: s.bob.Cookie(), actor: member(s.bob, account.Owner, false)},
-		{name: "owner elsewhere, here", header: s.bob.Cookie(), query: "&workspace=" + s.owner.Workspace, actor: member(s.bob, account.Owner, false), away: true},
+		{name: "owner of another workspace", header: s.bob.Cookie(), actor: member(s.bob, account.Owner, false)},
+		{name: "owner of another workspace, in this one", header: s.bob.Cookie(), query: "&workspace=" + s.owner.Workspace, actor: member(s.bob, account.Owner, false), away: true},
 		{name: "inference", header: bearer(s.inference), actor: scoped(s.inference, true, account.Inference), key: true},
 		{name: "read", header: bearer(s.read), actor: scoped(s.read, true, account.Read), key: true},
 		{name: "manage", header: bearer(s.manage), actor: scoped(s.manage, true, account.Manage), key: true},
-		{name: "all scopes elsewhere", header: bearer(s.bobs), actor: scoped(s.bobs, false, all...), key: true},
-		{name: "all scopes elsewhere, here", header: bearer(s.bobs), query: "&workspace=" + s.owner.Workspace, actor: scoped(s.bobs, false, all...), away: true, key: true},
-		{name: "a key beside another's session", header: both, actor: scoped(s.read, true, account.Read), key: true},
-		{name: "a wrong key beside a session", header: wrong},
-		{name: "the id of a key", header: http.Header{"Authorization": {"Bearer " + s.manage.ID}}},
+		{name: "all scopes of another workspace", header: bearer(s.bobs), actor: scoped(s.bobs, false, all...), key: true},
+		{name: "all scopes of another workspace, in this one", header: bearer(s.bobs), query: "&workspace=" + s.owner.Workspace, actor: scoped(s.bobs, false, all...), away: true, key: true},
+		{name: "a key with the session of another user", header: both, actor: scoped(s.read, true, account.Read), key: true},
+		{name: "a wrong key with a session", header: wrong},
+		{name: "the ID of a key", header: http.Header{"Authorization": {"Bearer " + s.manage.ID}}},
 		{name: "a key as a password", header: http.Header{"Authorization": {"Basic " + s.manage.Text}}},
 		{name: "a key as a session", header: http.Header{"Cookie": {scenario.CookieName + "=" + s.manage.Text}}},
 	}

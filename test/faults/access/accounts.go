@@ -37,7 +37,7 @@ func ExtraFields(t *testing.T, _ scenario.Size) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d extra fields refused; %d ways for a key to exceed its maker refused", writes, s.greedyKeys(t))
+	return fmt.Sprintf("%d extra fields rejected; %d ways for a key to exceed its creator rejected", writes, s.greedyKeys(t))
 }
 
 // Write is an operation of the admin API with a request body.
@@ -167,7 +167,7 @@ func SafeDefaults(t *testing.T, size scenario.Size) string {
 			t.Errorf("%s without a key: status %d, want 401 or 404: %s", path, a.Status, scenario.Clip(a.Body))
 		}
 	}
-	return fmt.Sprintf("%d default passwords refused; the first account needs the code, once; %d secrets refused at the start; %d paths closed", min(tried, size.Of(8, 30)), weakSecrets(t), closed)
+	return fmt.Sprintf("%d default passwords rejected; the first account needs the code, once; %d secrets rejected at the start; %d paths closed", min(tried, size.Of(8, 30)), weakSecrets(t), closed)
 }
 
 // weakSecrets checks that the gateway does not start with a weak or missing secret.
@@ -242,7 +242,7 @@ func PasswordGuessing(t *testing.T, size scenario.Size) string {
 	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most {
 		t.Errorf("sign-ins take %s for a known account and %s for an unknown one, want a difference of at most %s", known, unknown, most)
 	}
-	return fmt.Sprintf("of 2 × %d guesses %d were refused unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
+	return fmt.Sprintf("of 2 × %d guesses %d were rejected unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
 }
 
 // signInTimes returns the median time to reject a wrong password, for existing and unknown accounts. It alternates

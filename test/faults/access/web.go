@@ -57,7 +57,7 @@ func Sessions(t *testing.T, size scenario.Size) string {
 		t.Errorf("sessions ended after %s, want at most %s", ended, size.Limit(time.Second))
 	}
 	refused := otherSites(t, g, now)
-	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d cross-site changes rejected, 0 by GET", ended.Round(time.Millisecond), received, refused)
+	return fmt.Sprintf("5 sessions ended within %s, a live view received %d requests after that; %d changes from other sites rejected, 0 by GET", ended.Round(time.Millisecond), received, refused)
 }
 
 // watch sends requests more than a second after a session ended. It returns the number of these requests that the live view of the
@@ -178,7 +178,7 @@ func PageSecurity(t *testing.T, _ scenario.Size) string {
 	for _, raw := range []string{"//evil.example", "//evil.example/%2f..", "/%2f%2fevil.example", "/%5cevil.example", "/requests//evil.example", "/requests/../..//evil.example", "/api//evil.example", "/.//evil.example"} {
 		check(raw)
 	}
-	return fmt.Sprintf("%d addresses, none leads elsewhere; %d pages with all fences", asked, pages)
+	return fmt.Sprintf("%d addresses, no open redirect; %d pages with all security headers", asked, pages)
 }
 
 func checkPageHeaders(t *testing.T, page string, h http.Header) {

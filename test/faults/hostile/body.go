@@ -102,7 +102,7 @@ func LargeBodies(t *testing.T, size scenario.Size) string {
 	if calls := len(mock.Calls()); calls != 0 {
 		t.Errorf("%d calls reached the provider, want 0", calls)
 	}
-	return fmt.Sprintf("413 unread; of %d × %s in parallel %d held, %d rejected with 503, memory ≤ %s", n, scenario.Mib(int64(len(body))), held.Load(), refused.Load(), scenario.Mib(peak))
+	return fmt.Sprintf("413 unread; of %d × %s concurrent, %d held, %d rejected with 503, memory ≤ %s", n, scenario.Mib(int64(len(body))), held.Load(), refused.Load(), scenario.Mib(peak))
 }
 
 // firstAnswer sends all but the last byte of a body, so that the gateway holds the body. It returns a response that
@@ -171,7 +171,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Errorf("request after the endless response: status %d, want 200", a.Status)
 	}
-	return fmt.Sprintf("refused in 5 codings both ways, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
+	return fmt.Sprintf("rejected in 5 codings both ways, memory %+d MiB; an endless response ended with 502, memory %+d MiB", bombed>>20, grown>>20)
 }
 
 // brotliZeros is 256 MiB of zeros, compressed.
@@ -265,5 +265,5 @@ func JSON(t *testing.T, size scenario.Size) string {
 	if n := len(mock.Calls()); n != 0 {
 		t.Errorf("%d invalid requests reached the provider, want 0", n)
 	}
-	return fmt.Sprintf("%d forms refused within %s", len(bodies), slowest.Round(time.Millisecond))
+	return fmt.Sprintf("%d forms rejected within %s", len(bodies), slowest.Round(time.Millisecond))
 }

@@ -27,7 +27,7 @@ func SecretsAreNotExposed(t *testing.T, _ scenario.Size) string {
 		f, a := canariesIn(t, name, dsn)
 		files, answers = files+f, answers+a
 	}
-	return fmt.Sprintf("5 secrets in SQLite and PostgreSQL: 0 finds in %d files and tables, %d answers, logs and command lines", files, answers)
+	return fmt.Sprintf("5 secrets in SQLite and PostgreSQL: 0 matches in %d files and tables, %d responses, logs and command lines", files, answers)
 }
 
 // stores returns the DSNs of the databases by name. An empty DSN means the embedded database.

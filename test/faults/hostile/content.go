@@ -30,7 +30,7 @@ func ContentIsNotStored(t *testing.T, size scenario.Size) string {
 		"for the workspace": func(t *testing.T, p scenario.Person) (string, http.Header) {
 			t.Helper()
 			if a := p.Call(t, http.MethodPatch, "/workspace", `{"log_bodies":false}`); a.Status != http.StatusOK {
-				t.Fatalf("turn off the storage of texts: status %d, want 200: %s", a.Status, a.Body)
+				t.Fatalf("disable storing of bodies: status %d, want 200: %s", a.Status, a.Body)
 			}
 			return p.Key(t).Text, nil
 		},
@@ -56,11 +56,11 @@ func ContentIsNotStored(t *testing.T, size scenario.Size) string {
 			if where == "in the configuration" {
 				lines = append(lines, "log: {bodies: false}")
 			}
-			r, p := unlogged(t, store+", off "+where, dsn, turnOff, lines...)
+			r, p := unlogged(t, store+", storing disabled "+where, dsn, turnOff, lines...)
 			requests, places = requests+r, places+p
 		}
 	}
-	return fmt.Sprintf("%d requests with texts off in %d ways: 0 finds in %d files and tables, logs and entries", requests, len(ways), places)
+	return fmt.Sprintf("%d requests with storing disabled in %d ways: 0 matches in %d files and tables, logs and entries", requests, len(ways), places)
 }
 
 func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.Person) (string, http.Header), lines ...string) (requests, places int) {

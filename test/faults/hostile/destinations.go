@@ -65,12 +65,12 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 	}
 	hooks := hooksOfPolicies(t, []string{canary, "http://169.254.169.254/latest/", "http://[::1]:80/", "https://10.0.0.1/score"})
 	if n := called.Load(); n != 0 {
-		t.Errorf("the gateway made %d calls to hooks of policies, want 0", n)
+		t.Errorf("the gateway made %d calls to policy hooks, want 0", n)
 	}
 	onlyGuardedAddressFields(t, g)
 	addressesOfProviders(t, g, spellings)
 	addressesOfAlerts(t, g, spellings)
-	return fmt.Sprintf("%d names and %d spellings refused, also as the address of a provider and of a webhook; %d redirects not followed, %d requests that name a host: 0 calls elsewhere; %d hooks of policies not called", named, len(spellings), redirects, tries, hooks)
+	return fmt.Sprintf("%d names and %d spellings rejected, also as the address of a provider and of a webhook; %d redirects not followed, %d requests that name a host: 0 calls elsewhere; %d policy hooks not called", named, len(spellings), redirects, tries, hooks)
 }
 
 // selectingHosts sends requests that try to select the host to call.
@@ -163,7 +163,7 @@ func addressesOfProviders(t *testing.T, g *harness.Gateway, spellings []string) 
 		}
 	}
 	if list := send(http.MethodGet, "/providers", ""); !strings.Contains(string(list.Body), "8.8.8.8") || strings.Contains(string(list.Body), `"inside"`) {
-		t.Errorf("the providers are %s, want 8.8.8.8 and no provider inside", scenario.Clip(list.Body))
+		t.Errorf("the providers are %s, want one with 8.8.8.8 and none with the name inside", scenario.Clip(list.Body))
 	}
 }
 

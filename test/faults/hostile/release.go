@@ -126,7 +126,7 @@ func vulnerabilities(t *testing.T, root string) string {
 		return "govulncheck clean"
 	case strings.Contains(text, "Vulnerability #"):
 		t.Errorf("govulncheck found vulnerabilities: %s", text)
-		return "govulncheck found something"
+		return "govulncheck found vulnerabilities"
 	default:
 		last := strings.Split(strings.TrimSpace(text), "\n")
 		return "govulncheck NOT run: " + last[len(last)-1]
@@ -138,7 +138,7 @@ func startWithoutNetwork(t *testing.T) string {
 	t.Helper()
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || exec.CommandContext(t.Context(), unshare, "-rn", "true").Run() != nil {
-		return "start without a network NOT tried: namespaces are not allowed here"
+		return "start without a network NOT tested: namespaces are not permitted"
 	}
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), unshare, "-rn", "timeout", "10", harness.Binary(t), "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"))

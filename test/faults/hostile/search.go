@@ -26,7 +26,7 @@ func Searching(t *testing.T, size scenario.Size) string {
 	if slowest > size.Limit(time.Second) {
 		t.Errorf("the slowest search took %s, want at most %s", slowest, size.Limit(time.Second))
 	}
-	return fmt.Sprintf("%d searches in SQLite and PostgreSQL literal, the slowest %s; requests beside them p99 %s (quiet %s)",
+	return fmt.Sprintf("%d searches in SQLite and PostgreSQL literal, the slowest %s; concurrent requests p99 %s (unloaded %s)",
 		n, slowest.Round(time.Millisecond), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 

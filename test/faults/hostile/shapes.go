@@ -41,7 +41,7 @@ func shapes() []shape {
 	} {
 		add("length: "+cl, start+"Content-Length: "+cl+"\r\n\r\n<OUTER>")
 	}
-	add("a length of nought before a body", start+"Content-Length: 0\r\nConnection: close\r\n\r\n<INNER>")
+	add("a length of zero before a body", start+"Content-Length: 0\r\nConnection: close\r\n\r\n<INNER>")
 
 	// Invalid chunks.
 	chunks := start + "Transfer-Encoding: chunked\r\n\r\n%s"

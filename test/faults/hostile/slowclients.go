@@ -42,7 +42,7 @@ func SlowReaders(t *testing.T, size scenario.Size) string {
 		t.Errorf("request after the unread streams: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
 	scenario.Settled(t, g, reader)
-	return fmt.Sprintf("%d unread streams cut after %s–%s, memory %+d MiB; one that paused %s had all, one that took %s too",
+	return fmt.Sprintf("%d unread streams cut after %s–%s, memory %+d MiB; one that paused %s received all, so did one that took %s",
 		n, cut.first.Round(100*time.Millisecond), cut.last.Round(100*time.Millisecond), peak>>20, paused.Round(100*time.Millisecond), steady.Round(100*time.Millisecond))
 }
 
@@ -216,7 +216,7 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 	if calls := len(mock.Calls()); calls != 2 {
 		t.Errorf("%d calls reached the provider, want 2", calls)
 	}
-	return fmt.Sprintf("of %d unfinished bodies %d given up within %s, %d rejected immediately; one workspace held %d of 8 places, another was served", n, given.Load(),
+	return fmt.Sprintf("of %d unfinished bodies %d closed within %s, %d rejected immediately; one workspace held %d of 8 slots, another was served", n, given.Load(),
 		time.Duration(last.Load()).Round(10*time.Millisecond), refused.Load(), held.Load())
 }
 

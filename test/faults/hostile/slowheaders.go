@@ -65,7 +65,7 @@ func SlowHeaders(t *testing.T, size scenario.Size) string {
 	if size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
 		t.Errorf("p99 of other requests is %s during the fault and %s without it", p99, quiet)
 	}
-	return fmt.Sprintf("%d connections%s, the last cut after %s, memory ≤ %s; others p99 %s (quiet %s)",
+	return fmt.Sprintf("%d connections%s, the last cut after %s, memory ≤ %s; others p99 %s (unloaded %s)",
 		n, note, longest.Round(10*time.Millisecond), scenario.Mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 

@@ -62,7 +62,7 @@ func Smuggling(t *testing.T, _ scenario.Size) string {
 	if n := len(mock.Calls()) - len(seen); n != doubles {
 		t.Errorf("unread bodies caused %d calls, want 0", n-doubles)
 	}
-	return fmt.Sprintf("%d shapes: %d refused, %d one request each, %d strays; %d unread bodies never became a request", len(list), refused.Load(), served.Load(), strays, unreadCount)
+	return fmt.Sprintf("%d shapes: %d rejected, %d one request each, %d smuggled; %d unread bodies never parsed as a request", len(list), refused.Load(), served.Load(), strays, unreadCount)
 }
 
 func chatSaying(text string) string { return strings.Replace(scenario.Chat("m"), "Hello", text, 1) }

@@ -53,5 +53,5 @@ func StalledLink(t *testing.T, size scenario.Size) string {
 	if longest > 8*time.Second {
 		t.Errorf("the slowest request took %s, want at most 8 s", longest)
 	}
-	return fmt.Sprintf("%d of %d served, the longest took %s", good, len(all), longest.Round(10*time.Millisecond))
+	return fmt.Sprintf("%d of %d served, the slowest took %s", good, len(all), longest.Round(10*time.Millisecond))
 }

@@ -46,7 +46,7 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 		if a.Status != http.StatusOK {
 			t.Fatalf("%s: status %d, want 200: %s", name, a.Status, scenario.Clip(a.Body))
 		}
-		noCanary(t, name+" answer", a.Header)
+		noCanary(t, name+" response", a.Header)
 		for header := range a.Header {
 			if !strings.HasPrefix(header, "X-Fairlead-") && !slices.Contains(ours, header) {
 				t.Errorf("%s: the client got the header %s of the provider", name, header)
@@ -73,7 +73,7 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 			t.Errorf("the provider got the Authorization %q, want its own credential, and no header with the client's key", got)
 		}
 	}
-	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
+	return fmt.Sprintf("%d headers of the client and %d of the provider kept separate", len(mine), len(theirs))
 }
 
 // ours lists the response headers of the model API except the headers of the decision.
@@ -223,5 +223,5 @@ func BadReload(t *testing.T, size scenario.Size) string {
 	if failed.Load() > 0 {
 		t.Errorf("%d of %d requests failed", failed.Load(), served.Load())
 	}
-	return fmt.Sprintf("%d files refused, %d of %d requests failed", refused, failed.Load(), served.Load())
+	return fmt.Sprintf("%d files rejected, %d of %d requests failed", refused, failed.Load(), served.Load())
 }

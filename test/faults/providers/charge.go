@@ -64,7 +64,7 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 		t.Errorf("interrupted response: outcome %s with %d tokens, cost %s, charged %s; want partial with 1 to 4 tokens, and the cost charged",
 			entry.Outcome, entry.Tokens.Output, *entry.Cost, s.Budget.Spent)
 	}
-	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; a cut answer %s", len(names), n, *entry.Cost)
+	return fmt.Sprintf("%d classes × %d: nothing held after a second, nothing charged; an interrupted response %s", len(names), n, *entry.Cost)
 }
 
 // released waits until no amount of the key's budget is held, for at most a second in the full form.

@@ -52,7 +52,7 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
 		t.Errorf("request with another key: status %d, want 200", a.Status)
 	}
-	return fmt.Sprintf("refused after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
+	return fmt.Sprintf("rejected after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
 }
 
 // JunkKeys is fault case F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
@@ -100,12 +100,12 @@ func JunkKeys(t *testing.T, size scenario.Size) string {
 		t.Errorf("memory grew by %s, want at most 32 MiB", scenario.Mib(grown))
 	}
 	if p99 := scenario.Quantile(busy, 0.99); size == scenario.Full && p99 > 2*quiet+10*time.Millisecond {
-		t.Errorf("p99 of a valid key is %s with junk keys and %s without", p99, quiet)
+		t.Errorf("p99 of a valid key is %s with invalid keys and %s without", p99, quiet)
 	}
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Errorf("request with a valid key after the load: status %d, want 200", a.Status)
 	}
-	return fmt.Sprintf("%.0f/s refused, memory %+d MiB, valid p99 %s (quiet %s)", rate, grown>>20, scenario.Quantile(busy, 0.99).Round(time.Millisecond), quiet.Round(time.Millisecond))
+	return fmt.Sprintf("%.0f/s rejected, memory %+d MiB, valid p99 %s (unloaded %s)", rate, grown>>20, scenario.Quantile(busy, 0.99).Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 
 // junkKey returns an invalid key: random text, a text similar to a valid key, or SQL.

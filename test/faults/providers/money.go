@@ -55,7 +55,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 		t.Errorf("got %d provider calls, %d served and %d rejected requests, want as many calls as served requests, and at least %d",
 			calls, served.Load(), refused.Load(), n/10)
 	}
-	return fmt.Sprintf("%d parallel requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
+	return fmt.Sprintf("%d concurrent requests on $%s: spent $%s, %d rejected without a call", n, budget, spent.Budget.Spent, refused.Load())
 }
 
 // AbsurdLimits is fault case F16: no number in a request makes a reservation negative or overflow.
@@ -88,7 +88,7 @@ func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":null`, `"n":null`)}); a.Status != http.StatusOK {
 		t.Errorf("request with null limits: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
-	return fmt.Sprintf("%d refused, nothing held", tried)
+	return fmt.Sprintf("%d rejected, nothing held", tried)
 }
 
 // NoBudget is fault case F17: with a budget of 0, no route serves a request that costs money.
@@ -126,5 +126,5 @@ func NoBudget(t *testing.T, _ scenario.Size) string {
 	if n := len(mock.Calls()); n != 0 {
 		t.Errorf("%d calls reached the provider with a budget of 0, want 0", n)
 	}
-	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
+	return fmt.Sprintf("%d ways rejected, 0 provider calls", tried)
 }

@@ -148,7 +148,7 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 			t.Errorf("request of another tenant: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 		}
 	}
-	return fmt.Sprintf("%d refused, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
+	return fmt.Sprintf("%d rejected, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
 }
 
 // SlowProvider is fault case F32: a provider that takes half a minute stays within its concurrency limit, and requests to other
@@ -189,7 +189,7 @@ func SlowProvider(t *testing.T, size scenario.Size) string {
 	time.AfterFunc(time.Second, func() { peak.Store(slow.Open()) })
 	all := scenario.Fire(t, g, k, scenario.Chat("plain"), rate, d)
 	if n := peak.Load(); n > most || n < most*3/4 {
-		t.Errorf("got %d parallel calls to the provider, want %d to %d", n, most*3/4, most)
+		t.Errorf("got %d concurrent calls to the provider, want %d to %d", n, most*3/4, most)
 	}
 	good, p99 := len(scenario.Times(all, scenario.Answered)), scenario.Quantile(scenario.Times(all, scenario.Answered), 0.99)
 	if good != len(all) || size.Strict() && p99 > 2*calm+10*time.Millisecond {
@@ -201,6 +201,6 @@ func SlowProvider(t *testing.T, size scenario.Size) string {
 	if len(shed) < len(flooded)/2 {
 		t.Errorf("%d of %d requests were rejected with 503 and Retry-After, want at least half", len(shed), len(flooded))
 	}
-	return fmt.Sprintf("at most %d in parallel, others' p99 %s (calm %s), 5 s deadline ended after %s, shed within %s", peak.Load(),
+	return fmt.Sprintf("at most %d concurrent calls, others' p99 %s (unloaded %s), 5 s deadline ended after %s, shed within %s", peak.Load(),
 		p99.Round(time.Millisecond), calm.Round(time.Millisecond), ended.Round(time.Millisecond), scenario.Quantile(shed, 0.99).Round(time.Millisecond))
 }

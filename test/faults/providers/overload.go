@@ -238,7 +238,7 @@ func Overload(t *testing.T, size scenario.Size) string {
 		t.Errorf("after the overload, %d of %d requests were served with p99 %s; before it, p99 was %s",
 			len(scenario.Times(after, scenario.Answered)), len(after), p99After, p99Before)
 	}
-	return fmt.Sprintf("of %d/s %d/s answered where %d/s are possible, %d shed with p50 %s p99 %s, %d unanswered, admin p99 %s; afterwards p99 %s (before %s)",
+	return fmt.Sprintf("of %d/s %d/s served where %d/s are possible, %d shed with p50 %s p99 %s, %d without response, admin p99 %s; afterwards p99 %s (before %s)",
 		rate, goodput, possible, len(refused), scenario.Quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, scenario.Quantile(admin, 0.99).Round(time.Millisecond), p99After.Round(time.Millisecond), p99Before.Round(time.Millisecond)) + overloadFigures(t, n, size, possible)
 }
 
@@ -254,7 +254,7 @@ func overloadFigures(t *testing.T, n *loadGenerator, size scenario.Size, possibl
 	for _, rate := range []int{possible * 3 / 2, 3 * possible} {
 		all := n.fire(t, 2000, rate, d)
 		good, refused := scenario.Times(all, scenario.Answered), scenario.Times(all, shed)
-		fmt.Fprintf(&text, "; of %d/s %.0f/s sent and %.0f/s answered, shed with p50 %s and p99 %s, %d unanswered", rate, float64(len(all))/d.Seconds(), float64(len(good))/d.Seconds(),
+		fmt.Fprintf(&text, "; of %d/s %.0f/s sent and %.0f/s served, shed with p50 %s and p99 %s, %d without response", rate, float64(len(all))/d.Seconds(), float64(len(good))/d.Seconds(),
 			scenario.Quantile(refused, 0.5).Round(time.Millisecond), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, all))
 	}
 	return text.String()
@@ -303,6 +303,6 @@ func FloodOfOne(t *testing.T, size scenario.Size) string {
 	if len(refused) == 0 {
 		t.Error("no request of the flood was rejected")
 	}
-	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s, %d unanswered", good, len(during),
+	return fmt.Sprintf("the other key %d of %d, p99 %s (unloaded %s); of the flood %d served and %d shed with p99 %s, %d without response", good, len(during),
 		p99Flood.Round(time.Millisecond), p99Calm.Round(time.Millisecond), len(scenario.Times(flood, scenario.Answered)), len(refused), scenario.Quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, flood))
 }

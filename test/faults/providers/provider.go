@@ -101,7 +101,7 @@ func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 		t.Errorf("anthropic: the credential backs off for %s, want 30 s to 46 s", left)
 	}
 	extended := secondRateLimit(t)
-	return fmt.Sprintf("%d forms obeyed, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
+	return fmt.Sprintf("%d forms honoured, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
 }
 
 // secondRateLimit sends two concurrent calls that are both rate limited. The later response extends the backoff.

@@ -17,5 +17,5 @@ func SteadyLoad(t *testing.T, size scenario.Size) string {
 	}
 	r := soak.Run(t, plan)
 	r.Judge(t)
-	return r.String() + " (three minutes of it: the slope is judged by make soak)"
+	return r.String() + " (three minutes of it: the slope is measured by make soak)"
 }

@@ -20,11 +20,11 @@ func AccountingCases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F12", Name: "the ledger against its model", Run: ledgerModel},
 		{ID: "F15", Name: "edits during load", Run: editsDuringLoad},
-		{ID: "F18", Name: "windows in every zone", Run: windowsEverywhere},
-		{ID: "F34", Name: "revocation against requests that end", Run: revocationRaces},
+		{ID: "F18", Name: "budget windows in every time zone", Run: windowsEverywhere},
+		{ID: "F34", Name: "revocation during ending requests", Run: revocationRaces},
 		{ID: "F39", Name: "timing of key checks", Run: keyTiming},
-		{ID: "F40", Name: "clocks that differ and step", Run: skewedClocks},
-		{ID: "P03c", Name: "answers that a budget can pay", Run: clampedAnswers},
+		{ID: "F40", Name: "clock differences and steps", Run: skewedClocks},
+		{ID: "P03c", Name: "responses limited by a budget", Run: clampedAnswers},
 		{ID: "P03u", Name: "a model without a price", Run: unknownPrice},
 	}
 }
@@ -98,7 +98,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 		s := scenario.SpendingOf(t, g, reader, k.ID)
 		return scenario.Nano(t, s.Budget.Spent) == served*thousandth && scenario.Nano(t, s.Budget.Held) == 0 && scenario.Nano(t, s.Rollup) == served*thousandth
 	})
-	return fmt.Sprintf("%d edits beside %d requests: every fee counted", n, served)
+	return fmt.Sprintf("%d edits during %d requests: every fee counted", n, served)
 }
 
 // revocationRaces is fault case F34: a key that is revoked while its requests end is never reactivated, and it is not confused
@@ -151,7 +151,7 @@ func revocationRaces(t *testing.T, size scenario.Size) string {
 			t.Fatalf("request with a revoked key after a restart: status %d, want 401", a.Status)
 		}
 	}
-	return fmt.Sprintf("%d rounds: never revived, not by a restart either", rounds)
+	return fmt.Sprintf("%d rounds: never valid again, also after a restart", rounds)
 }
 
 // makeKey creates a key with the admin API, which is faster than a command.
@@ -188,7 +188,7 @@ func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	if got := max(sent.Most, sent.Other); got == 0 || got > most || got < most*9/10 {
 		t.Errorf("the provider received the output limit %d, want %d to %d: %s", got, most*9/10, most, scenario.Clip(calls[0].Body))
 	}
-	return fmt.Sprintf("$%s left: the provider received a limit of %d tokens", dollars, max(sent.Most, sent.Other))
+	return fmt.Sprintf("$%s left: the provider received an output limit of %d tokens", dollars, max(sent.Most, sent.Other))
 }
 
 // unknownPrice checks that a model without a price is never served to a key with a budget. Other keys can use it only by its name.
@@ -199,13 +199,13 @@ func unknownPrice(t *testing.T, _ scenario.Size) string {
 	free, bound := scenario.NewKey(t, g), scenario.NewKey(t, g, "--budget", "1", "--period", "month")
 	tried := 0
 	for name, r := range map[string]harness.Request{
-		"named, on a budget":       {Key: bound.Text, Body: scenario.Chat("unpriced")},
-		"streamed, on a budget":    {Key: bound.Text, Body: scenario.Chat("unpriced", scenario.Streaming)},
-		"as fallback":              {Key: bound.Text, Body: scenario.Chat("unpriced", `"models":["unpriced"]`)},
-		"vectors, on a budget":     {Key: bound.Text, Path: "/proxy/v1/embeddings", Body: `{"model":"vectors","input":"x"}`},
-		"auto, on a budget":        {Key: bound.Text, Body: scenario.Chat("auto")},
-		"auto, without a budget":   {Key: free.Text, Body: scenario.Chat("auto")},
-		"cheapest, without either": {Key: free.Text, Body: scenario.Chat("auto:cost")},
+		"named, on a budget":          {Key: bound.Text, Body: scenario.Chat("unpriced")},
+		"streamed, on a budget":       {Key: bound.Text, Body: scenario.Chat("unpriced", scenario.Streaming)},
+		"as fallback":                 {Key: bound.Text, Body: scenario.Chat("unpriced", `"models":["unpriced"]`)},
+		"vectors, on a budget":        {Key: bound.Text, Path: "/proxy/v1/embeddings", Body: `{"model":"vectors","input":"x"}`},
+		"auto, on a budget":           {Key: bound.Text, Body: scenario.Chat("auto")},
+		"auto, without a budget":      {Key: free.Text, Body: scenario.Chat("auto")},
+		"auto:cost, without a budget": {Key: free.Text, Body: scenario.Chat("auto:cost")},
 	} {
 		tried++
 		scenario.WantError(t, name, g.Call(t, r), http.StatusBadRequest, "NO_ROUTE")
@@ -216,5 +216,5 @@ func unknownPrice(t *testing.T, _ scenario.Size) string {
 	if a := g.Call(t, harness.Request{Key: free.Text, Body: scenario.Chat("unpriced")}); a.Status != http.StatusOK {
 		t.Errorf("request for the unpriced model without a budget: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
-	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
+	return fmt.Sprintf("%d ways rejected, 0 provider calls", tried)
 }

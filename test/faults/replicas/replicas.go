@@ -25,18 +25,18 @@ import (
 // Cases lists the cases with several gateways, one PostgreSQL and one Redis, all of them real processes.
 func Cases() []scenario.Case {
 	return []scenario.Case{
-		{ID: "F11", Name: "many parallel requests on a small budget, replicas", Run: sharedBudget},
+		{ID: "F11", Name: "concurrent requests on a small budget, replicas", Run: sharedBudget},
 		{ID: "F15r", Name: "edits during load, replicas", Run: editsOverReplicas},
-		{ID: "F27r", Name: "a failing target, hinted to other replicas", Run: hintsOverReplicas},
-		{ID: "F33r", Name: "revocation over replicas", Run: revocationEverywhere},
+		{ID: "F27r", Name: "a failing target, reported to other replicas", Run: hintsOverReplicas},
+		{ID: "F33r", Name: "revocation across replicas", Run: revocationEverywhere},
 		{ID: "F35", Name: "Redis killed under load", Run: redisKilled},
 		{ID: "F36", Name: "a slow Redis", Run: redisSlow},
-		{ID: "F37", Name: "a rate over replicas", Run: sharedRate},
+		{ID: "F37", Name: "a rate limit across replicas", Run: sharedRate},
 		{ID: "F63", Name: "one session over two replicas", Run: sharedSession},
-		{ID: "P03", Name: "a crashed replica's holds", Run: crashedHolds},
-		{ID: "P10", Name: "Redis gone in the middle of a budget", Run: budgetWithoutRedis},
-		{ID: "P10b", Name: "both stores gone", Run: bothStoresGone},
-		{ID: "P10c", Name: "one replica cut off from Redis", Run: oneCutOff},
+		{ID: "P03", Name: "holds of a crashed replica", Run: crashedHolds},
+		{ID: "P10", Name: "Redis lost while a budget is in use", Run: budgetWithoutRedis},
+		{ID: "P10b", Name: "both stores lost", Run: bothStoresGone},
+		{ID: "P10c", Name: "one replica disconnected from Redis", Run: oneCutOff},
 		{ID: "P18", Name: "rolling restart under load", Run: rollingRestart},
 	}
 }

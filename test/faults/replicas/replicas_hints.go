@@ -39,5 +39,5 @@ func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 				i+1, n, first)
 		}
 	}
-	return fmt.Sprintf("found out with %d calls by one, %v by the others", first, others)
+	return fmt.Sprintf("detected with %d calls by one, %v by the others", first, others)
 }

@@ -120,7 +120,7 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	if back > size.Limit(5*time.Second) {
 		t.Errorf("Redis was used again %s after its start, want at most %s", back, size.Limit(5*time.Second))
 	}
-	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; in use again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
+	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; used again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
 }
 
 // throughProxy returns a function that starts a proxy to Redis and returns its address. The test can slow the proxy down.
@@ -175,7 +175,7 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 	if grown > 64<<20 {
 		t.Errorf("memory grew by %s, want at most 64 MiB", scenario.Mib(grown))
 	}
-	return fmt.Sprintf("p99 %s with Redis, %s while it is slow; all of %d served; memory %+d MiB after %s; in use again after %s", calm.Round(100*time.Microsecond), during.Round(100*time.Microsecond),
+	return fmt.Sprintf("p99 %s with Redis, %s while it is slow; all of %d served; memory %+d MiB after %s; used again after %s", calm.Round(100*time.Microsecond), during.Round(100*time.Microsecond),
 		n+steady.of("served"), grown>>20, span, back.Round(time.Millisecond))
 }
 

@@ -64,7 +64,7 @@ func sharedBudget(t *testing.T, size scenario.Size) string {
 		t.Errorf("%d requests were served in total, the budget allows %d", served, allowed)
 	}
 	w.agree(t, reader, k, served)
-	return fmt.Sprintf("%d parallel requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
+	return fmt.Sprintf("%d concurrent requests over %d replicas on $0.%03d: spent $0.%03d in %s, %d rejected", n, replicas, allowed, served, took.Round(time.Millisecond), n-c.of("served"))
 }
 
 // budgetWithoutRedis checks promise P10: when Redis is killed, each replica spends its share of the remaining budget, and no more.
@@ -96,7 +96,7 @@ func budgetWithoutRedis(t *testing.T, size scenario.Size) string {
 	if served > allowed+1 || served < allowed/2 || spent > allowed+1 {
 		t.Errorf("%d requests were served in total and %d fees spent, want %d to %d", served, spent, allowed/2, allowed+1)
 	}
-	return fmt.Sprintf("budget for %d: %d with Redis, %d by shares without, %d in all after its empty return", allowed, before.of("served"), alone, served)
+	return fmt.Sprintf("budget for %d: %d with Redis, %d by shares without Redis, %d in total after its empty return", allowed, before.of("served"), alone, served)
 }
 
 // bothStoresGone checks promise P10: without Redis and PostgreSQL, a replica spends its last share of a budget and then rejects
@@ -148,7 +148,7 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	harness.Eventually(t, "every fee is in the ledger", func() bool {
 		return scenario.Nano(t, scenario.SpendingOf(t, w.gateways[1], reader.Text, k.ID).Rollup) == int64(served)*thousandth
 	})
-	return fmt.Sprintf("budget for %d: %d before, %d by last shares, then refused; %d in all", allowed, before, alone, served)
+	return fmt.Sprintf("budget for %d: %d before, %d by last shares, then rejected; %d in total", allowed, before, alone, served)
 }
 
 // oneCutOff tests promises P3 and P10 of docs/reliability.md: a replica that loses Redis but still reaches the database never
@@ -180,7 +180,7 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 	if served > allowed+1 || served < allowed-1 {
 		t.Errorf("%d requests were served in total, the budget allows %d", served, allowed)
 	}
-	return fmt.Sprintf("budget for %d: %d before, %d by the one that is cut off, %d by the others, %d in all", allowed, before, alone, rest, served)
+	return fmt.Sprintf("budget for %d: %d before, %d by the one that is disconnected, %d by the others, %d in total", allowed, before, alone, rest, served)
 }
 
 // useUp sends requests to the replicas in turn until all of them reject requests, and returns the number of served requests. If
@@ -211,7 +211,7 @@ func (w *deployment) useUp(t *testing.T, k scenario.Key, forGood bool, replicas 
 func crashedHolds(t *testing.T, size scenario.Size) string {
 	if size == scenario.Fast {
 		scenario.PackageTest(t, "internal/ledger", []string{"TestHoldsOfACrashedReplicaEndWithItsLease"})
-		return "free with the lease of 30 s"
+		return "released with the lease of 30 s"
 	}
 	w := startReplicas(t, setting{})
 	const n = 30
@@ -268,7 +268,7 @@ func editsOverReplicas(t *testing.T, size scenario.Size) string {
 		t.Errorf("unexpected results: %v", others)
 	}
 	w.agree(t, reader, k, c.of("served"))
-	return fmt.Sprintf("%d edits over %d replicas beside %d requests: every fee counted", n, replicas, c.of("served"))
+	return fmt.Sprintf("%d edits over %d replicas during %d requests: every fee counted", n, replicas, c.of("served"))
 }
 
 // edit changes a key and its budget n times without affecting the recorded spending.

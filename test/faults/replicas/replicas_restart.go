@@ -60,7 +60,7 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 	harness.Eventually(t, "every fee is in the log", func() bool {
 		return scenario.Nano(t, scenario.SpendingOf(t, w.gateways[0], reader.Text, k.ID).Rollup) == served.Load()*thousandth
 	})
-	return fmt.Sprintf("%d restarts beside %d requests: 0 lost, 0 twice; %d asked another replica", rounds*replicas, served.Load(), moved.Load())
+	return fmt.Sprintf("%d restarts during %d requests: 0 lost, 0 twice; %d retried on another replica", rounds*replicas, served.Load(), moved.Load())
 }
 
 // sendUntilServed sends a request until a replica serves it, and returns the number of attempts that failed before. A load balancer

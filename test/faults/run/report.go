@@ -67,7 +67,7 @@ func (r *report) table() []byte {
 	if len(r.missing) > 0 {
 		fmt.Fprintf(&b, ", missing: %s", strings.Join(r.missing, " "))
 	}
-	fmt.Fprint(&b, "\n\n| fault | what happens | | figures | time |\n|---|---|---|---|---:|\n")
+	fmt.Fprint(&b, "\n\n| case | fault | | measurements | time |\n|---|---|---|---|---:|\n")
 	for _, result := range r.results {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", result.ID, cell(result.Name), result.Verdict, cell(result.Figure), result.Took.Round(100*time.Millisecond))
 	}
@@ -95,8 +95,8 @@ func machine(ctx context.Context, root string) string {
 	cmd.Dir = root
 	version, err := cmd.Output()
 	if err != nil {
-		version = []byte("an unknown commit") // a source archive contains no git repository
+		version = []byte("unknown") // a source archive contains no git repository
 	}
-	return fmt.Sprintf("Of %s on %s, %d cores, %s/%s, %s.", bytes.TrimSpace(version), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS,
+	return fmt.Sprintf("Commit %s, %s; %d cores, %s/%s, %s.", bytes.TrimSpace(version), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS,
 		runtime.GOARCH, runtime.Version())
 }

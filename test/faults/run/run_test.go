@@ -58,7 +58,7 @@ func TestReportCountsFailuresAndMissingCases(t *testing.T) {
 	if diff := cmp.Diff(wantLines, out.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	wantTable := "Of a test.\n\n1 passed, 1 failed, missing: F03\n\n| fault | what happens | | figures | time |\n|---|---|---|---|---:|\n" +
+	wantTable := "Of a test.\n\n1 passed, 1 failed, missing: F03\n\n| case | fault | | measurements | time |\n|---|---|---|---|---:|\n" +
 		"| F01 | one | pass | 1 \\| 2 | 1s |\n| F02 | two | fail | lost 3 | 1m0s |\n"
 	table, err := os.ReadFile(path)
 	if err != nil {

@@ -64,5 +64,5 @@ func SpoolFull(t *testing.T, size scenario.Size) string {
 			t.Errorf("the log has no entry for the served request %s", id)
 		}
 	}
-	return fmt.Sprintf("refused after %d requests; %d of %d lost", len(served)-1, lost, len(served))
+	return fmt.Sprintf("rejected after %d requests; %d of %d lost", len(served)-1, lost, len(served))
 }

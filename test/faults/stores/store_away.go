@@ -52,7 +52,7 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 		within(t, time.Minute, "the queued entries are delivered ("+fault.name+")", func() bool {
 			return scenario.Metric(t, g, reader, "fairlead_spool_entries") < float64(2*size.Of(50, 500)) // the load continues, so the latest entries always wait
 		})
-		figures = append(figures, fmt.Sprintf("%s %s: first after %.1f s, all that waited after %.1f s", fault.name, fault.lasts, first.Seconds(), time.Since(back).Seconds()))
+		figures = append(figures, fmt.Sprintf("%s %s: first after %.1f s, backlog delivered after %.1f s", fault.name, fault.lasts, first.Seconds(), time.Since(back).Seconds()))
 	}
 	stop()
 	l.Running.Wait()
@@ -76,7 +76,7 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 	verdict := scenario.CompareLog(t, l.Seen, scenario.Export(t, g, reader))
 	verdict.CheckSums(t, scenario.SpendingOf(t, g, reader, k.ID))
 	checkOrder(t, db, l.Seen)
-	return fmt.Sprintf("%s; %d failed; %s; all there %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
+	return fmt.Sprintf("%s; %d failed; %s; all delivered %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
 }
 
 // watchReadiness counts how often readyz is not 200, until end is closed.
@@ -158,7 +158,7 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
 		t.Errorf("the first request: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
-	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it answered", absent, took.Seconds())
+	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it responded", absent, took.Seconds())
 }
 
 // checkStarting checks a gateway that waits for its database.

@@ -97,7 +97,7 @@ func failingDisk(t *testing.T, size scenario.Size, name, inject, config string) 
 			t.Errorf("%s: the log has %d entries of the served request %s, want 1", name, logged[id], id)
 		}
 	}
-	return fmt.Sprintf("%d refused, %d of %d lost or doubled, well after %.1f s", refusals.Load(), wrong, len(ids), recovered.Seconds())
+	return fmt.Sprintf("%d rejected, %d of %d lost or doubled, recovered after %.1f s", refusals.Load(), wrong, len(ids), recovered.Seconds())
 }
 
 // attachStrace attaches strace to a running gateway and waits until it is attached. end detaches it.

@@ -46,7 +46,7 @@ func migrationKilled(t *testing.T, size scenario.Size) string {
 	if code == 0 || !strings.Contains(stderr, "newer version") {
 		t.Errorf("serve with a newer database: exit code %d, want an error about the newer version: %s", code, stderr)
 	}
-	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three parallel starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
+	return fmt.Sprintf("%d kills at statements of %d migrations and %d of SQLite's, all completed; three concurrent starts ready; newer schema rejected with exit %d", kills, applied, lite, code)
 }
 
 // killAtStatements starts gateways on one database, one after the other, and kills each of them a few statements later than the

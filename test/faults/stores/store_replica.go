@@ -76,7 +76,7 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 	}
 	rows := slices.DeleteFunc(scenario.Export(t, pair[survivor], reader), func(r scenario.Row) bool { return r.Session == "" }) // omits the requests that tested whether the key is known
 	verdict := judgeByID(t, slices.Concat(loads[0].Seen, loads[1].Seen), rows)
-	return fmt.Sprintf("%s; the other: %d failed of %d; holds free %.1f s and the work taken over %.1f s after the kill",
+	return fmt.Sprintf("%s; other replica: %d failed of %d; holds free %.1f s and leadership taken over %.1f s after the kill",
 		verdict, failed, len(loads[survivor].Seen), freed.Seconds(), taken.Seconds())
 }
 

@@ -23,11 +23,11 @@ import (
 func Cases() []scenario.Case {
 	return []scenario.Case{
 		{ID: "F02", Name: "kill -9 one of two replicas", Run: replicaKilled},
-		{ID: "F03", Name: "the database stopped, hung, slow", Run: databaseAway},
-		{ID: "F04", Name: "the database absent at start", Run: databaseAbsent},
-		{ID: "F06", Name: "the disk refuses writes and syncs", Run: diskFails},
-		{ID: "F08", Name: "a hundred writers, readers and commands", Run: manyWriters},
-		{ID: "F09", Name: "the power goes", Run: powerCut},
+		{ID: "F03", Name: "the database is stopped, hangs or is slow", Run: databaseAway},
+		{ID: "F04", Name: "the database is unavailable at startup", Run: databaseAbsent},
+		{ID: "F06", Name: "the disk rejects writes and syncs", Run: diskFails},
+		{ID: "F08", Name: "a hundred concurrent writers, readers and commands", Run: manyWriters},
+		{ID: "F09", Name: "power failure", Run: powerCut},
 		{ID: "F60", Name: "migration killed at each statement", Run: migrationKilled},
 	}
 }

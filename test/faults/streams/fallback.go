@@ -79,7 +79,7 @@ func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 	if n := len(beta.Calls()); n != tried {
 		t.Errorf("the second provider got %d calls for %d requests, want one for each", n, tried)
 	}
-	return fmt.Sprintf("%d requests, each one clean answer", tried)
+	return fmt.Sprintf("%d requests, each one clean response", tried)
 }
 
 func checkFallback(t *testing.T, g *harness.Gateway, key, name, body string) {
@@ -186,5 +186,5 @@ func InvalidContent(t *testing.T, _ scenario.Size) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d times another provider answered, %d times 502", tried, tried)
+	return fmt.Sprintf("%d times another provider served, %d times 502", tried, tried)
 }

@@ -81,7 +81,7 @@ func Misbehaving(t *testing.T, _ scenario.Size) string {
 	if slowest > 6*time.Second {
 		t.Errorf("the slowest request took %s, want at most 6 s", slowest)
 	}
-	return fmt.Sprintf("%d forms, each a whole answer or an error, within %s", tried, slowest.Round(10*time.Millisecond))
+	return fmt.Sprintf("%d forms, each a complete response or an error, within %s", tried, slowest.Round(10*time.Millisecond))
 }
 
 // startMisbehaving starts a gateway with one provider for each kind of misbehaviour, and with a backup provider that offers the same

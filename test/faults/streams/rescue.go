@@ -46,10 +46,10 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 		says  []mockprovider.Behaviour
 		text  string
 	}{
-		"prefill":         {"able", []mockprovider.Behaviour{{Text: []string{" three", " four"}}}, "one two three four"},
-		"prefill refused": {"able", []mockprovider.Behaviour{refusal, again}, "one two three four"},
-		"restart":         {"plain", []mockprovider.Behaviour{again}, "one two three four"},
-		"another text":    {"plain", []mockprovider.Behaviour{{Text: []string{"eins zwei drei"}}}, ""},
+		"prefill":          {"able", []mockprovider.Behaviour{{Text: []string{" three", " four"}}}, "one two three four"},
+		"prefill rejected": {"able", []mockprovider.Behaviour{refusal, again}, "one two three four"},
+		"restart":          {"plain", []mockprovider.Behaviour{again}, "one two three four"},
+		"another text":     {"plain", []mockprovider.Behaviour{{Text: []string{"eins zwei drei"}}}, ""},
 	}
 	rescued, ended := 0, 0
 	var slowest time.Duration
@@ -88,7 +88,7 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d rescued, %d ended with the error, the slowest after %s", rescued, ended, slowest.Round(10*time.Millisecond))
+	return fmt.Sprintf("%d rescued, %d ended with the error, slowest after %s", rescued, ended, slowest.Round(10*time.Millisecond))
 }
 
 // answerIDs returns the different IDs in the chunks.

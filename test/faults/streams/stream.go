@@ -44,7 +44,7 @@ func CutStream(t *testing.T, _ scenario.Size) string {
 			t.Errorf("%s: the entry must be partial with status 200, a cost and output tokens: %s", name, entry.Raw)
 		}
 	}
-	return fmt.Sprintf("%d kinds of interruption, each reported by an error event and charged", len(forms))
+	return fmt.Sprintf("%d kinds of interruption, each ended with an error event and charged", len(forms))
 }
 
 // cutBy sends two words and breaks the connection, with a reset or by closing it.
