@@ -89,7 +89,7 @@ export const kindHelp: Record<string, string> = {
     "Fires when spending at the current rate would use this share of a budget by the end of its period.",
   error_rate: "Fires when this share of requests fails. Needs at least 20 requests.",
   latency_p95: "Fires when 5 % of requests take at least this long. Needs at least 20 requests.",
-  fallback_rate: "Fires when a fallback serves this share of requests. Needs at least 20 requests.",
+  fallback_rate: "Fires when a fallback serves at least this share of requests. Needs at least 20 requests.",
   requests:
     "Fires when the period has fewer requests than this. A new rule is first evaluated after one full period.",
   key_expiry: "Fires when an API key expires within this time.",

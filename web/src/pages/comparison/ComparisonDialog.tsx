@@ -67,9 +67,9 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
     <form onSubmit={onSubmit}>
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
-          Sends a random share of the requests routed by auto to the baseline model as well and compares both
-          responses. This happens after the client has received its response. Clients, limits and budgets are
-          not affected.
+          Also sends a random share of the auto requests to the baseline model and compares the two responses.
+          This happens after the client has received its response. Clients, limits and budgets are not
+          affected.
         </Text>
         <Group grow align="flex-start">
           <Share

@@ -55,7 +55,7 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
       title={first ? "Create the owner account" : "Register"}
       lead={
         first
-          ? "You’ll manage keys, providers and members with it."
+          ? "Use your account to manage keys, providers and members."
           : invitation && "You have been invited to a workspace. Register to join it."
       }
     >

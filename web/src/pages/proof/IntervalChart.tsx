@@ -34,7 +34,7 @@ export function IntervalChart({ days }: { days: Schema["QualityPoint"][] }) {
             className={classes.plot}
             viewBox={`0 0 ${width + margin.left + margin.right} ${height + margin.top + margin.bottom}`}
             role="img"
-            aria-label="Quality difference in points with its interval, by day"
+            aria-label="Quality difference in points with its confidence interval, by day"
           >
             <g transform={`translate(${margin.left} ${margin.top})`}>
               {ticks.map(({ y, label }) => (

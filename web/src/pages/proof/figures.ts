@@ -78,7 +78,9 @@ export function againstNotes({ against, requests, quality }: Proof): string[] {
     );
   } else if (logged < 0.99 * requests) {
     // Roll-ups count whole hours, so small differences have no meaning.
-    notes.push(`The period had ${plural(requests, "request")}; the others were deleted from the log.`);
+    notes.push(
+      `The period had ${plural(requests, "request")}; those that are missing here were deleted from the log.`,
+    );
   }
   if (against.cache_unknown > 0) {
     notes.push(

@@ -65,7 +65,7 @@ describe("a chosen baseline", () => {
     ]);
     expect(notes({ complete: false })[1]).toContain("since 2026-11-01 08:00 UTC");
     expect(notes({}, { requests: 200 })[1]).toBe(
-      "The period had 200 requests; the others were deleted from the log.",
+      "The period had 200 requests; those that are missing here were deleted from the log.",
     );
     expect(notes({ cache_unknown: 7 })[1]).toMatch(/^The cost of 7 requests is an estimate/);
     expect(notes({ current_prices: 1, unpriced: 2, other_kind: 3 })).toHaveLength(4);

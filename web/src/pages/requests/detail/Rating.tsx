@@ -147,6 +147,10 @@ const signals: Record<string, string> = {
   refusal: "Refusal: the model declined to answer",
   truncation: "Truncation: the response reached the token limit",
   retry: "Possible retry: the same prompt was sent again right away",
+  reask: "Asked again: the next turn repeats the request or says that the response was wrong",
+  invalid_tool_call: "Invalid tool call: an unknown tool, or arguments that do not match its schema",
+  failed_tool: "Failed tool call: the next turn reports that a tool call of the response failed",
+  abandoned: "Abandoned: the client disconnected during the response",
 };
 
 /** Ratings by others, and implicit signals. */
