@@ -63,7 +63,7 @@ const (
 	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support
 	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
 	UpstreamContentPolicy Kind = "content_policy"        // the provider's content rules reject the request; the error is passed on
-	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response has different text
+	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response does not match the text already sent
 	HedgeLost             Kind = "hedge_lost"            // this attempt was cancelled because a parallel (hedged) attempt responded first
 	CheckFailed           Kind = "check_failed"          // a complete response that failed the checks of a policy
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request

@@ -65,7 +65,7 @@ type ResponseOptions struct {
 	MaxOutput    int64    // maximum number of output tokens; 0 when not given
 	MaxSearches  int64    // maximum number of web searches; 0 when not given
 	Choices      int      // number of requested responses (n), at least 1
-	Hosted       bool     // whether the provider may run tools, whose results become part of the prompt
+	Hosted       bool     // whether the provider may add text to the prompt: results of tools that it runs, or text that it stores
 	Sampling     []string // sampling fields in the body that some models reject: temperature, top_p, ...
 	Effort       string   // reasoning effort set by the caller, or CustomEffort for other reasoning settings; empty for none
 	ServiceTier  string
@@ -117,7 +117,7 @@ type Attachments struct {
 	ImageSizes    []Image // first MaxImageSizes images of known size
 	ImageBytes    int     // number of bytes in Body that are inline images
 	AttachedBytes int     // number of bytes in Body that are inline audio, video or documents
-	Unsized       int     // number of attachments that only the provider can count: audio, video, documents, parts of unknown type
+	Unsized       int     // number of attachments whose tokens only the provider can count: audio, video, documents, parts of unknown type
 }
 
 // EmbeddingOptions describes the inputs and the vectors of an embeddings request. Completions and moderation requests also use Inputs.
@@ -166,7 +166,7 @@ type Image struct {
 	Detail string `json:"detail,omitempty"` // detail level: low, high or original; empty when not given
 }
 
-// Clone returns a copy without the body. Continuing to decode into the copy does not change the original request.
+// Clone returns a copy without the body. Later changes to the copy do not affect the original request.
 func (r *Request) Clone() Request {
 	c := *r
 	c.Body = nil

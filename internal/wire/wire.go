@@ -55,7 +55,7 @@ type ErrorFormat interface {
 type InputFormat interface {
 	// Inputs returns the inputs of a validated embeddings request, each as JSON.
 	Inputs(req *llm.Request) [][]byte
-	// WithInputs returns the request with its inputs replaced. It sets only the fields that DecodeRequest sets.
+	// WithInputs returns the request with its inputs replaced. All fields that DecodeRequest does not set are empty.
 	WithInputs(ctx context.Context, req *llm.Request, inputs [][]byte) (*llm.Request, error)
 	// Vectors returns the vectors of a response, each as JSON, in the order of the inputs.
 	Vectors(data []byte) [][]byte

@@ -43,7 +43,7 @@ func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte 
 	return append(dst, messages[written:]...)
 }
 
-// eachObject calls the function read at each object in the array at the current position.
+// eachObject calls read for each object in the array that begins at the current position.
 func eachObject(s *rawjson.Scanner, read func()) {
 	if s.Kind() != '[' {
 		return

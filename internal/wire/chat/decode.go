@@ -114,7 +114,7 @@ func (d *decoder) decode(op llm.Op) error {
 func (d *decoder) finish(op llm.Op) {
 	r := d.req
 	if op == llm.Moderate && r.Model == "" && !d.HasProblem("model") {
-		r.Model = "auto" // OpenAI's API does not require a model here
+		r.Model = "auto" // OpenAI's API does not require a model for moderations
 	}
 	d.Require("model", r.Model != "", `Name a model, or send "auto" to have one chosen.`)
 	switch op {

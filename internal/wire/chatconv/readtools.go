@@ -106,7 +106,7 @@ func (r *reader) readToolChoice() {
 	}
 }
 
-// allowedTools decodes the tools that the model may choose from, and whether it must call one.
+// allowedTools decodes the tools that the model may choose from, and the mode, which may require a call.
 func (r *reader) allowedTools(m map[string]int, where string) {
 	choice := &r.conv.ToolChoice
 	choice.Mode = choiceMode(r.textOf(m, "mode", where))

@@ -184,7 +184,7 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	w.id = prefix + strings.TrimPrefix(id, prefix)
 }
 
-// choice returns the choice with the given index. A new choice begins with its role.
+// choice returns the choice with the given index. In a stream, a new choice begins with a chunk for the role.
 func (w *responseWriter) choice(index int) *choiceWriter {
 	for _, c := range w.choices {
 		if c.index == index {

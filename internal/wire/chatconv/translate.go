@@ -161,8 +161,8 @@ func (t *translator) tool(tool *llm.Tool) {
 	w.Close()
 }
 
-// nestGrammar converts the text format of a custom tool from the Responses format. The chat format has the members of the grammar in a
-// nested object; the Responses format does not.
+// nestGrammar converts the text format of a custom tool from the Responses format to the chat format. Only the chat format has the
+// members of the grammar in a nested object.
 func nestGrammar(format json.RawMessage) json.RawMessage {
 	v := rawjson.Parse(format)
 	if v.Get("type").String() != "grammar" || v.Get("grammar").IsObject() {

@@ -129,7 +129,7 @@ func (t *translator) assistant(m *llm.Message) {
 	t.calls(calls)
 	if last := len(m.Parts) - 1; last >= 0 {
 		kind := m.Parts[last].Kind
-		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // in a list of parts, each text and refusal has its own cache breakpoint
+		if simple || kind != llm.TextPart && kind != llm.RefusalPart { // text and refusal parts in a list have their own cache breakpoints
 			t.cache(m.Parts[last].Cache)
 		}
 	}
@@ -155,7 +155,7 @@ func simply(parts []llm.Part) (text, refusal string, ok bool) {
 	return text, refusal, true
 }
 
-// thinking writes the thinking of earlier turns, as far as the provider accepts it.
+// thinking writes earlier thinking if the provider accepts it, and the signed blocks whose signatures the provider accepts.
 func (t *translator) thinking(thoughts []*llm.Thinking) {
 	if !t.o.Accepts.Thinking {
 		return

@@ -177,7 +177,7 @@ func (c *chunk) choice(s *rawjson.Scanner) {
 				c.delta(s)
 			}
 		case "text":
-			if c.bare { // some vendors also send the delta of a chat chunk
+			if c.bare { // the delta member is ignored here, because some vendors send both
 				c.hasMessage = true
 				c.text(s)
 			}

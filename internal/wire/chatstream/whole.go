@@ -67,14 +67,14 @@ func (a *responseReader) single() (llm.Event, bool, error) {
 		return llm.Event{}, false, err
 	}
 	a.over = true
-	a.c.out = nil // the event owns its bytes
+	a.c.out = nil // rewrite must allocate a new buffer for the event
 	if len(a.c.fields) == 0 {
-		data = bytes.Clone(data) // the buffer is reused
+		data = bytes.Clone(data) // the buffer of data is reused
 	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // the only event contains the complete response
 	ev.Usage = a.usageOrEstimate(a.parseUsage())
-	a.c.out = nil // the event owns its bytes
+	a.c.out = nil // the event keeps the buffer
 	if cap(read) <= maxPooledBuffer {
 		*room = read
 		responseBuffers.Put(room)

@@ -29,7 +29,7 @@ func (r *renderer) tools() {
 	}
 	if len(config.Tools) == 0 && r.conv.HasCalls() {
 		names := r.conv.CalledTools()
-		if len(names) == 0 { // invent a tool, because the conversation has results whose calls are missing
+		if len(names) == 0 { // declare a placeholder tool, because results without calls do not name their tool
 			names = []string{"earlier_tool"}
 		}
 		for _, name := range names {
@@ -71,7 +71,7 @@ func (r *renderer) tool(t llm.Tool) []tool {
 	return tools
 }
 
-// objectSchema returns the schema, wrapped in an object if necessary.
+// objectSchema returns the schema with type object added if it has no type, or an empty object schema if it has no members.
 func objectSchema(schema json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(schema)
 	var members map[string]json.RawMessage

@@ -174,7 +174,7 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 			if string(in.Name) == "error" || data[0] == '[' {
 				return fault.Inside(data)
 			}
-			// Never skip an invalid event, because it may contain text. This is also possible after a finish reason, because
+			// Never skip an invalid event, because it may contain text. Text can also follow a finish reason, because
 			// some models set a finish reason in every event.
 			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 		}

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// media encodes an image, audio or a file. It returns an error if the media type is unknown, because the API requires it.
+// media encodes an image, audio or a file. It returns an error if the media type is unknown, because the API requires the type.
 func (r *renderer) media(p llm.Part) (part, error) {
 	m := *p.Media
 	kind := mediaType(p)

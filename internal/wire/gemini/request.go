@@ -23,7 +23,7 @@ const (
 	roleModel = "model"
 )
 
-// part is one part of a turn. Exactly one member is set, except that the signature may be set in addition.
+// part is one part of a turn. Exactly one of the members other than Signature is set.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Inline    *inlineData       `json:"inlineData,omitempty"`

@@ -39,7 +39,7 @@ type schema struct {
 	Ordering    []string        `json:"propertyOrdering,omitempty"`
 	AnyOf       []*schema       `json:"anyOf,omitempty"`
 
-	at map[string]int // indexes in Properties by name; set by merge
+	at map[string]int // position of each property in Properties, by name; set by merge
 }
 
 type property struct {
@@ -107,7 +107,7 @@ func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out j
 type schemaBudget struct{ nodes, work int }
 
 // newSchemaBudget returns a budget that grows with the size of the schemas. It is sufficient for any number of schemas without references,
-// plus several schemas that reach the limits of a single schema.
+// plus several schemas that each reach the limits for one schema.
 func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 	size := len(conv.Output.Schema)
 	for i := range conv.Tools {
@@ -122,7 +122,7 @@ type converter struct {
 	ordered bool
 	nodes   int
 	work    int
-	found   map[string]map[string]json.RawMessage // decoded objects on the paths of references, by JSON pointer
+	found   map[string]map[string]json.RawMessage // decoded objects that contain the targets of references, by JSON pointer
 	lost    []string
 	err     error
 }

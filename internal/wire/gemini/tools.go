@@ -27,7 +27,7 @@ func (r *renderer) tools() error {
 			continue
 		}
 		if restricted && !chosen(t.Name) {
-			continue // send only the allowed tools, because the format has a list of allowed tools only for required calls
+			continue // send only the allowed tools, because the format can list allowed tools only if a call is required
 		}
 		f, err := r.function(t)
 		if err != nil {

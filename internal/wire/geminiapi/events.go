@@ -29,7 +29,7 @@ func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Even
 				p.add(delta)
 				continue
 			}
-			// Deliver the last document that the provider has sent before the error.
+			// Deliver the held document, which the provider sent before the error.
 			if p.stopped || errors.Is(err, errStopped) || p.stream && p.release() != nil {
 				return
 			}
@@ -64,8 +64,8 @@ type passing struct {
 	usage    *llm.Usage
 }
 
-// add records the properties of a delta in the event of the document being read. The finish reason and the usage are stored for the end of
-// the response instead.
+// add records the properties of a delta in the event of the document being read. The finish reason and the usage are kept in p for the
+// last event of the response.
 func (p *passing) add(d llm.Delta) {
 	text := d.Text
 	switch d.Kind {
@@ -93,7 +93,7 @@ func (p *passing) add(d llm.Delta) {
 	p.next.NonASCIIBytes += other
 }
 
-// document forwards a document. The deltas of the document must have been passed to add before.
+// document forwards a document. The caller must first pass the deltas of the document to add.
 func (p *passing) document(data []byte) error {
 	ev := p.next
 	p.next = llm.Event{}

@@ -320,7 +320,7 @@ func (e *encoder) end() {
 	for n, c := range e.choices {
 		w.Open()
 		writeContent(&w, c.content(e.stream)...)
-		reason := "STOP" // responses with calls have this reason, too
+		reason := "STOP" // also the reason of responses with calls
 		switch c.finish {
 		case "length":
 			reason = "MAX_TOKENS"

@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
-// camel maps the snake_case name of each member that the gateway reads to its camelCase name, such as system_instruction to
-// systemInstruction. Google's API accepts both.
+// camel maps snake_case names to camelCase names, such as system_instruction to systemInstruction, for the members that the gateway
+// reads. Google's API accepts both.
 var camel = func() map[string]string {
 	table := map[string]string{}
 	for _, name := range []string{

@@ -33,8 +33,8 @@ func (d *decoder) resume(c *checkpoint) int {
 	d.seen, d.asked, d.instructed, d.special = maps.Clone(c.seen), c.asked, c.instructed, c.special
 	list := len(c.prefix.Fields)
 	rest := strings.TrimLeft(string(body[c.prefix.End():fields[list].End]), " \t\r\n")
-	// rest begins with a comma or with the closing bracket of the list. Adding an opening bracket makes it a list of the remaining
-	// messages.
+	// rest begins with a comma or with the closing bracket of the list. An opening bracket in place of the comma makes rest a list of the
+	// remaining messages.
 	d.base = fields[list].End - len(rest)
 	rest = "[" + strings.TrimPrefix(rest, ",")
 	if rest == "[]" {

@@ -25,7 +25,7 @@ type Edit struct {
 
 // Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the gateway's own
 // members (models, provider, session_id). It removes thinking that is empty or whose wrapped signature belongs to another provider. lost
-// reports whether thinking was removed; the request must not have a thinking budget in that case. All other bytes stay the same.
+// reports whether thinking was removed; in that case, the caller must also remove a thinking budget. All other bytes stay the same.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	pieces, lost := Pieces(req, e)
 	return slices.Concat(pieces...), lost
@@ -161,7 +161,7 @@ func withoutForeignCitations(block rawjson.Value) []byte {
 	return w.Out
 }
 
-// splice returns a copy of data in which with replaces the given number of bytes at index at.
+// splice returns a copy of data with data[at:at+length] replaced by the parameter with.
 func splice(data []byte, at, length int, with []byte) []byte {
 	return slices.Concat(data[:at], with, data[at+length:])
 }

@@ -224,7 +224,7 @@ func (r *renderer) sampling() {
 		}
 		r.drop(&temperature, "temperature", 1, why)
 		r.drop(&topP, "top_p", lowest, why)
-		r.drop(&topK, "top_k", 2, why) // removes every value, because no value is both at least 2 and at most 1
+		r.drop(&topK, "top_k", 2, why) // removes every value, because every value is below 2 or above 1
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
 		r.warn("top_p was dropped: the model does not support it together with temperature")

@@ -18,8 +18,8 @@ type Counts struct {
 	absurd bool
 }
 
-// End adds the usage of a complete response or of the last event of a stream. Some providers omit the output count even
-// there.
+// End adds the usage of a complete response or of the last event of a stream. Final stays false if the provider omits the output
+// count.
 func (c *Counts) End(v rawjson.Value) {
 	c.Add(v)
 	c.Final = c.Final || v.Get("output_tokens").Kind == rawjson.Number

@@ -22,7 +22,7 @@ func Usage() *llm.Usage {
 	return &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}
 }
 
-// Stream returns the events as a stream, in one of the framings that providers use.
+// Stream formats the events as server-sent events with CRLF line ends, which some providers send.
 func Stream(events ...string) string {
 	var b strings.Builder
 	for _, data := range events {

@@ -40,7 +40,7 @@ type inputState struct {
 	before           settings       // settings from the members before the input
 }
 
-// is reports whether the kind of v is one of the allowed kinds. If it is not, is records a problem unless v is null.
+// is reports whether the kind of v is one of the allowed kinds. If it is not, a problem is recorded unless v is null.
 func (r *requestReader) is(param string, v rawjson.Value, want string, allowed ...rawjson.Kind) bool {
 	return r.IsKindOrNull(param, v, want, allowed...)
 }
@@ -99,7 +99,7 @@ func (r *requestReader) number(param string, v rawjson.Value) json.Number {
 	return json.Number(v.Raw)
 }
 
-// oneOf returns a string that must be one of the allowed values.
+// oneOf decodes a string that must be one of the allowed values.
 func (r *requestReader) oneOf(param string, v rawjson.Value, allowed ...string) string {
 	s := r.text(param, v)
 	if s != "" && !slices.Contains(allowed, s) {

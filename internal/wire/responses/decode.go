@@ -155,7 +155,7 @@ type settings struct {
 	effort          string
 }
 
-// settings returns the properties that follow from the members read since the previous call, and resets r.conv. If r.build is true, it does
+// settings returns the properties that depend on the members read since the previous call, and resets r.conv. If r.build is true, it does
 // nothing.
 func (r *requestReader) settings() (s settings) {
 	if r.build {

@@ -106,8 +106,8 @@ func (r *requestReader) item(n int) {
 	}
 }
 
-// partList returns the name of the current member if items of this type have a list of parts in it. It returns an empty string for other
-// members, and if the type of the item has not been read yet.
+// partList returns the name of the current member if it holds the list of parts of the item. It returns an empty string for other members,
+// and if the members read so far do not determine the type of the item.
 func (r *requestReader) partList(o *object, key []byte) string {
 	if r.Kind() != '[' {
 		return ""

@@ -67,7 +67,7 @@ func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 	return r, true
 }
 
-// Stores reports whether the provider stores the response. It does, unless the client sends store: false.
+// Stores reports whether the provider stores the response. Responses are stored unless the client sends store: false.
 func Stores(p *llm.Payload) bool {
 	for _, f := range p.Fields {
 		if f.Name == "store" {
@@ -105,7 +105,7 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 	r.markStoredInput()
 }
 
-// storedFiles records the IDs of stored files in the value v of a member that only the provider interprets.
+// storedFiles records the file IDs in v. v is the value of the named member, which only the provider interprets.
 func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
 	if !r.build {
 		for id := range validate.FileIDs(name, v) {

@@ -101,7 +101,7 @@ func (r *renderer) input() {
 			r.assistant(m.Parts)
 		case llm.System:
 			r.message("developer", m.Parts)
-		default: // a tool result becomes a separate item between the messages with the other content
+		default: // each tool result becomes an item, and the content before and after it becomes user messages
 			start := 0
 			for i := range m.Parts {
 				if m.Parts[i].Kind == llm.ResultPart {
@@ -359,8 +359,8 @@ func (r *renderer) search(s *llm.Search) {
 	}
 }
 
-// flatGrammar converts the text format of a custom tool from the chat format. The chat format has the members of the grammar in a nested
-// object; the Responses format does not.
+// flatGrammar converts the text format of a custom tool from the chat format to the Responses format. Only the chat format has the
+// members of the grammar in a nested object.
 func flatGrammar(format json.RawMessage) json.RawMessage {
 	grammar := rawjson.Parse(format).Get("grammar")
 	if !grammar.IsObject() {

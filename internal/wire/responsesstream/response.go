@@ -87,7 +87,7 @@ func (c *counter) count() int64 {
 	return n
 }
 
-// details reads the next object and returns its token counts first and second.
+// details reads the next object and returns the token counts of the two named members.
 func (c *counter) details(first, second string) (a, b int64) {
 	if c.Kind() != '{' {
 		return 0, 0

@@ -56,7 +56,7 @@ type member struct {
 	value []byte // JSON
 }
 
-// with returns a new slice that consists of the members in at and the members in more.
+// with returns a new slice of the members in at, followed by those in more.
 func with(at []member, more ...member) []member { return slices.Concat(at, more) }
 
 func text(name, value string) member { return member{name, rawjson.AppendString(nil, value)} }
@@ -148,8 +148,8 @@ func (w *splitter) summary(at []member, part rawjson.Value) {
 	w.emit(llm.Event{}, "response.reasoning_summary_part.done", with(at, member{"part", []byte(part.Raw)})...)
 }
 
-// emitText adds one delta event with the whole text, and the event that ends the text. The end event, and for output text also the delta
-// event, contain the additional members in more.
+// emitText adds one delta event with the whole text, and the event that ends the text. It adds the members in more to the end
+// event and, for output text, to the delta event.
 func (w *splitter) emitText(at []member, kind, name, value string, more ...member) {
 	if value != "" {
 		ev := llm.Event{Content: true}

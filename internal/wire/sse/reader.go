@@ -209,7 +209,7 @@ func (r *Reader) line() ([]byte, error) {
 			continue
 		}
 		if errors.Is(err, io.EOF) && r.pos < len(r.buf) {
-			r.started = true // at the end of the stream, the start of a byte order mark is data
+			r.started = true // an incomplete byte order mark at the end of the stream is data
 			line := r.buf[r.pos:]
 			r.pos, r.scan = len(r.buf), len(r.buf)
 			return line, nil

@@ -2,8 +2,8 @@ package sse
 
 import "io"
 
-// WriteData writes payload as one event. Line ends in payload (CR, LF or CRLF) start further data lines, which readers
-// join again with LF.
+// WriteData writes payload as one event. Each line end in payload (CR, LF or CRLF) starts another data line. Readers
+// join the lines with LF.
 func WriteData(w io.Writer, payload []byte) error {
 	for {
 		n := lineEnd(payload)

@@ -20,8 +20,8 @@ const (
 // of the three numbers is limited separately. A response that is larger than this has more tokens than any model generates.
 const MaxResponseParts = 100_000
 
-// CheckResponse returns an error for a response with too many keys, elements or containers to be decoded. vectors is the expected number
-// of embeddings, whose elements are neither decoded nor counted.
+// CheckResponse returns an error for a response with too many keys, elements or containers. vectors is the expected number of
+// embeddings, whose elements are neither decoded nor counted.
 func CheckResponse(data []byte, vectors int) error {
 	size, _, over := rawjson.Measure(data, vectors == 0)
 	limit := MaxResponseParts
