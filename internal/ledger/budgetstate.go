@@ -90,7 +90,7 @@ func (t *budgetState) roll(now time.Time) {
 	t.totals, t.refresh, t.failure = totals{}, allowanceRefresh{}, nil
 }
 
-// edit begins a window after the period or zone was edited. Holds are kept; the amount spent must be loaded.
+// edit starts a new window because the period or zone has changed. It keeps holds; the amount spent must be loaded again.
 func (t *budgetState) edit(b *Budget, zone *time.Location, now time.Time) {
 	t.budget, t.zone = *b, zone
 	t.start, t.end = Window(b.Period, zone, now)
@@ -130,7 +130,7 @@ func (t *budgetState) idle() bool {
 	return t.held == 0 && t.unsentFreed == 0 && t.unsentCost == 0 && !t.outcomeUnknown
 }
 
-// missing returns this replica's charges that a base loaded at the given time does not include. ours reports whether this replica loaded
+// missing returns this replica's charges that a base loaded at the given time does not include. If ours is true, this replica loaded
 // the base.
 func (a *ownAmounts) missing(at time.Time, ours bool) money.Amount {
 	if ours { // the base includes the entries in this replica's spool

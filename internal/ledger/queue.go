@@ -116,9 +116,10 @@ func wake(l *list.List) {
 	}
 }
 
-// hold calls the function try until a call succeeds or fails for a reason other than a reservation, or the time limit passes. A request
-// queues behind earlier requests for one of its budgets. With poll > 0, the first request of a queue also retries at that interval. A
-// request that never became first tries once at the end, because it may be small enough for the remaining budget.
+// hold calls the function try until a call succeeds, a call fails for a reason other than reserved money, or the time limit passes. A
+// request queues behind earlier requests for one of its budgets. The first request of a queue retries when money is released and, if
+// poll > 0, at the interval poll. At the time limit, even a request that never reached the front tries once, because it may be small
+// enough for the remaining budget.
 func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time.Duration, try func() (*Hold, error)) (*Hold, error) {
 	var w *waiter
 	if at := q.occupied(budgets); at >= 0 {

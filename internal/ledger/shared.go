@@ -23,7 +23,7 @@ const returnTime = 250 * time.Millisecond
 // maxAmount is the largest amount that the scripts compare exactly: about nine million dollars.
 const maxAmount money.Amount = 1<<53 - 1
 
-// Shared is a Ledger that replicas share through Redis. A hold takes one call; settlements are sent in the background.
+// Shared is a Ledger that replicas share through Redis. A hold takes one call to Redis; settlements are sent in the background.
 // The database is authoritative: the sums in Redis are initialised from it, including after Redis has lost its data.
 // While Redis is unavailable, each replica spends a share of the remaining budget.
 type Shared struct {
@@ -172,7 +172,7 @@ func (s *Shared) Delivered(budgetID string, began time.Time, cost money.Amount) 
 	t.delivered.add(at, min(cost, maxAmount))
 }
 
-// tryHold makes one call. again is true when it has resolved a conflict and the call should be repeated.
+// tryHold makes one call to Redis. again is true when tryHold has resolved a conflict and the caller should try again.
 func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amount) (hold *Hold, again bool, err error) {
 	states, err := s.states(budgets)
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *Shared) end(states []*budgetState, versions []stateVersion, amount, cos
 	case s.wake <- struct{}{}:
 	default: // Run is already signalled
 	}
-	if !s.client.State().Ready { // otherwise, the money is released when Redis has the settlement
+	if !s.client.State().Ready { // if Redis is available, waiting requests retry when it has the settlement
 		for _, id := range ids {
 			s.queue.released(id)
 		}

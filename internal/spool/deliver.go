@@ -143,8 +143,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay pauses delivery while requests need the CPU. The pause is shorter when the queue is fuller. Callers that wait for an empty queue
-// are not delayed.
+// makeWay pauses delivery while requests need the CPU. The pause is shorter when the queue is fuller. There is no
+// pause while a caller waits for an empty queue.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.fullness() < 0.5 {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {
@@ -259,7 +259,7 @@ func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// idle waits until there are entries to deliver. If they are few, it waits a little longer for more.
+// idle waits until there are entries to deliver. If there are only a few, it waits a little longer for more.
 func (d *delivery) idle(ctx context.Context) error {
 	s := d.spool
 	if s.want(1) {
@@ -321,7 +321,7 @@ func (s *Spool) hurry() bool {
 	return s.backlog.flushing > 0 || s.backlog.reading > 0
 }
 
-// fullness returns the used fraction of the queue, and 1 when a caller waits for it to be empty.
+// fullness returns the used fraction of the queue, or 1 when a caller waits for an empty queue.
 func (s *Spool) fullness() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 const (
 	rejectedName = "rejected.jsonl"
 	maxStrikes   = 3
-	blindTries   = 3 // failures without a success after which the writer is considered unavailable
+	blindTries   = 3 // number of failures, before any entry is accepted, after which the writer is considered unavailable
 )
 
 // isolate writes entries one by one after a batch failed, and returns the entries that remain. After each rejected entry, it writes

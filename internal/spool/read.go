@@ -36,7 +36,7 @@ type piece struct {
 	reading *[chunkSize]byte
 	rest    []byte // unused part of the last chunk
 	chunks  []*[chunkSize]byte
-	shared  bool // whether the current chunk is kept, so that entries may refer to its memory
+	shared  bool // whether the current chunk is kept, so entries may refer to its memory
 }
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }

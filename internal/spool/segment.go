@@ -19,10 +19,10 @@ type segment struct {
 	size    int64 // bytes of whole, acknowledged records
 	written int64 // bytes written to the file, including records that are not acknowledged yet
 	synced  int64 // bytes that are known to be durable
-	open    int   // requests whose latest begin record is in this segment and that have not ended
+	open    int   // number of running requests whose latest begin record is in this segment
 }
 
-// disk holds the segments. The lock of the spool guards the fields after the two locks.
+// disk holds the segments. The lock of the spool guards the fields below the two mutexes.
 type disk struct {
 	syncing sync.Mutex   // serialises syncs: a second sync must not return before the first has ended
 	files   sync.RWMutex // held for writing while segment files are closed and removed

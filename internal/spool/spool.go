@@ -30,7 +30,7 @@ type Options struct {
 	Log         *slog.Logger
 	FS          FS // file system; nil for the spool directory on disk
 	// Split returns the entry with a split request body, or the entry itself. It appends the parts of the body to memory, which is
-	// reused after the entry was written. If Split is nil, no body is split.
+	// reused after the entry has been written. If Split is nil, no body is split.
 	Split func(e *requestlog.Entry, memory []byte) *requestlog.Entry
 }
 
@@ -151,8 +151,8 @@ func (s *Spool) closeFiles() {
 	}
 }
 
-// Ready returns the error that new requests receive now, or nil. If a workspace has used its share of the queue, Ready still returns
-// nil while another workspace with queued entries can begin requests.
+// Ready returns the error that new requests receive now, or nil. A used share of the queue is an
+// error only if every workspace with queued entries has used its share.
 func (s *Spool) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -115,7 +115,7 @@ func (o *outage) drop(id string) {
 	delete(o.unwritten, id)
 }
 
-// keepUnwritten keeps an entry that could not be written in memory until the disk recovers.
+// keepUnwritten holds an unwritten entry in memory until the disk recovers.
 func (s *Spool) keepUnwritten(e *requestlog.Entry) {
 	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
 	if err != nil {

@@ -24,8 +24,8 @@ func (s *Spool) trim() {
 	}
 }
 
-// prepareRemoval returns the first segment if it can be removed, and the batch that writes its open begin records again, if any.
-// Segments of an earlier process contain no running requests, because Run delivers those requests first.
+// prepareRemoval returns the first segment if it can be removed, and a batch that rewrites the begin records of its running
+// requests, or nil if there are none. A segment of an earlier process has none, because Run first delivers them as interrupted.
 func (s *Spool) prepareRemoval() (*segment, *batch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -100,7 +100,7 @@ func (s *Store) ChangeAccount(ctx context.Context, accountID string, change func
 // SetPassword replaces the password hash and deletes all sessions. If next is not nil, SetPassword then creates that session.
 func (s *Store) SetPassword(ctx context.Context, accountID, hash string, next *account.Session, event account.AuditEvent) error {
 	return s.db.InTx(ctx, func(tx *sql.Tx) error {
-		// Update the row first: a concurrent sign-in either finishes before and its session is deleted, or it fails
+		// Update the row first: a concurrent sign-in either finishes before the update, and its session is deleted, or fails
 		// because of the new hash.
 		if err := affect(ctx, tx, `update accounts set password_hash = $2 where id = $1`, accountID, hash); err != nil {
 			return err

@@ -113,8 +113,8 @@ func change(event account.AuditEvent, workspaceID, action, object string, before
 	return event
 }
 
-// syncMembers replaces the memberships that groups grant. Memberships from invitations are not changed. It also removes a last
-// owner, because a person who leaves the group must lose access.
+// syncMembers replaces the memberships that groups grant. Memberships from invitations are not changed. It removes even the
+// last owner of a workspace, because a person who leaves the group must lose access.
 func syncMembers(ctx context.Context, tx *sql.Tx, accountID string, grants []sso.Grant, event account.AuditEvent, out *sso.Outcome) error {
 	members, err := membershipsOf(ctx, tx, accountID)
 	if err != nil || unchangedBy(members, grants) {

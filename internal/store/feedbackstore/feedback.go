@@ -35,7 +35,7 @@ func New(db *sqldb.DB) *Store {
 // Revisions implements feedback.Reader.
 func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
 
-// replaceRating makes a later rating by the same rater replace the earlier one.
+// replaceRating is the SQL clause that replaces an earlier rating by the same rater.
 const replaceRating = `on conflict (workspace_id, request_id, rater) do update set id = excluded.id, at = excluded.at,
 	score = excluded.score, label = excluded.label, comment = excluded.comment, source = excluded.source,
 	model = excluded.model, task = excluded.task, skills = excluded.skills, predictor = excluded.predictor, other = excluded.other`

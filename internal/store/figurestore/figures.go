@@ -58,7 +58,7 @@ type figureRow struct {
 	sums                         requestlog.Sums
 }
 
-// coarsest returns the dimensions with the fewest rows that can still evaluate the filter and group by the given
+// coarsest returns the dimensions of the smallest set of roll-up rows that can be filtered by f and grouped by the given
 // dimensions.
 func coarsest(f *requestlog.RollupFilter, by rollupDimensions) rollupDimensions {
 	needed := by
@@ -77,8 +77,8 @@ func coarsest(f *requestlog.RollupFilter, by rollupDimensions) rollupDimensions 
 	return needed
 }
 
-// eachFigure calls fn for every roll-up row that the filter selects in the segments. Rows with different values of the
-// dimensions in by are passed separately.
+// eachFigure calls fn for every roll-up row that the filter selects in the segments. The rows are
+// separated at least by the given dimensions.
 func (s *Store) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by rollupDimensions, spans []segment, fn func(*figureRow)) error {
 	for _, span := range spans {
 		if err := s.segmentFigures(ctx, f, by, span, fn); err != nil {

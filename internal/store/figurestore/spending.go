@@ -76,7 +76,7 @@ func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Tim
 }
 
 // WorkspaceCharges returns the spending of a workspace in intervals of the given length. The first interval begins at since, which must
-// be a full hour. It omits sample traffic, which is not charged. Hours are kept for 400 days; older intervals are whole days of UTC.
+// be a full hour. It omits sample traffic, which is not charged. Hours are kept for 400 days; older intervals are whole UTC days.
 func (s *Store) WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]budget.Charge, error) {
 	var samples []string
 	for _, key := range requestlog.SampleKeys() {

@@ -33,7 +33,7 @@ func scans(w *sqldb.Where, f *requestlog.Filter) []scan {
 	}
 	if len(f.Tag) > 0 {
 		var out []scan
-		for _, tag := range f.Tag { // the workspace is the statement's first argument
+		for _, tag := range f.Tag { // $1 is the workspace, which match adds first
 			out = append(out, scan{from: fromTags, id: "g.request_id", cond: "g.workspace_id = $1 and g.tag = " + w.Arg(requestlog.Term(tag)) +
 				" and r.workspace_id = g.workspace_id and r.id = g.request_id"})
 		}
@@ -78,7 +78,7 @@ func figureScans(f *requestlog.Filter) []scan {
 	}
 	for _, c := range requestlog.Columns() {
 		low, high := c.Range(f)
-		if (low == nil && high == nil) || (c.Stored == "saved" && !onlyLosses(f)) { // the index on savings has only losses
+		if (low == nil && high == nil) || (c.Stored == "saved" && !onlyLosses(f)) { // skip the index on savings: it contains only losses
 			continue
 		}
 		return classScans("r."+c.Stored+"_class", low, high)
@@ -133,7 +133,7 @@ func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, 
 	for _, s := range all {
 		conds := append(bounds.conds(w, s.id), w.String())
 		if s.from == fromTags && b.Dialect == sqldb.Postgres {
-			conds = append(conds, bounds.conds(w, "r.id")...) // limits the partitions of requests that are read
+			conds = append(conds, bounds.conds(w, "r.id")...) // limits which partitions of requests are read
 		}
 		if s.cond != "" {
 			conds = append(conds, s.cond)

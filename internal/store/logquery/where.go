@@ -26,8 +26,8 @@ type Bounds struct {
 	Descending bool
 }
 
-// Within removes the time span from a filter and combines it with the position of a page. A database can use only one
-// bound on each side to limit an index scan.
+// Within removes the time span from a filter and returns it as bounds on ids, combined with the position of a page: a
+// database can use only one bound on each side to limit an index scan.
 func (b Builder) Within(f *requestlog.Filter, p requestlog.Page) (requestlog.Filter, Bounds) {
 	bounds := Bounds{Low: b.EntriesFrom, High: p.Before, After: p.After, Descending: p.After == ""}
 	if !f.From.IsZero() {

@@ -27,7 +27,7 @@ func (s *Store) entryFigures(ctx context.Context, f *requestlog.Filter, p reques
 	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
 		some, n, err := s.figuresWithin(ctx, reader, f, b, limit)
 		if all == nil {
-			all = some // avoids a copy, because most pages are found in one part
+			all = some // use the first part without a copy; most pages have only one part
 		} else {
 			all = append(all, some...)
 		}

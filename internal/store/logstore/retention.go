@@ -69,7 +69,7 @@ func (s *Store) Retain(ctx context.Context, now time.Time, defaults Retention) e
 // of returns the retention of a workspace.
 func (r *retentionBounds) of(workspace string) Retention { return r.own[workspace].or(r.defaults) }
 
-// rows returns the retention of a workspace that is enforced by deleting rows. It is 0 for entries or bodies that are dropped with their
+// rows returns a workspace's retention as far as it is enforced by deleting rows. It is 0 for entries or bodies that are dropped with their
 // partition.
 func (r *retentionBounds) rows(workspace string) Retention {
 	keep := r.of(workspace)
@@ -112,7 +112,7 @@ func longest(own map[string]Retention, defaults Retention) Retention {
 	return out
 }
 
-// retentions returns the workspaces with their own retention.
+// retentions returns the retention of each workspace that sets its own.
 func (s *Store) retentions(ctx context.Context) (map[string]Retention, error) {
 	const q = `select id, entry_retention_ms, body_retention_ms from workspaces where entry_retention_ms > 0 or body_retention_ms > 0`
 	own := map[string]Retention{}

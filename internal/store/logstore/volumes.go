@@ -22,8 +22,8 @@ func (v volumes) at(start time.Time) *requestlog.Volume {
 	return v[start]
 }
 
-// Volumes counts matching entries in buckets of time. It reads the entries, because roll-ups lack most of the columns of a filter. If the
-// period has too many buckets, the result begins with the bucket of the first entry.
+// Volumes counts matching entries in buckets of time. It reads the entries, because roll-ups lack most of the columns that filters use.
+// If the period has too many buckets, the result begins with the bucket of the first entry.
 func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()

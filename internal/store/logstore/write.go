@@ -68,7 +68,7 @@ func (s *Store) WriteEntries(ctx context.Context, entries []requestlog.Entry) er
 	return nil
 }
 
-// batch encodes each entry once. It may use the buffers, which stay valid until the batch is written.
+// batch encodes each distinct entry once. The result refers to memory in buffers, which must not be reused until the batch is written.
 func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch, error) {
 	chosen := distinct(entries)
 	var b batch

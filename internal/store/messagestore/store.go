@@ -1,7 +1,7 @@
 // Package messagestore stores the messages of requests once for all turns of a conversation. The log stores the outline of a split request;
 // this package stores its parts, once per day and workspace, until the last entry that refers to them is deleted.
 //
-// The parts that a request is the first to contain are grouped in segments, one row each. An index maps each part to its segment. A
+// The new parts of each request are grouped in segments, one row each. An index maps each part to its segment. A
 // segment that contains lists of parts also records the segments of these parts, so reading a long conversation needs few index searches.
 package messagestore
 
@@ -305,7 +305,7 @@ func (s *Store) newNumbers(ctx context.Context, tx *sql.Tx, n int) ([]int64, err
 	return numbers, nil
 }
 
-// writeScope writes the segments of a scope. A part that the index already has stays in its segment.
+// writeScope writes the segments of a scope. A part that is already in the index stays in its segment.
 func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, scopeID int64, numbers []int64) error {
 	rows := make([][]any, 0, len(p.position))
 	for a, i := range p.position {

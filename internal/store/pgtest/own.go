@@ -81,7 +81,7 @@ func (o *Owned) Start(t testing.TB) {
 	begun := make(chan error)
 	done := make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // the process ends with the thread that started it
+		runtime.LockOSThread() // Linux ends the server when the thread that started it exits
 		defer runtime.UnlockOSThread()
 		defer close(done)
 		err := cmd.Start()

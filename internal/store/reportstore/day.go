@@ -40,8 +40,8 @@ func (g grain) String() string {
 	return string(g[0]) + separator + string(g[1])
 }
 
-// limit returns n, where a day keeps the n groups with the highest cost and the n groups with the most requests. It
-// depends on whether a dimension is an end user, a session or a tag, because these have many values.
+// limit returns the number n of groups that a day keeps: the n groups with the highest cost and the n groups with the most requests.
+// For pairs, n is lower if a dimension is an end user, a session, a client or a tag, because these have many values.
 func (g grain) limit() int {
 	switch {
 	case g[1] == "":
@@ -68,7 +68,7 @@ func grains(tags []string) []grain {
 	return out
 }
 
-// day holds the sums of one day, grouped by one grain.
+// day holds the sums of one day, grouped by the dimensions of a grain.
 type day struct {
 	grouping
 	rest requestlog.Sums // sums of groups that were dropped

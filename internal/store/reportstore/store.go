@@ -125,9 +125,9 @@ const (
 // query runs a statement that reads, in or outside a transaction.
 type query func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// Fold adds queued facts of finished hours to the hours and days, then sorts the facts of finished days, and reports whether more
-// can be done. Readers see each fact once. With SQLite, Fold computes the rows before the transaction, so that writers do not wait.
-// This is safe, because no other process folds facts.
+// Fold adds queued facts of finished hours to the hourly facts and the daily sums, then sorts the facts of finished days, and reports
+// whether more can be done. Readers see each fact once. With SQLite, Fold computes the rows before the transaction, so that writers do
+// not wait. This is safe, because no other process folds facts.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 	s.folding.Lock()
 	defer s.folding.Unlock()
@@ -286,7 +286,7 @@ func (s *Store) addDays(ctx context.Context, query query, st *step, whole *build
 // otherTags is the grain that marks a day with more than maxTags tag names.
 const otherTags = "other tags"
 
-// start adds the stored sums of a grain to d. If a tag is new to the day, all earlier requests count as having its empty value.
+// start adds the stored sums of a grain to d. If a tag is new to the day, all earlier requests count as having an empty value for it.
 func (d *day) start(g grain, stored map[string][]byte) error {
 	if data, ok := stored[g.String()]; ok {
 		before, err := parseDay(g, data)

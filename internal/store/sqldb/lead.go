@@ -77,7 +77,7 @@ func (db *DB) elect(ctx context.Context) (_ *pgx.Conn, err error) {
 	if !elected {
 		return nil, errNotElected
 	}
-	_, _ = conn.Exec(opening, leadIdleTimeout) // the error is ignored: a server without the setting detects a broken connection itself
+	_, _ = conn.Exec(opening, leadIdleTimeout) // the error is ignored: older servers without the setting detect a broken connection
 	return conn, nil
 }
 

@@ -53,7 +53,7 @@ func (w *Writer) Write(t testing.TB, db *store.DB, entries ...requestlog.Entry) 
 	}
 }
 
-// Remember records the parts of an entry that was written.
+// Remember records the parts of a written entry as known. If parts were missing, it instead forgets all known parts.
 func (w *Writer) Remember(e *requestlog.Entry) {
 	if len(e.Body.Missing) > 0 {
 		w.known.Clear()

@@ -351,7 +351,7 @@ func factsOfEndedDaysAreSorted(t *testing.T, db *store.DB) {
 	check(report.Query{By: report.Client, Then: report.Model, User: []string{"u-0001"}}, func(e *requestlog.Entry) bool { return e.EndUser == "u-0001" })
 }
 
-// reportsStayExactWhileFactsMove reads a report while facts move from the queue to hours, days and chunks.
+// reportsStayExactWhileFactsMove reads a report while Fold moves facts from the queue to the hourly facts, daily sums and chunks.
 func reportsStayExactWhileFactsMove(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	day := now.Truncate(24 * time.Hour).Add(-24 * time.Hour)

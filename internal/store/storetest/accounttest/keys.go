@@ -95,7 +95,7 @@ func foreignKeys(t *testing.T, db *store.DB) {
 	}
 }
 
-// A reader that polls by revision during concurrent changes does not miss any change.
+// changedKeysInOrder checks that a reader that polls by revision during concurrent changes does not miss any change.
 func changedKeysInOrder(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	Enrol(t, db, "ann")
@@ -237,7 +237,7 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 	}
 }
 
-// IDs come from URLs and may contain any text. Such IDs match no row.
+// invalidIDsAreNotFound looks up malformed IDs. IDs come from URLs, so they may contain any text.
 func invalidIDsAreNotFound(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	for _, text := range []string{"\x00", "\xff", "' or 1=1 --", "%", `\`} {

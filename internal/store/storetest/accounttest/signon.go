@@ -52,7 +52,7 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	if _, err := s.SignInIdentity(ctx, other); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("sign-in with the address of another account: %v, want ErrConflict", err)
 	}
-	other.Link = true // the account is linked to another subject
+	other.Link = true // still a conflict: the account is already linked to another subject
 	if _, err := s.SignInIdentity(ctx, other); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("second identity of an account: %v, want ErrConflict", err)
 	}
