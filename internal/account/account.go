@@ -72,7 +72,7 @@ type Member struct {
 // ByGroup is the source of a membership granted by an identity-provider group. The group mapping manages the membership.
 const ByGroup = "group"
 
-// Invitation lets a person join a workspace, and register when registration is by invitation only.
+// Invitation lets a person join a workspace and, where registration requires an invitation, register.
 type Invitation struct {
 	ID          string
 	WorkspaceID string
@@ -103,7 +103,7 @@ type Scope string
 
 // The scopes of a key.
 const (
-	Inference Scope = "inference" // permits calls of the model API
+	Inference Scope = "inference" // permits calls to the model API
 	Read      Scope = "read"      // permits reads through the admin API
 	Manage    Scope = "manage"    // permits changes through the admin API
 )

@@ -173,8 +173,8 @@ func (s *Service) ConfirmPassword(ctx context.Context, accountID, password strin
 
 // verify checks the password for an email address. It records a sign-in attempt first and deletes it if the password is correct. It
 // acquires a hash slot before the database is used, so that a flood of attempts waits in memory. Attempts from a device that has
-// signed in to the account before are counted separately, so that other clients cannot lock the user out. If confirm is not nil, it
-// checks the second factor; an error other than SecondFactorRequired counts as a wrong password.
+// signed in to the account before are counted separately, so that other clients cannot lock the user out. If confirm is not nil,
+// verify calls it to check the second factor. An error other than SecondFactorRequired counts as a wrong password.
 func (s *Service) verify(ctx context.Context, email, password, device string, wrong func() error, confirm func(Account) error) (Account, error) {
 	release, err := s.hasher.Acquire(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 	defer release()
 	stated := email
 	if hasControl(email) {
-		email = "" // an empty address matches no account and is valid in a database query
+		email = "" // PostgreSQL rejects NUL and invalid UTF-8; an empty address matches no account
 	}
 	account, err := s.store.Accounts.AccountByEmail(ctx, email)
 	known := err == nil

@@ -5,7 +5,7 @@ import "slices"
 // Permission allows a group of operations of the admin API.
 type Permission string
 
-// Permissions, from read access to managing the instance.
+// The permissions, ordered from read access to instance management.
 const (
 	ReadWorkspace   Permission = "read_workspace" // name and settings
 	ReadFigures     Permission = "read_figures"   // totals and charts

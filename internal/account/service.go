@@ -52,8 +52,7 @@ type Options struct {
 	SecondFactor SecondFactor                  // check of the second factor; nil to require none
 	Passkeys     PasskeyVerifier               // verifier of passkeys; nil to disable passkeys
 	// Recheck asks the identity provider of a session whether the account still has access. It returns an error if the
-	// account has lost access.
-	// If Recheck is nil, sessions of identity providers are rejected.
+	// account has lost access. If Recheck is nil, sessions of identity providers are rejected.
 	Recheck func(context.Context, Session) error
 }
 

@@ -69,7 +69,7 @@ type Enrolment struct {
 type SessionStore interface {
 	// CreateSession returns ErrConflict when passwordHash is not the account's current one. It also deletes expired sessions.
 	CreateSession(ctx context.Context, session Session, passwordHash string) error
-	// SessionByHash returns ErrNotFound for an unknown session. It also returns expired sessions.
+	// SessionByHash returns ErrNotFound for an unknown session. It does not check whether the session has expired.
 	SessionByHash(ctx context.Context, hash []byte) (Session, Account, error)
 	TouchSession(ctx context.Context, hash []byte, seen, expires time.Time) error
 	SessionsOf(ctx context.Context, accountID string) ([]Session, error)
@@ -115,8 +115,8 @@ type InvitationStore interface {
 // KeyStore stores API keys.
 type KeyStore interface {
 	// CreateKey returns ErrTooMany when the creator already has the maximum number of active keys. It counts the account's keys
-	// in all workspaces or, without an account, the keys without an account in the key's workspace. A maximum of 0 means
-	// unlimited.
+	// in all workspaces. For a key without an account, it counts the keys without an account in the same workspace. A maximum of 0
+	// means unlimited.
 	CreateKey(ctx context.Context, key Key, maximum int, event AuditEvent) error
 	// KeysOf returns all keys, including revoked ones, newest first.
 	KeysOf(ctx context.Context, workspaceID string) ([]Key, error)

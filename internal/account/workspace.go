@@ -140,7 +140,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 		set(&w.Comparison, c.Comparison)
 		event = s.event(by, "workspace.update", workspaceID, before, workspaceFacts(*w))
 		shown := event
-		if by.WorkspaceID != workspaceID { // the other workspace's audit log names only "operator", which hides the account
+		if by.WorkspaceID != workspaceID { // the other workspace's audit log must not reveal the operator's account
 			shown.ID, shown.WorkspaceID = id.New("aud", event.At), workspaceID
 			if event.Actor != commandLine {
 				shown.Actor = "operator"

@@ -1,5 +1,5 @@
-// Package admin assembles the admin API under /api, which serves the dashboard and the command line. Each resource group is a
-// package.
+// Package admin assembles the admin API under /api, which serves the dashboard and the command line. Each resource group has
+// its own package.
 package admin
 
 import (

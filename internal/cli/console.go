@@ -33,7 +33,7 @@ type Console struct {
 	Secret func(context.Context) (string, error) // reads a line without echo
 }
 
-// NewConsole returns a console on the standard streams.
+// NewConsole returns a console that uses the standard streams.
 func NewConsole(env []string, version, commit string) *Console {
 	out, errs := term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
 	return &Console{
@@ -62,7 +62,7 @@ func readSecret(ctx context.Context, fd int) (string, error) {
 		return string(line), err
 	})
 	if ctx.Err() != nil {
-		_ = term.Restore(fd, before) // the pending read might not return and restore it
+		_ = term.Restore(fd, before) // ReadPassword restores the terminal only when it returns, which may never happen
 	}
 	return text, err
 }

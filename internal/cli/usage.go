@@ -71,7 +71,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usagef("see  "+cmd.CommandPath()+" --help", "unexpected %q: %s takes no arguments", args[0], cmd.CommandPath())
 }
 
-// OneArg validates the arguments of commands that take exactly one argument. Error messages use the given name of the argument.
+// OneArg validates the arguments of commands that take exactly one argument. what names the argument in error messages.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -84,8 +84,7 @@ func OneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// OptionalArg validates the arguments of commands that take at most one argument. Error messages use the given name of the
-// argument.
+// OptionalArg validates the arguments of commands that take at most one argument. what names the argument in error messages.
 func OptionalArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= 1 {

@@ -90,7 +90,7 @@ type Sealer interface {
 	Unseal(kind, id string, sealed []byte) (string, error)
 }
 
-// Service manages second factors. Callers check the password before they call a method that changes one.
+// Service manages second factors. Callers check the password before they change a second factor.
 type Service struct {
 	store  Stores
 	sealer Sealer

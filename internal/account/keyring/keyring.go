@@ -37,7 +37,7 @@ type Options struct {
 	Poll     time.Duration    // poll interval; defaults to 250 ms
 	MaxStale time.Duration    // time for which keys stay valid without the store; defaults to 15 min
 	Flush    time.Duration    // interval at which uses are recorded; defaults to 10 s
-	Report   func(error)      // called for the first store error after a success; may be nil
+	Report   func(error)      // called for a store error unless the last poll failed; may be nil
 }
 
 // Ring holds all keys in memory. Load or Run fills it, and Run keeps it current. Authenticate waits for the store only if a
@@ -289,7 +289,7 @@ func (r *Ring) Nudge() {
 	}
 }
 
-// Touch records the use of a key. It is written to the store within seconds.
+// Touch records the use of a key. The use is written to the store within seconds.
 func (r *Ring) Touch(keyID, client string, at time.Time) {
 	client = account.ClientName(client)
 	r.uses.mu.Lock()

@@ -130,7 +130,7 @@ func (r *Ring) readWorkspaces(ctx context.Context, index *keyIndex, revision int
 	return workspaces, nil
 }
 
-// whileMoving returns a context that is cancelled when progress is not called for idleTimeout. The total time is not limited.
+// whileMoving returns a context that is cancelled idleTimeout after the start or the last call of progress. The total time is not limited.
 func whileMoving(parent context.Context) (ctx context.Context, progress, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	timer := time.AfterFunc(idleTimeout, cancel)
@@ -203,14 +203,14 @@ func (r *Ring) pollOnce(ctx context.Context) error {
 	return err
 }
 
-// health calls report for the first error after a success.
+// health reports store errors. sick is true if the last poll failed.
 type health struct {
 	report func(error)
 	sick   bool
 }
 
-// mention reports an error if it is the first since a success. A nil error does not count as a success, because it can mean that
-// there were no uses to write.
+// mention reports an error unless the last poll failed, because an outage is reported once. It does not change sick, because a nil
+// error can mean that there were no uses to write.
 func (h *health) mention(err error) {
 	if err != nil && !h.sick && h.report != nil && !errors.Is(err, context.Canceled) {
 		h.report(err)

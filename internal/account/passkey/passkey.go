@@ -72,9 +72,9 @@ type Store interface {
 	// PasskeyByCredential returns account.ErrNotFound for an unknown credential.
 	PasskeyByCredential(ctx context.Context, credentialID []byte) (Passkey, error)
 	// AddPasskey reports whether the recovery codes were stored. It returns account.ErrTooMany if the account has the maximum
-	// number of passkeys, and account.ErrConflict if the credential is registered or the challenge was used.
+	// number of passkeys, and account.ErrConflict if the credential is already registered or the challenge was already used.
 	AddPasskey(ctx context.Context, a Addition) (bool, error)
-	// UsePasskey records a use. It returns account.ErrConflict if the challenge was used, and ErrCounter if the counter did not
+	// UsePasskey records a use. It returns account.ErrConflict if the challenge was already used, and ErrCounter if the counter did not
 	// increase. The challenge counts as used in both cases.
 	UsePasskey(ctx context.Context, u Use) error
 	// RenamePasskey returns account.ErrNotFound if the account has no such passkey.
@@ -106,7 +106,7 @@ type Parts struct {
 	Now       func() time.Time        // clock; time.Now when nil
 }
 
-// Service manages passkeys. Callers check the password before they add or remove one.
+// Service manages passkeys. Callers check the password before they add or remove a passkey.
 type Service struct{ Parts }
 
 // New returns a service.

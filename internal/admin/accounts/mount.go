@@ -71,9 +71,9 @@ type Profiles interface {
 // Factors manages second factors. Its callers check the password first.
 type Factors interface {
 	State(ctx context.Context, accountID string) (factor.State, error)
-	// Begin creates a secret that is active after Confirm.
+	// Begin creates a secret. It is inactive until Confirm succeeds.
 	Begin(ctx context.Context, a account.Account, gateway string) (factor.Setup, error)
-	// Confirm returns the recovery codes.
+	// Confirm activates the secret and returns the recovery codes.
 	Confirm(ctx context.Context, accountID, code string) ([]string, error)
 	// Disable removes the authenticator app.
 	Disable(ctx context.Context, accountID string) error

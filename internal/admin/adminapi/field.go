@@ -46,7 +46,7 @@ func (f Field[T]) OrZero() *T {
 	return f.Value
 }
 
-// Apply sets dst if given is not nil.
+// Apply copies *given to *dst unless given is nil.
 func Apply[T any](dst, given *T) {
 	if given != nil {
 		*dst = *given

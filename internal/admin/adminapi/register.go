@@ -16,7 +16,7 @@ import (
 // Permissions that do not depend on a workspace.
 const (
 	Public   account.Permission = "public"    // the operation needs no authentication
-	SignedIn account.Permission = "signed_in" // a session, in any workspace
+	SignedIn account.Permission = "signed_in" // the operation requires a session
 )
 
 // Operation is a registered operation.

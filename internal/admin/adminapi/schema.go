@@ -93,7 +93,7 @@ func (s *Server) Schema(t reflect.Type) *huma.Schema {
 	return s.huma.OpenAPI().Components.Schemas.Schema(t, true, "")
 }
 
-// DocumentAs uses the schema of the second type to document values of type t.
+// DocumentAs documents values of type t with the schema of another type.
 func (s *Server) DocumentAs(t, documented reflect.Type) {
 	s.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(t, documented)
 }

@@ -146,7 +146,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(out, r)
 }
 
-// misdirected returns an error if no operation matches the request. Otherwise the mux would respond in plain text or redirect.
+// misdirected returns an error if no operation matches the request. Without this check, the mux would respond in plain text or redirect.
 func (s *Server) misdirected(r *http.Request) *llm.Error {
 	if _, pattern := s.mux.Handler(r); pattern != "" && path.Clean(r.URL.Path) == r.URL.Path {
 		return nil

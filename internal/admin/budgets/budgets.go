@@ -91,7 +91,7 @@ type BudgetPoint struct {
 	Spent money.Amount `json:"spent_usd"`
 }
 
-// BudgetEstimate is the total expected to be spent up to a point in time, with its 80 % interval.
+// BudgetEstimate is the expected total spending up to a point in time, with its 80 % interval.
 type BudgetEstimate struct {
 	At       time.Time    `json:"at"`
 	Expected money.Amount `json:"expected_usd"`
@@ -99,7 +99,7 @@ type BudgetEstimate struct {
 	High     money.Amount `json:"high_usd"`
 }
 
-// BudgetSpender is the part of the spending that one key, model or request caused.
+// BudgetSpender is a key, model or request with the cost that it caused.
 type BudgetSpender struct {
 	By       string       `json:"by" enum:"key,model,request"`
 	Name     string       `json:"name" doc:"ID of the key or request, or name of the model. Empty for the playground."`
@@ -160,7 +160,7 @@ type budgetInput struct {
 // View returns the API representation of a budget.
 func View(i *budget.Item, by account.Actor) Budget {
 	b, s, f := &i.Budget, &i.Status, &i.Forecast
-	// edits is only for display. Budgets are changed with the operations of keys and workspaces, which check the permission.
+	// edits only controls the display. Budgets are changed with the operations of keys and workspaces, which check the permission.
 	edits := by.May(account.ManageKeys) || (by.May(account.ManageOwnKeys) && by.AccountID != "" && by.AccountID == i.CreatedBy)
 	if i.Kind == budget.OfWorkspace {
 		edits = by.May(account.ManageWorkspace)

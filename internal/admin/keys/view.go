@@ -119,7 +119,7 @@ func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
 	now := a.Now()
 	for _, s := range k.Secrets {
 		if !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
-			continue // expired secrets are stored only for the error message
+			continue // not listed: expired secrets are kept only so that using one returns a specific error
 		}
 		v.Secrets = append(v.Secrets, KeySecret{
 			Start: s.Start, End: s.End, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: adminapi.Time(s.ExpiresAt),

@@ -27,7 +27,7 @@ type Learner interface {
 	Learning(workspaceID string) feedback.Learned
 	// Configure changes the settings. It returns an *llm.Error for invalid settings.
 	Configure(ctx context.Context, workspaceID string, s feedback.Settings) error
-	// Reset excludes the existing outcomes of a model from learning, or of all models if model is empty.
+	// Reset excludes the existing outcomes of a model from learning. An empty model selects all models.
 	Reset(ctx context.Context, workspaceID, model string) error
 }
 

@@ -92,7 +92,7 @@ func (a *handlers) registerRequestFigures() {
 	}, a.getHistogram)
 }
 
-// outcomeFacets lists all outcomes. Only the number of rejected requests is known, because roll-ups do not count other outcomes.
+// outcomeFacets lists all outcomes. It sets a count only for rejected requests, because roll-ups do not count other outcomes.
 func outcomeFacets(f requests.FigureSet) []Facet {
 	list := []Facet{}
 	for _, o := range []requestlog.Outcome{
@@ -111,7 +111,7 @@ func outcomeFacets(f requests.FigureSet) []Facet {
 func facets(groups []FigureGroup) []Facet {
 	list := make([]Facet, 0, len(groups))
 	for _, g := range groups {
-		if g.Name != "" && g.Requests > 0 { // omit groups that have only attempts, because filtering by them finds no requests
+		if g.Name != "" && g.Requests > 0 { // omit groups that have only attempts: a filter by their name finds no requests
 			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
 		}
 	}

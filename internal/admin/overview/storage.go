@@ -17,7 +17,7 @@ const (
 	noSpool      = 0.95
 )
 
-// DiskUse is the disk space and the size of the spool. Negative numbers mean unknown.
+// DiskUse holds the disk space and the size and limit of the spool. Negative numbers mean unknown.
 type DiskUse struct {
 	FreeBytes  int64
 	TotalBytes int64
@@ -100,7 +100,7 @@ type StorageForecast struct {
 
 // forecast extrapolates the database growth, measured over at most 7 days. It assumes constant traffic.
 func forecast(u StorageUse, now time.Time) StorageForecast {
-	var first StorageSample // oldest sample from the last week that is at least a day old
+	var first StorageSample // oldest sample between one day and one week old
 	for _, s := range u.Samples {
 		age := now.Sub(s.At)
 		if age >= forecastLeast && age <= forecastSpan && (first.At.IsZero() || s.At.Before(first.At)) {

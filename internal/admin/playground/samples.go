@@ -64,8 +64,8 @@ func (a *handlers) registerSamples() {
 	})
 }
 
-// beginSampling reserves the sample run and reports whether it succeeded. Only one run is allowed at a time. It waits briefly for a
-// cancelled run to end, because the server detects a disconnect with a delay.
+// beginSampling reserves the only slot for sample runs. It returns false if the slot is in use. It waits briefly for a cancelled
+// run to end, because the server detects a disconnect with a delay.
 func (a *handlers) beginSampling(ctx context.Context) bool {
 	select {
 	case a.sampling <- struct{}{}:

@@ -21,8 +21,8 @@ import (
 type BacktestQuery struct {
 	Filter    requestlog.Filter
 	Limit     int64            // maximum number of requests, newest first
-	Draft     *policy.Set      // policies to use instead of the active ones, including those of the instance; nil for the active policies
-	Objective *route.Objective // objective to use for auto requests; nil to keep their own
+	Draft     *policy.Set      // policies to use, including the instance's policies; nil for the active policies
+	Objective *route.Objective // objective to use for auto requests; nil to keep the objective of each request
 	Targets   *route.Snapshot  // targets to use; nil for the connected providers
 	Total     int64            // expected number of requests; 0 if unknown
 }

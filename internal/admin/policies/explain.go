@@ -94,6 +94,6 @@ type ExplainQuery struct {
 	Endpoint    string // "chat/completions" or "embeddings"
 	Body        []byte
 	Tradeoff    string      // value of x-fairlead-tradeoff; empty for none
-	Draft       *policy.Set // policies to use instead of the active ones, including those of the instance; nil for the active policies
+	Draft       *policy.Set // policies to use, including the instance's policies; nil for the active policies
 	RequestID   string      // ID of a logged request, used instead of a body
 }

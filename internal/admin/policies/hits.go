@@ -79,7 +79,7 @@ func (a *handlers) registerPolicyTraffic() {
 		tally.add("instance", a.Policies.Instance())
 		tally.add(workspaceSet, a.Policies.Own(c.WorkspaceID))
 		for i := range groups {
-			if tally.figures[groups[i].Name] != nil { // a deleted policy: the calls of add have removed the figures of all others
+			if tally.figures[groups[i].Name] != nil { // the policy was deleted: add has removed the figures of all existing policies
 				tally.list = append(tally.list, tally.hits(groups[i].Name, "gone", false))
 			}
 		}

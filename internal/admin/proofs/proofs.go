@@ -1,4 +1,4 @@
-// Package proofs serves the savings and the measured quality of a workspace: figures of a period and monthly statements.
+// Package proofs serves the savings and the measured quality of a workspace: figures for a period and monthly statements.
 package proofs
 
 import (

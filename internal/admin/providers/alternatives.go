@@ -14,8 +14,8 @@ import (
 
 const (
 	similarQuality  = 0.02 // maximum difference in predicted quality between models that count as equally good
-	similarPrice    = 1.2  // maximum ratio of two similar prices
-	cheaperPrice    = 0.8  // maximum ratio at which a price counts as lower
+	similarPrice    = 1.2  // maximum price of a better model, as a multiple of the given model's price
+	cheaperPrice    = 0.8  // maximum price of a cheaper model, as a multiple of the given model's price
 	maxAlternatives = 5
 )
 

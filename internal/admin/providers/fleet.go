@@ -36,7 +36,7 @@ type Market interface {
 type NewModel struct {
 	Provider  string
 	Model     string
-	Op        llm.Op // operation, assumed from the name
+	Op        llm.Op // operation, inferred from the model name
 	FirstSeen time.Time
 	LastSeen  time.Time
 	Callable  bool   // whether keys that allow unpriced models can call the model by name

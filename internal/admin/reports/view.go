@@ -38,7 +38,7 @@ type ReportNote struct {
 	Message string `json:"message"`
 }
 
-// ReportGroup is a group of the first dimension.
+// ReportGroup holds the results for one value of the first dimension.
 type ReportGroup struct {
 	ReportValue
 	Groups []ReportValue  `json:"groups" doc:"Groups of the second level, highest measure first. Empty without then."`

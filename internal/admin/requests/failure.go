@@ -63,8 +63,8 @@ const (
 	priceLocal    = "local"
 )
 
-// PriceSource returns the price kind of a source. All sources other than an override, the provider and a local server are list
-// prices.
+// PriceSource returns the price kind of a source: the list price, unless the source is an override, the provider or a local
+// server.
 func PriceSource(source string) string {
 	switch source {
 	case PriceOverride, priceLocal:

@@ -253,7 +253,7 @@ func withoutMarks(message json.RawMessage) []byte {
 	return text
 }
 
-// stripMarks removes cache_control fields, and replaces a list that contains a single text part with its text.
+// stripMarks removes cache_control fields and reduces a list that contains only one text part to the text.
 func stripMarks(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

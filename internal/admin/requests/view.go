@@ -229,7 +229,7 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))
 	}
-	if !by.May(account.ManageProviders) { // the costs of all attempts would reveal the operator's cost
+	if !by.May(account.ManageProviders) { // the costs of individual attempts reveal what the operator pays
 		v.Credential, v.Cost, v.CacheSaved = "", nil, nil
 	}
 	if !by.May(account.ReadBodies) {

@@ -33,8 +33,8 @@ type budgetCommands struct {
 	workspace string
 }
 
-// with opens the budgets of the workspace and passes them to do. The budgets do not include reserved amounts, which exist only in
-// a running server.
+// with opens the instance and calls do with the budget service of the workspace. The budgets do not include reserved amounts, which
+// exist only in a running server.
 func (b *budgetCommands) with(ctx context.Context, do func(*budget.Service, account.Actor) error) error {
 	return instance.WithWorkspace(ctx, b.console, b.options, b.workspace, func(i *instance.Instance, w account.Workspace) error {
 		i.AwaitEntries(ctx)
@@ -122,7 +122,7 @@ func owner(i *budget.Item) string {
 	return string(i.Kind)
 }
 
-// outlook describes the forecast, for example "used up about 24 November; resets 1 December".
+// outlook describes the forecast, for example "runs out around 24 November; resets 1 December".
 func (b *budgetCommands) outlook(i *budget.Item) string {
 	layout := "2 January"
 	if i.Budget.Period == ledger.Daily {

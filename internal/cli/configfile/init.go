@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/config"
 )
 
-// starting is the file that init writes. Lines that begin with # and no space are settings that can be uncommented.
+// starting is the file that init writes. A line that begins with #, without a space after it, is a setting that can be uncommented.
 //
 //go:embed starting.yaml
 var starting string

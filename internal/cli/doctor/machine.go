@@ -113,7 +113,7 @@ func (d *doctor) certificate(context.Context) []finding {
 	return []finding{{check, fine, "the certificate expires on " + text, ""}}
 }
 
-// data checks the data directory. It does not create the directory, because the server does.
+// data checks the data directory. It does not create a missing directory, because the server creates it.
 func (d *doctor) data(context.Context) []finding {
 	const check = "data"
 	dir := d.loaded.Config.DataDir

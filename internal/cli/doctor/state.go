@@ -263,7 +263,7 @@ func prices(providers []adminproviders.ProviderState) []finding {
 	}}
 }
 
-// named joins the first names of a list and adds the number of omitted names.
+// named joins the first few names of a list and adds the number of omitted names.
 func named(list []string) string {
 	if len(list) <= mostNamed {
 		return strings.Join(list, ", ")

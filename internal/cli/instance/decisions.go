@@ -85,7 +85,7 @@ func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	}
 	joined := policy.Join(r.Rules.Instance(), set)
 	if joined == nil {
-		joined = set // a nil draft would mean the active policies
+		joined = set // must not be nil: a nil draft selects the active policies
 	}
 	return joined, nil
 }

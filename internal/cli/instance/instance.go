@@ -64,8 +64,8 @@ func openInstance(ctx context.Context, c *cli.Console, o *cli.Options) (*Instanc
 	return instance, nil
 }
 
-// OwnURL returns the local address of a server with this configuration. If the configuration is invalid, it only prints a
-// warning, because a running server keeps using its previous configuration.
+// OwnURL returns the local address of a server with this configuration. If the configuration is invalid, it prints a warning and
+// uses defaults for the invalid values, because the server may still be running with its previous configuration.
 func OwnURL(c *cli.Console, o *cli.Options) string {
 	loaded, err := LoadConfig(c, o, o.Flags())
 	if err != nil {

@@ -29,7 +29,7 @@ type ProviderSet struct {
 	egress *egress.Client
 	lists  providerset.ListStore // stored model lists; nil without a store
 
-	// connector and note change the stored providers; nil without a store.
+	// connector changes the stored providers, and note records the changes in the audit log. Both are nil without a store.
 	connector *providerset.Connector
 	note      func(ctx context.Context, action, object string, after any) error
 }
@@ -175,7 +175,7 @@ func (s *ProviderSet) Providers() []providers.ProviderState {
 	return list
 }
 
-// Test makes one cheap call to the provider. A failed call is part of the result, not an error. It returns account.ErrNotFound
+// Test makes a free call to the provider. A failed call is part of the result, not an error. It returns account.ErrNotFound
 // for an unknown or disabled provider.
 func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	i := slices.IndexFunc(s.set.Providers, func(p *provider.Provider) bool { return p.Name == name })

@@ -15,7 +15,7 @@ import (
 
 const (
 	tailEvery  = 500 * time.Millisecond
-	tailMemory = 400 // number of requests that are read again, because a long request appears after shorter ones that started later
+	tailMemory = 400 // number of newest requests that are read again, because a long request appears after shorter ones that started later
 
 	longestRequest = 10 * time.Minute
 )
@@ -149,7 +149,7 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	f.widths = t.Widths(width)
 	lines := t.Lines(width, r.console.Coloured(r.options))
 	if !first {
-		lines = lines[1:] // the titles were already printed
+		lines = lines[1:] // print the column titles only above the first row
 	}
 	for _, line := range lines {
 		if err := r.console.Print(line + "\n"); err != nil {

@@ -76,13 +76,14 @@ type agentTally struct {
 	solved, falseSolved   int
 	stuck, caught         int // runs with three failing results in a row, and how many of them were escalated within stuckTurns
 
-	predictor       *predict.Predictor
-	single, session map[string]*protocol.Factors // errors of the predicted cost by source: cost of the first request alone, and of the expected session
+	predictor *predict.Predictor
+	// Errors of the predicted cost by source. single predicts the cost of the first request alone, session that of the expected session.
+	single, session map[string]*protocol.Factors
 }
 
 const (
 	stuckStreak  = 3 // number of failing results in a row that makes a run stuck
-	stuckTurns   = 3 // maximum number of turns until a stuck run must be escalated
+	stuckTurns   = 3 // number of turns within which the escalation of a stuck run counts as caught
 	maxAgentLine = 64 << 20
 )
 

@@ -140,7 +140,7 @@ func (f *evalFlags) run(ctx context.Context, args []string) (protocol.Report, er
 	return report, err
 }
 
-// plan returns the default plan, or a plan for the requested pairs.
+// plan returns the default plan, or a plan for the model pairs given with --pair.
 func (f *evalFlags) plan() (protocol.Plan, error) {
 	plan := protocol.Standard()
 	if len(f.pairs) == 0 {

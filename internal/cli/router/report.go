@@ -93,7 +93,7 @@ func showLengths(c *cli.Console, o *cli.Options, results []protocol.LengthResult
 
 func factor(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// showBehaviour prints the share of groups that satisfy each relation.
+// showBehaviour prints for each relation the share of request groups whose decisions satisfy it.
 func showBehaviour(c *cli.Console, o *cli.Options, results []protocol.BehaviourResult) error {
 	if len(results) == 0 {
 		return nil

@@ -261,7 +261,7 @@ func (s *sessionCommands) addTurn(t *cli.Table, turn *adminrequests.Turn, total 
 		cli.Cell{Text: text(turn.Outcome)}, cli.Cell{Text: cli.OrDash(cli.Clean(strings.Join(notes, "; ")))})
 }
 
-// tailEvery is the time between two reads of the log.
+// tailEvery is the interval at which tail reads the log.
 const tailEvery = time.Second
 
 func (s *sessionCommands) newTail() *cobra.Command {
@@ -300,7 +300,7 @@ func (s *sessionCommands) tail(ctx context.Context, i *instance.Instance, w acco
 			s.addTurn(t, &fresh[n], &total)
 			lines := t.Lines(s.console.Columns(), s.console.Coloured(s.options))
 			if seen > 1 {
-				lines = lines[1:] // the titles are above the first turn
+				lines = lines[1:] // print the column titles only above the first turn
 			}
 			if err := s.console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 				return err
