@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// maxBackground limits the number of background responses that a replica follows.
+	// maxBackground limits the number of background responses that a replica tracks.
 	maxBackground = 1000
 	// maxBackgroundText limits the stored text of a background response, because its entry stays in memory until the response ends.
 	maxBackgroundText = 64 << 10
-	// backgroundTime is the time for which a background response is followed.
+	// backgroundTime limits how long a background response is tracked.
 	backgroundTime = 2 * time.Hour
 	// firstPoll and lastPoll are the shortest and the longest pause between two polls.
 	firstPoll, lastPoll = time.Second, 30 * time.Second
@@ -38,7 +38,7 @@ type background struct {
 	tasks sync.WaitGroup
 }
 
-// backgroundTask follows a background response whose entry is not complete.
+// backgroundTask tracks a background response whose entry is not complete.
 type backgroundTask struct {
 	d      *delivery
 	call   *provider.Call // original call, used to check whether the final usage is plausible
@@ -47,7 +47,7 @@ type backgroundTask struct {
 	estimate llm.Usage
 }
 
-// admitBackground reserves the capacity to follow a background response. release frees the capacity unless the recorder has a task; the
+// admitBackground reserves the capacity to track a background response. release frees the capacity unless the recorder has a task; the
 // task then frees the capacity when it ends.
 func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recording.Recorder) (release func(), err error) {
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {

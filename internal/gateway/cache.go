@@ -71,9 +71,9 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
 		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh,
 	})
-	if err != nil { // the request ended while it waited for another request with the same key
+	if err != nil { // the request ended while it waited for another request with the same cache key
 		if e := llm.AsError(err); e.Kind != llm.Internal {
-			return nil, e // the key was revoked, or the gateway is shutting down
+			return nil, e // the API key was revoked, or the gateway is shutting down
 		}
 		return nil, llm.Cancelled(ctx)
 	}
@@ -130,7 +130,7 @@ func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity
 	return id
 }
 
-// replay sends a cached response. It counts as a request and costs nothing.
+// replay sends a cached response. The request counts towards request limits, but its tokens and cost are 0.
 func (d *delivery) replay(ctx context.Context, found *responsecache.Response) error {
 	turn, err := d.gateway.Sessions.TakeTurn(ctx, d.gateway.Limits, d.grant, d.plan.req.Controls.SessionID)
 	if err != nil {

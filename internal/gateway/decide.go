@@ -214,7 +214,7 @@ type taskFeatures struct {
 }
 
 // predict returns the features of a prompt. They depend on the text and the kind of task, so the features of an earlier turn with the same
-// text and task are reused. ends lists the ends of the body prefixes with which the body of the next turn may begin. The features are
+// text and task are reused. ends lists the lengths of the body prefixes that the body of the next turn may repeat. The features are
 // cached for each of these prefixes.
 func (g *Gateway) predict(p *prompt, input predict.Prompt, ends []int) predict.Features {
 	if p.turn == nil {

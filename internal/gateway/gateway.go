@@ -121,7 +121,7 @@ type Parts struct {
 	Recording
 }
 
-// Access decides whether a request is accepted: by its key, its limits, the load of the process and its budgets.
+// Access decides whether a request is accepted. This depends on its key, its limits, its budgets and the load of the process.
 type Access struct {
 	Keys      modelapi.Keys
 	Limits    limit.Limiter

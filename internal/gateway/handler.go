@@ -173,7 +173,7 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 // identifyKey authenticates the API key of a request.
 func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in.Authenticate(g.Keys) }
 
-// admit counts a request without a model call as a running request and applies the limits of its key.
+// admit admits a request that calls no model. It counts the request as running and applies the limits of its key.
 func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.Key) (context.Context, func(), error) {
 	ctx, leave, err := g.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
 	if err != nil {
@@ -271,7 +271,7 @@ func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, 
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
-		return // before the response has started, the error is sent: the client may have closed only its sending side
+		return // an error before the start of the response is sent, because the client may have closed only its sending side
 	}
 	entryID := ""
 	if rec.Logged() {

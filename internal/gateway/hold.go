@@ -25,7 +25,7 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	terms := bill.Terms{
 		Request: p.req, Client: in.Route.Format, Counter: g.counter, At: in.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
 	}
-	if checkable(p) { // the client also pays for the first model's response if it fails its checks
+	if checkable(p) { // the client also pays for a response of the first model that fails its checks
 		first := p.decision.Cascade.Steps[0].Model
 		end := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name != first })
 		terms.Before = targets[:max(end, 0)]

@@ -185,7 +185,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		ctx = context.WithoutCancel(ctx)
 		reserve := func() (*ledger.Hold, error) { return g.Ledger.Hold(ctx, budgets, 0) }
 		hold, err := g.countOnSession(ctx, grant, p, reserve)
-		if err != nil && llm.AsError(err).Kind == llm.RateLimited { // the session has already reached its limit
+		if err != nil && llm.AsError(err).Kind == llm.RateLimited { // the session is at its limit, so only the count is skipped
 			hold, err = reserve()
 		}
 		if err != nil { // the cost is not lost: it is in the log entry, and budgets are rebuilt from the log

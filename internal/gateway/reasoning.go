@@ -13,9 +13,9 @@ import (
 )
 
 // recall looks up the signed reasoning of earlier tool calls that the client did not send back. It adds the length of the reasoning to the
-// request, so that the hold covers it. The returned function selects the client format for a target. For targets that sign their reasoning,
-// the request contains the recalled reasoning, and the reasoning of the response is kept. The function is nil when no target of the plan
-// needs it.
+// request, so that the hold covers it. The returned function selects the client format for a target. If the target signs its reasoning,
+// this format adds the recalled reasoning to the request and keeps the reasoning of the response. The function is nil when no target of
+// the plan needs such a format.
 func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan, rec *recording.Recorder) func(*provider.Target) provider.Client {
 	needed := g.Reasoning != nil && p.req.Op == llm.Chat && p.req.Needs.Has(llm.Tools) &&
 		slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) })

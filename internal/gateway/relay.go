@@ -65,7 +65,7 @@ func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) erro
 		ev, ok, err := a.Next()
 		switch {
 		case err != nil:
-			d.out.Flush() // another attempt may continue the response
+			d.out.Flush() // the next events may be delayed until another attempt continues the response
 			return err
 		case !ok:
 			return d.send(&usage)
@@ -79,8 +79,8 @@ func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) erro
 	}
 }
 
-// send delivers one event and stores it for the log. The client's response and the log share the data of a response that is not streamed,
-// so the event is cloned if it does not own its data.
+// send delivers one event and stores it for the log. If the response is not streamed, the client's response and the log share the
+// event's data, so send clones an event that does not own its data.
 func (d *delivery) send(ev *llm.Event) error {
 	if ev.Data == nil || ev.Bare && !d.plan.req.IncludeUsage {
 		return nil

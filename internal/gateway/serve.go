@@ -68,7 +68,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	if cached != nil {
 		return (&delivery{gateway: g, in: in, grant: who.Grant, plan: plan, rec: rec, out: out, slot: slot}).replay(ctx, cached)
 	}
-	// The context of the HTTP request shows whether the client is connected.
+	// ctx also ends for other reasons, so the context of the HTTP request is used to detect a disconnect.
 	defer func() { rec.Cache.Flight.End(in.HTTP.Context().Err() != nil) }()
 	rec.Capture = g.captureForComparison(in, who, plan)
 	kept := g.recall(ctx, in, who.Grant, plan, rec)

@@ -8,7 +8,7 @@ import (
 )
 
 // The demand of a prompt is its apparent difficulty in logits, relative to an average prompt. For prompts
-// unlike the training data, it replaces the learned difficulty, which treats every such short prompt as easy.
+// unlike the training data, it replaces the learned difficulty, which is low for every short prompt of this kind.
 const (
 	maxDemand       = 3
 	wordDemand      = 0.8 // demand of each demanding word, up to maxDemanding
@@ -95,7 +95,7 @@ func isDemanding(word string) bool {
 	if exact {
 		return true
 	}
-	const sameStart = 3 // maximum distance in the sorted list between a word and its stem
+	const sameStart = 3 // number of stems to try before the position at which the word would be inserted
 	for i := at - 1; i >= max(0, at-sameStart); i-- {
 		if strings.HasPrefix(word, demandStems[i]) {
 			return true

@@ -44,8 +44,8 @@ func (p *Predictor) Features(prompt Prompt) Features {
 	return s
 }
 
-// favourAgents is called for prompts with tools. A prompt unlike the training data has equal shares of all families. favourAgents moves
-// these shares to the agent families, because success with tools depends on different skills than success with questions.
+// favourAgents moves the equal family shares of a prompt unlike the training data to the agent families. It is called for prompts with
+// tools, because success with tools depends on different skills than success with questions.
 func (p *Predictor) favourAgents(f *Features) {
 	unknown := 1 - f.Known
 	if unknown == 0 || p.agents == 0 {
@@ -107,8 +107,8 @@ func (n *net) block(d *scratch, list []uint32, weight float64) {
 	}
 }
 
-// distinct returns the distinct buckets of the hashes and clears the table of seen buckets. It avoids branches, because new buckets cannot
-// be predicted.
+// distinct returns the distinct buckets of the hashes and clears the table of seen buckets. It avoids branches, because
+// the processor cannot predict whether a bucket is new.
 func (n *net) distinct(d *scratch, list []uint32) []uint32 {
 	d.rows = slices.Grow(d.rows[:0], len(list))[:len(list)]
 	rows, seen, buckets, count := d.rows, d.seen, uint64(n.buckets), 0
@@ -217,8 +217,8 @@ func (p *Predictor) Typical() []float64 {
 	return skills
 }
 
-// known returns the similarity to the training data, from 0 to 1. It is low if every family gives the prompt a lower score than it
-// gives its own prompts.
+// known returns the similarity to the training data, from 0 to 1. It is low if every family's score
+// for the prompt is lower than for the family's own prompts.
 func (n *net) known(scores []float64) float64 {
 	best := 0
 	for f, s := range scores {
@@ -228,7 +228,7 @@ func (n *net) known(scores []float64) float64 {
 	}
 	known := 1 / (1 + math.Exp(-(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])))
 	if known < n.knownWeights[2] {
-		return 0 // the learned skills are not meaningful for such a prompt
+		return 0 // at such a low similarity, the learned skills are not meaningful
 	}
 	return known
 }

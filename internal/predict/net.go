@@ -19,7 +19,7 @@ type net struct {
 	denseMean, denseScale []float64
 	sharpness, clip       float64   // sharpness of the softmax over family scores; maximum absolute value of a skill
 	typical               []float64 // score that nearly all of a family's own prompts exceed, by family
-	knownWeights          []float64 // coefficients of Known: intercept and slope of its logit by the best relative family score; minimum
+	knownWeights          []float64 // intercept and slope of Known's logit over the best relative family score; cutoff below which it is 0
 }
 
 // header describes the sections that follow it.

@@ -12,12 +12,12 @@ import (
 const (
 	blockWord = iota // single words, with every digit replaced with 0
 	blockPair        // features of two adjacent words
-	blockFour        // groups of four bytes of the normal form
+	blockFour        // sequences of four bytes in the normalised text
 	blockLead        // first and last words, which are characteristic of a prompt
 	blockCount
 )
 
-// The classes of bytes of the normal form.
+// Byte classes in the normalised text.
 const (
 	byteSpace = iota
 	byteLetter
@@ -166,7 +166,7 @@ const (
 	leadWords = 3
 )
 
-// wordsAndPairs hashes words and pairs of adjacent words, and counts the kinds of words.
+// wordsAndPairs hashes words and pairs of adjacent words, and counts the words of each kind.
 func (x *extractor) wordsAndPairs(look *textStats) {
 	buf, single, pairs := x.normal, x.hashes[blockWord], x.hashes[blockPair]
 	before := uint32(0)

@@ -1,7 +1,8 @@
 // Package predict estimates the probability that a model responds well to a prompt. A prompt becomes a Features
 // value, a short vector of the skills it requires; a model is an Ability, a vector of the same length with an
 // intercept; the success probability is the logistic function of their product. The weights come from a small file in
-// the binary, trained by the scripts in train/. The package performs no I/O and depends only on the text.
+// the binary, trained by the scripts in train/. The package performs no I/O, and its results depend only on
+// the prompt and the ability.
 package predict
 
 import "math"

@@ -8,8 +8,8 @@ const (
 	translationTail = 60  // number of bytes at the end of the text that are searched, because some prompts name the language there
 )
 
-// languageNames maps the names of languages, in English and in some other languages, to whether the language is common. A translation
-// from or to a rare language is not easy.
+// languageNames maps language names, in English and some other languages, to true for a common language and false for a rare one. A
+// translation from or to a rare language is not easy.
 var languageNames = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`

@@ -86,8 +86,8 @@ type Provider struct {
 	Targets    []*Target
 	ModelsPath string // path of the model list, relative to BaseURL; empty if the provider has no list
 	Authorize  func(h http.Header, secret string)
-	// Login exchanges a credential for a short-lived token, which is sent instead of the credential. It is called before every call,
-	// so it caches tokens. It is safe for concurrent use. It is nil if the secret itself is sent.
+	// Login exchanges a credential for a short-lived token, which is sent instead of the credential. It is called before every call
+	// and therefore caches tokens. It is safe for concurrent use. Login is nil if the secret itself is sent.
 	Login func(ctx context.Context, secret string) (string, error)
 	// Parts returns the parts of a credential that are themselves secret, such as an access key and its session token.
 	// It is nil if credentials have no parts.

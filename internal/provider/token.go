@@ -39,8 +39,8 @@ func (s Settings) Trusted(secret string) bool {
 }
 
 // TokenClient returns a client for token services. It does not follow redirects, because a redirected exchange would send the credential to
-// another host. It reaches public addresses through Fetch and the given metadata services ("host:port") through Metadata. It returns nil if
-// Fetch is nil.
+// another host. It uses Metadata for the given metadata services ("host:port"), and Fetch for all other addresses. It returns nil if Fetch
+// is nil.
 func (s Settings) TokenClient(metadata ...string) *http.Client {
 	if s.Fetch == nil {
 		return nil

@@ -179,7 +179,7 @@ func (v Vendor) Key(lookup func(string) string) (secret, source string) {
 	return "", ""
 }
 
-// MaxWarnings is the maximum number of warnings for a request. It prevents many unknown members or faults from filling the log.
+// MaxWarnings is the maximum number of warnings for a request. It prevents requests with many unsupported members from filling the log.
 const MaxWarnings = 12
 
 // Mask replaces the credentials in a response from a token service.

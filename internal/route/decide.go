@@ -88,7 +88,7 @@ type candidate struct {
 	price         *currentPrice
 	fallbackOrder int  // position in the order of models: 0 for the requested model, followed by the fallbacks
 	named         bool // whether the caller or a policy named the model
-	trusted       bool // whether the request names the model directly, not as a choice for auto; missing abilities do not exclude it then
+	trusted       bool // whether the request names the model directly, not as a choice for auto; the catalog's limits are then less strict
 	eligible      bool // whether the target can serve the request, regardless of policies
 	scored        bool
 	providerOrder int // index of the provider in provider.order
@@ -296,7 +296,7 @@ func (l *listing) add(cand *candidate) {
 	}
 }
 
-// restrictFallbacks excludes targets that may not follow the first choice.
+// restrictFallbacks excludes targets that must not serve as fallbacks for the first choice.
 func (r *ranking) restrictFallbacks() {
 	if len(r.ready) == 0 {
 		return

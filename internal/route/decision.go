@@ -73,7 +73,7 @@ type PolicyEffects struct {
 	SessionBudget *policy.SessionLimit `json:"session_budget,omitempty"`
 	// Cascade is the plan for response checks; nil for none.
 	Cascade *Cascade `json:"cascade,omitempty"`
-	// ResponseCache is the maximum age of a cached response set by a policy; 0 disables the response cache, nil sets no maximum age.
+	// ResponseCache is the policy's maximum age of cached responses; 0 disables the response cache, nil sets no maximum age.
 	ResponseCache *policy.CacheAge `json:"response_cache,omitempty"`
 	// NoCacheMarks reports whether the gateway must not set prompt-cache breakpoints.
 	NoCacheMarks bool `json:"no_cache_marks,omitempty"`
@@ -174,7 +174,7 @@ type Input struct {
 	Format    string    `json:"format,omitempty"`
 	Model     string    `json:"model"` // model name as requested
 	Objective Objective `json:"objective"`
-	Downgrade string    `json:"downgrade,omitempty"` // how much of a budget is spent, if Model therefore replaces the requested model
+	Downgrade string    `json:"downgrade,omitempty"` // reason why Model replaces the requested model: how much of a budget is spent
 	Prediction
 	PromptSize
 	ResponseOptions
@@ -253,7 +253,7 @@ type Caller struct {
 }
 
 // Exploration contains the random draws for exploring other models. A model is selected at random if Draw is below Explore. If Trial is
-// set, Explore limits a share of the spending instead of a share of the requests.
+// set, Explore is the maximum cost of trials as a share of the best choice's cost, instead of a share of the requests.
 type Exploration struct {
 	Explore float64  `json:"explore,omitempty"`
 	Draw    float64  `json:"draw,omitempty"`
@@ -265,7 +265,7 @@ type Exploration struct {
 type State struct {
 	Open       bool          `json:"open,omitempty"`              // whether the circuit is open
 	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if a credential is usable now
-	Rejected   bool          `json:"rejected,omitempty"`          // whether the provider rejected the credential or the model; waiting alone does not help then
+	Rejected   bool          `json:"rejected,omitempty"`          // rejected by the provider (credential or model); waiting does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
 	// Checked is the number of recently checked responses for the kind of task, and CheckFailed is the number of these responses that
@@ -301,7 +301,7 @@ type Corrections interface {
 // observations. A decision records the conditions that it used.
 type Conditions struct {
 	State func(target string) State
-	// CacheHit returns the expected cache use of a prompt with the given number of tokens. marks reports whether the gateway may set
+	// CacheHit returns the expected cache use of a prompt with the given number of tokens. If marks is true, the gateway may set
 	// breakpoints.
 	CacheHit    func(t *provider.Target, prompt int64, marks bool) CacheHit
 	Policies    *policy.Set

@@ -111,7 +111,7 @@ func expectedSession(in *Input, output outputPrior) Session {
 	return Session{Turns: max(typical*typical/(typical+n), turns/2), Growth: growthTokens + growthShare*first, Output: float64(output.visible)}
 }
 
-// usage returns the token usage of the further requests. prompt is the current length of the prompt. caches reports whether repeated tokens
+// usage returns the token usage of the further requests. prompt is the current length of the prompt. If caches is true, repeated tokens
 // are cached.
 func (s Session) usage(prompt int64, caches bool) llm.Usage {
 	fresh := s.Turns * s.Growth

@@ -116,7 +116,7 @@ func (r *rules) reason(alone *candidate) string {
 	case r.MaxEscalation.IsSet():
 		return r.MaxEscalation.Policy
 	}
-	return r.MaxOutput.Policy // the output limit changed the expected cost
+	return r.MaxOutput.Policy // the only remaining cause: the output limit changed the expected cost
 }
 
 // PolicyHit is the result of one evaluated policy. The sentences that Effect and Reason return are formatted on demand.

@@ -152,7 +152,7 @@ func (r *ranking) score(cand *candidate) {
 	}
 }
 
-// estimate computes the components and the penalty at the candidate's effort.
+// estimate computes the penalty and its components at the candidate's effort.
 func (r *ranking) estimate(cand *candidate) {
 	r.expect(cand)
 	if cand.priced() && cand.Target != r.in.Last {

@@ -33,11 +33,11 @@ var families = map[string]family{
 	"chat":        {[]string{"chat"}, 0.60, 1.00},
 }
 
-// generalFamilies lists the families that are assumed to be measured by a model's quality and by its scores on unknown benchmarks.
+// generalFamilies lists the families that a model's catalog quality and its scores on unknown benchmarks are assumed to measure.
 var generalFamilies = []string{"mmlu", "mmlu_pro", "gsm8k", "math", "logic", "code"}
 
 // board is a published benchmark. families lists the benchmark families that its questions resemble. centre and slope relate score and
-// strength as in family. noise is the standard deviation of the score's logit from that line.
+// strength as in family. noise is the standard deviation of the score's logit from the value centre + slope·s.
 type board struct {
 	families             []string
 	centre, slope, noise float64
@@ -135,7 +135,7 @@ var directNames = map[string]string{
 }
 
 const (
-	directNoise   = 0.2 // noise of a score on a known benchmark, because the anchors are only a sample of its prompts
+	directNoise   = 0.2 // noise of a score on a known benchmark, whose anchors are only a sample of its prompts
 	unknownNoise  = 2.0 // noise of a score on an unknown benchmark
 	strengthNoise = 0.4 // noise of a mean derived from the scores on other benchmarks
 	scorePrompts  = 200 // assumed number of prompts of a known benchmark
@@ -176,7 +176,7 @@ func (g *abilityFitter) target(name string, value float64) target {
 	b, ok := boards[name]
 	if !ok {
 		t := g.equated(board{generalFamilies, 0.5, 1, unknownNoise}, value)
-		t.strength = math.NaN() // the difficulty is unknown
+		t.strength = math.NaN() // the difficulty of an unlisted benchmark is unknown, so its score does not determine a strength
 		return t
 	}
 	return g.equated(b, value)
@@ -203,7 +203,7 @@ func (g *abilityFitter) direct(name string) *anchorPool {
 	return nil
 }
 
-// equated converts a published score to the expected score of a model of the same strength on the families of the board.
+// equated derives a model's strength from its score on a board, and returns the score expected for this strength on the board's families.
 func (g *abilityFitter) equated(b board, value float64) target {
 	const step = 0.05
 	strength := (logit(value) - b.centre) / b.slope

@@ -87,7 +87,7 @@ func (b gaussianPrior) loss(vector []float64, targets []target) float64 {
 	return sum
 }
 
-// mean returns the mean success probability of a target. The map means caches the means of the pools.
+// mean returns the mean success probability of a target. It caches the means of the pools in the given map.
 func (t target) mean(means map[*anchorPool]float64, vector []float64) float64 {
 	sum := 0.0
 	for _, p := range t.pools {

@@ -11,19 +11,19 @@ import (
 const (
 	minRecords    = 100  // minimum number of a model's outcomes in a prompt family for the family to count as measured
 	scoreOutcomes = 25   // weight of a model's scores as an equivalent number of recorded outcomes, derived from a standard deviation of 0.4 logits
-	minLinks      = 4    // minimum number of links with which the level of a family is estimated only from the scores
+	minLinks      = 4    // minimum number of links for estimating the level of a family only from the scores
 	meanStrength  = -1.2 // mean strength of the recorded models
 	// strengthShrinkage is the number of recorded families above which a model's own strength outweighs meanStrength. derivedShrinkage is
 	// the number above which the level in the trained vector outweighs the level derived from the strength.
 	strengthShrinkage, derivedShrinkage = 0.6, 3
-	shrinkage                           = 1.0 // weight of the mean offset of all families in a family's offset, as a number of models
+	shrinkage                           = 1.0 // weight of the overall mean offset in a family's offset, as an equivalent number of models
 )
 
 // recordedFamily is a prompt family in the training data.
 type recordedFamily struct {
 	predict.Family
 	pool   *anchorPool
-	sparse bool    // whether only small models are recorded, so that the prior is wrong for larger models
+	sparse bool    // whether only small models are recorded; the prior is then wrong for larger models
 	scale  family  // relation between mean success probability and strength
 	offset float64 // mean difference between recorded abilities and abilities fitted to published scores, in logits
 	links  float64 // number of models that the offset is computed from
@@ -181,7 +181,7 @@ func (g *abilityFitter) measured(a predict.Ability, targets []target) predict.Ab
 	return shifted
 }
 
-// information returns, as a full matrix, the precision that the recorded outcomes give to the vector.
+// information returns the precision matrix that the recorded outcomes imply for the vector, with both halves filled.
 func (g *abilityFitter) information(a *predict.Ability) square {
 	m := newSquare(len(a.Vector))
 	row := make([]float64, m.n)

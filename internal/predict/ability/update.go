@@ -89,7 +89,7 @@ func newUpdate(prior predict.Ability, labels []Label) *update {
 
 // assumedPrecision returns a precision for a vector of which only the spread is known.
 func (u *update) assumedPrecision(spread float64) square {
-	size := 0.0 // mean squared length of the skill vectors, so that the result does not depend on their scale
+	size := 0.0 // mean squared length of the skill vectors; used to make the result independent of their scale
 	for _, l := range u.labels {
 		size += l.Weight * dot(l.Skills, l.Skills)
 	}

@@ -28,7 +28,7 @@ type BehaviourResult struct {
 	Relation string   `json:"relation"`
 	Items    int      `json:"items"`
 	Passed   int      `json:"passed"`
-	Failed   []string `json:"failed,omitempty"` // ids of the failed groups with the decisions
+	Failed   []string `json:"failed,omitempty"` // for each failed group, its id and the decision for each role
 }
 
 // Limits used by the relations.

@@ -13,9 +13,9 @@ type LengthResult struct {
 	Source   string      `json:"source"`
 	Unit     string      `json:"unit"` // unit of the values: output tokens or dollars
 	Count    int         `json:"count"`
-	Constant ErrorFactor `json:"constant"` // error of a constant output length
-	Expected ErrorFactor `json:"expected"` // error of the lengths expected by the router
-	// Corrected is the error of the expected lengths after correction with earlier responses of the source, one response per prompt.
+	Constant ErrorFactor `json:"constant"` // error when a constant output length is assumed
+	Expected ErrorFactor `json:"expected"` // error of the router's expectation
+	// Corrected is the error of the router's expectation after correction with one response to each earlier prompt of the source.
 	Corrected ErrorFactor `json:"corrected"`
 }
 

@@ -137,7 +137,7 @@ func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Reque
 	if c.Request == nil || c.Request.Op != llm.Realtime {
 		return r, nil
 	}
-	if query := r.URL.Query(); query.Has("api-version") { // dated API versions call this parameter deployment
+	if query := r.URL.Query(); query.Has("api-version") { // in dated API versions, the parameter is named "deployment" instead of "model"
 		query.Set("deployment", query.Get("model"))
 		query.Del("model")
 		r.URL.RawQuery = query.Encode()

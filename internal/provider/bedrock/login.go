@@ -115,8 +115,8 @@ func (l *login) retrieve(ctx context.Context, client *http.Client, endpoint stri
 	return source.Retrieve(ctx)
 }
 
-// classify converts an SDK error. The error text may contain response bodies or the output of a credential process, so
-// only the error code is kept.
+// classify converts an error of the AWS SDK to an error for the client. The text of the SDK's error may contain response bodies or the
+// output of a credential process, so only the error code is kept.
 func classify(call *provider.TokenCall, err error) error {
 	if call.Err != nil {
 		return provider.TokenServiceError(credentialService, call.Err)

@@ -186,7 +186,7 @@ func (a *adaptation) sampling(effort string) {
 
 // members drops and renames members according to the vendor's rules.
 func (a *adaptation) members() {
-	asks, dropped := a.row.Asks, a.edit.Drop // dropped is not updated by the loop, because member names are unique
+	asks, dropped := a.row.Asks, a.edit.Drop // the loop need not update dropped, because member names are unique
 	for _, f := range a.call.Request.Fields {
 		if slices.Contains(dropped, f.Name) || isGatewayOption(f.Name) {
 			continue

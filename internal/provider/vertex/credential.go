@@ -27,7 +27,7 @@ const (
 	serviceAccount = "service_account"
 	authorizedUser = "authorized_user"
 
-	// externalAccount is the type for workload identity federation, in which the token of another identity provider is exchanged.
+	// externalAccount is the type for workload identity federation, which exchanges another identity provider's token for a Google token.
 	externalAccount = "external_account"
 )
 

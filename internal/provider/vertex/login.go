@@ -74,7 +74,7 @@ func (l *login) exchange(ctx context.Context, secret string) (provider.Token, er
 	return provider.Token{Value: got.AccessToken, Expires: got.Expiry}, nil
 }
 
-// classify converts the error of a rejected or unusable credential.
+// classify converts an error caused by a rejected or unusable credential to an *llm.Error.
 func (l *login) classify(err error, secrets []string) error {
 	rejected, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok || rejected.Response == nil {
