@@ -126,7 +126,7 @@ func (e *Engine) Evaluate(ctx context.Context) error {
 	now := e.Now()
 	round := e.Meter.begin(now)
 	var errs []error
-	// Start with a different rule each time. If a slow database causes a timeout, the skipped rules are then not always the same.
+	// Start with a different rule each time, so that timeouts caused by a slow database do not always skip the same rules.
 	first := int(now.Unix()/int64(evaluateEvery/time.Second)) % len(rules)
 	for i := range rules {
 		r := &rules[(first+i)%len(rules)]

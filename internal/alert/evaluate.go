@@ -23,7 +23,7 @@ type Change struct {
 	Remove bool   // whether to delete the state because the rule no longer applies to the subject
 }
 
-// hysteresis is the distance from the threshold, as a share of the threshold, at which a firing alert recovers.
+// hysteresis is the usual distance from the threshold at which a firing alert recovers, as a share of the threshold.
 const hysteresis = 0.1
 
 // clears reports whether a value has moved back past the threshold by the margin at which a firing alert recovers.
@@ -43,7 +43,7 @@ func clears(info *KindInfo, threshold, value float64) bool {
 }
 
 // Evaluate compares the measured values of a rule with its threshold. states are the stored states of the rule. It returns the states to
-// store, with an event for each crossing. A firing alert recovers when its value has moved back past the threshold by a tenth of the
+// store, with an event for each crossing. A firing alert recovers when clears reports that its value has moved back past the
 // threshold, when the rule no longer applies to its subject, or when its value has been unknown for a whole window.
 func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []Change {
 	info, ok := Info(r.Kind)

@@ -162,7 +162,7 @@ func fromFigures(k Kind, f *requestlog.Figures) Measurement {
 	return one
 }
 
-// traffic returns the figures of real requests since the time from. Like the overview, it excludes the playground and the simulator.
+// traffic returns the figures of real requests since the given time. Like the overview, it excludes the playground and the simulator.
 func (m *round) traffic(ctx context.Context, workspace, key string, from time.Time) (requestlog.Figures, error) {
 	at := requestKey{workspace, key, from}
 	if known, ok := m.figures[at]; ok {

@@ -58,8 +58,8 @@ type ChannelStore interface {
 
 // HistoryStore reads events and states.
 type HistoryStore interface {
-	// Events returns up to limit events of a workspace with their deliveries, newest first. If before is not empty, it is an event ID, and
-	// only older events are returned. If ruleID is not empty, only events of that rule are returned.
+	// Events returns up to limit events of a workspace with their deliveries, newest first. If before is not empty, only
+	// events older than the event with that ID are returned. If ruleID is not empty, only events of that rule are returned.
 	Events(ctx context.Context, workspaceID, ruleID, before string, limit int) ([]Event, error)
 	// WorkspaceStates returns the rule states of a workspace.
 	WorkspaceStates(ctx context.Context, workspaceID string) ([]State, error)

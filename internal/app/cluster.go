@@ -92,7 +92,7 @@ func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
 // shedding reports whether the gateway rejects model requests because of overload.
 func (p *limitParts) shedding() bool { return p.admission != nil && p.admission.Overloaded() }
 
-// reasoningStore creates the store of signed reasoning. It is in memory, and shared through Redis if configured.
+// reasoningStore creates the store of signed reasoning. It is in memory and, if Redis is configured, shared through Redis.
 func (p *clusterParts) reasoningStore(master []byte) (*reasoning.Store, error) {
 	if p == nil {
 		return reasoning.New(nil), nil
@@ -104,7 +104,7 @@ func (p *clusterParts) reasoningStore(master []byte) (*reasoning.Store, error) {
 	return reasoning.New(remote), nil
 }
 
-// responseCache creates the response cache. It is in memory, and shared through Redis if configured.
+// responseCache creates the response cache. It is in memory and, if Redis is configured, shared through Redis.
 func (p *clusterParts) responseCache(c config.ResponseCache, master []byte) (*responsecache.Cache, error) {
 	if c.Memory == 0 {
 		return nil, nil
@@ -185,7 +185,7 @@ func (a *App) onMessage(message string) {
 		return
 	}
 	ending, err := account.ParseEnding(message)
-	if err != nil { // also for the empty message, which means that messages may have been missed
+	if err != nil { // for example an empty message, which means that messages may have been missed
 		a.keyring.Nudge()
 		return
 	}

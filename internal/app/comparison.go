@@ -70,7 +70,7 @@ func shadowSettings(c config.Config) modelapi.Settings {
 	return s
 }
 
-// noLog discards the entries of shadow calls, which package shadow stores.
+// noLog discards log entries, because package shadow stores the results of shadow calls.
 type noLog struct{}
 
 func (noLog) Begin(*requestlog.Entry) error { return nil }

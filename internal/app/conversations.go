@@ -42,8 +42,8 @@ func (a *App) openLog(c config.Config) (err error) {
 }
 
 // splitRequest returns a copy of e with the request body split into parts. It omits the parts that this process has already delivered
-// to the database. Requests of a workspace share parts if the same redaction rules apply to them. The parts are written to
-// the buffer memory. splitRequest returns e itself if the body is not stored or cannot be split.
+// to the database. Requests of a workspace share parts if the same redaction rules apply to them. The parts are appended to
+// the slice memory. splitRequest returns e itself if the body is not stored or cannot be split.
 func (l *logParts) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.Entry {
 	at, ok := id.Time(e.ID)
 	if !ok || e.BodyState != requestlog.BodyStored {

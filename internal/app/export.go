@@ -35,7 +35,7 @@ func (l exportedLog) End(e *requestlog.Entry) error {
 // exportParts holds the metrics and the trace exporter.
 type exportParts struct {
 	metrics *telemetry.Metrics
-	traces  *otlp.Exporter // trace exporter; nil if nothing is exported by OTLP
+	traces  *otlp.Exporter // trace exporter; nil if nothing is exported over OTLP
 }
 
 // openExport creates the metrics. If OTLP is configured, it starts the export of traces and metrics.

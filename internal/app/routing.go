@@ -27,8 +27,8 @@ import (
 const (
 	// freshness is the interval at which policies, ratings and providers saved by other processes are loaded.
 	freshness = 5 * time.Second
-	// listLook is the maximum interval at which refreshModelLists checks whether a model list is due. It uses a quarter of the configured
-	// refresh interval if that is shorter, but at least minListLook.
+	// listLook is the maximum interval at which refreshModelLists checks whether a model list is due. The interval is a quarter of the
+	// configured refresh interval if that is shorter, but at least minListLook.
 	listLook    = 30 * time.Second
 	minListLook = 250 * time.Millisecond
 )
@@ -108,8 +108,8 @@ func (a *App) keepRouting(ctx context.Context) {
 	}
 }
 
-// refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that requests
-// can name have changed.
+// refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that
+// clients can request have changed.
 func (a *App) refreshModelLists(ctx context.Context) {
 	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Random: rand.Float64}
 	a.report("read model lists", a.loader.Listed.LoadSeen(ctx, reader.Store))

@@ -90,7 +90,8 @@ func (a *App) lead(ctx context.Context) {
 	all.Wait()
 }
 
-// prepare completes a batch of entries before it is written to the database, so that this work is not on the request path.
+// prepare assembles the responses of entries, collects their signals and redacts them. This is done before the entries are written to the
+// database, not while requests are served.
 func (a *App) prepare(entries []requestlog.Entry) {
 	for i := range entries {
 		transcript.AssembleResponse(&entries[i])

@@ -213,7 +213,7 @@ func (s *Series) credentialIDs(p *provider.Provider) []string {
 	return ids
 }
 
-// open makes the call and reads events up to the first content. Until then, the gateway can call another target without an effect on the
+// open makes the call and reads events up to the first content. Until then, the gateway can call another target without affecting the
 // client.
 func (a *Attempt) open() error {
 	p, op := a.provider, a.series.Terms.Request.Op
@@ -296,7 +296,7 @@ func (a *Attempt) send(req *http.Request) (*http.Response, error) {
 func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
 	connect, headers := a.call.Target.Waits.Connect, a.call.Target.Waits.Headers
 	if !a.streams() {
-		headers = 0 // without streaming, the headers arrive with the body
+		headers = 0 // disables the headers timeout: without streaming, the headers arrive with the body
 	}
 	if connect == 0 && headers == 0 {
 		return func() {}

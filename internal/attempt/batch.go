@@ -19,7 +19,7 @@ type Batches interface {
 	Join(req *llm.Request, parts []llm.Event) (llm.Event, error)
 }
 
-// batchCalls is the number of parts of one request that are sent concurrently.
+// batchCalls is the maximum number of concurrent calls for one split request.
 const batchCalls = 4
 
 // openBatches makes the calls of a split request. If one call fails, the attempt fails, because an incomplete list of

@@ -9,7 +9,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// rejected returns the client's error for a request that every target would reject. It adds the provider's name and the attempts to e.
+// rejected returns the error to send to the client for a request that every target would reject. For a provider's error, this is a copy of
+// e with the provider's name and the attempts; otherwise it is e.
 func (s *Series) rejected(e *llm.Error) *llm.Error {
 	if !e.Kind.FromUpstream() {
 		return e

@@ -187,8 +187,8 @@ func (s *Series) mayTryNext(e *llm.Error) bool {
 	return e.Kind.NextMayHelp()
 }
 
-// next returns the index in Plan of the next target after target number at has failed with e. It returns at to try the same target again:
-// with another credential, or after a pause if no other target remains or the pause is short. It returns len(Plan) if no target remains.
+// next returns the index in Plan of the target to try after Plan[at] has failed with e. The index is unchanged for a retry at the same
+// target: with another credential, or after a pause if no other target remains or the pause is short. It is len(Plan) if no target remains.
 func (s *Series) next(ctx context.Context, at int, e *llm.Error) int {
 	t, next := s.Plan[at], at+1
 	if e.Kind == llm.UpstreamContext { // only a larger context window helps
@@ -234,8 +234,8 @@ func RetrySame(e *llm.Error) bool {
 	}
 }
 
-// readySoon reports whether the failed target t should be retried once before the target next is tried. This is the case if the wait that t
-// requests is short or at most the additional latency of next, and an attempt remains for next.
+// readySoon reports whether to retry the failed target t once before falling back to next. This is the case if the wait that t requests is
+// short or at most the additional latency of next, and an attempt remains for next.
 func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	tries := 0
 	for i := range s.Attempts {

@@ -18,8 +18,8 @@ import (
 // handshakeTime limits the handshake of a WebSocket. The limit is short, because the handshake does not wait for a model.
 const handshakeTime = 15 * time.Second
 
-// openSocket opens a WebSocket at the target. Until the handshake has succeeded, the gateway can call another target without an effect on
-// the client. openSocket reports the success of the handshake to health immediately, because the session may last for an hour.
+// openSocket opens a WebSocket at the target. Until the handshake has succeeded, the gateway can call another target without affecting the
+// client. openSocket reports the success of the handshake to health immediately, because the session may last for an hour.
 func (a *Attempt) openSocket(ctx context.Context, exchange provider.Exchange) error {
 	timer := time.AfterFunc(handshakeTime, func() { a.cancel(errHeaders) })
 	defer timer.Stop()

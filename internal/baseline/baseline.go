@@ -149,7 +149,8 @@ func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	if !r.stored {
 		r.CurrentPrices++
 	}
-	// The entry records the prompt tokens cached by the model that served the request. The chosen model might have cached more or fewer.
+	// The recorded cached tokens are those of the model that served the request. The chosen model might have cached more or fewer, so
+	// the request is counted in CacheUnknown.
 	u := &e.Usage
 	if cached := u.CacheRead > 0 || u.CacheWrite > 0 || r.cache.Granularity != catalog.NoCache && u.Prompt() >= r.cache.Minimum; cached && e.Model != r.Model {
 		r.CacheUnknown++

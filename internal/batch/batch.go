@@ -70,10 +70,10 @@ type Store interface {
 	SaveObject(ctx context.Context, o Object) error
 	// RemoveObject deletes an object. It does nothing if the object is unknown.
 	RemoveObject(ctx context.Context, o Object) error
-	// SettleObject records the progress of charging a batch. If at is not zero, it stores at as the start of the settlement, unless an
-	// earlier start is stored, and returns the stored start. Log entries use this time, so a repeated settlement writes the same entries.
-	// If at is zero, it records that the entries have been written. In both cases, first is false if the entries had already been written
-	// or the batch was removed.
+	// SettleObject records the progress of charging a batch. If at is not zero, it is stored as the start of the settlement unless
+	// an earlier start is stored. SettleObject returns the stored start. Log entries use this time, so a repeated settlement writes the
+	// same entries. If at is zero, SettleObject records that the entries have been written. In both cases, first is false if the entries
+	// had already been written or the batch was removed.
 	SettleObject(ctx context.Context, o Object, at time.Time) (began time.Time, first bool, err error)
 }
 
@@ -112,7 +112,7 @@ func text(object []byte, name string) string {
 	return ""
 }
 
-// Usage returns the usage that a provider reports for a finished batch, and the provider's name of the model, which may be empty. ok is
+// Usage returns the usage that a provider reports for a finished batch, and the provider's name for the model, which may be empty. ok is
 // false if the provider reports no usage, or zero tokens although requests have succeeded.
 func Usage(object []byte) (model string, u llm.Usage, ok bool) {
 	v := rawjson.Parse(object)

@@ -75,8 +75,8 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 	return c
 }
 
-// CacheSaved returns how much less a usage costs than without a prompt cache. It is negative for a response that mostly wrote to the
-// cache, and nil when the price is unknown.
+// CacheSaved returns the amount by which the prompt cache lowers the cost of a usage. It is negative for a response that mostly wrote to
+// the cache, and nil when the price is unknown or the usage is an estimate.
 func (t Terms) CacheSaved(target *provider.Target, u llm.Usage) *money.Amount {
 	if target.Price == nil || u.Estimated {
 		return nil

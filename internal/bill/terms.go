@@ -103,7 +103,7 @@ func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64
 		case rest <= 0:
 			affordable = 0
 		case perThousand > 0:
-			affordable = int64(rest.Dollars()/perThousand.Dollars()*1000) - 1 // prices are rounded up
+			affordable = int64(rest.Dollars()/perThousand.Dollars()*1000) - 1 // one token fewer, because prices are rounded up
 		}
 		tokens = min(tokens, affordable/int64(max(t.Request.Choices, 1)))
 	}
@@ -134,7 +134,7 @@ func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
 func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	req := t.Request
 	prompt := maxPrompt(req, target.Model)
-	rates := target.Price.At(t.At).Rates(prompt, "") // a service tier multiplies all rates equally
+	rates := target.Price.At(t.At).Rates(prompt, "") // the service tier is omitted, because it multiplies all rates equally
 	u, highest := llm.Usage{Input: prompt}, rates.Input
 	if rates.CacheWrite > highest {
 		u, highest = llm.Usage{CacheWrite: prompt}, rates.CacheWrite
@@ -168,7 +168,7 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 }
 
 // maxPrompt returns the maximum number of prompt tokens for a model. It returns the context window if the provider runs tools or if only
-// the provider can count the media. Otherwise the counted tokens are limited to one context window per input.
+// the provider can count the media. Otherwise it returns an upper bound of the token count, but at most one context window per input.
 func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || req.Unsized > 0 {
 		return cmp.Or(m.Context, defaultContext)

@@ -123,7 +123,7 @@ func (s *Service) history(ctx context.Context, workspaceID string, d *Detail, no
 		if !end.Before(now) || !end.After(d.Start) {
 			continue
 		}
-		if begin := c.At; begin.After(curve[len(curve)-1].At) { // the amount has not changed since the previous interval
+		if begin := c.At; begin.After(curve[len(curve)-1].At) { // keeps the curve level over intervals without charges
 			curve = append(curve, Charge{At: begin, Amount: curve[len(curve)-1].Amount})
 		}
 		curve = append(curve, Charge{At: end, Amount: total})

@@ -82,7 +82,8 @@ type Service struct {
 	Requests requestlog.Reader
 	Figures  requestlog.FigureReader
 	Namer    *session.Namer
-	// LimitsSessions reports whether an active policy of a workspace sets session budgets. If nil, every workspace is assumed to.
+	// LimitsSessions reports whether an active policy of a workspace sets session budgets. Every workspace is
+	// assumed to have such a policy if LimitsSessions is nil.
 	LimitsSessions func(workspaceID string) bool
 	Now            func() time.Time
 }

@@ -24,7 +24,7 @@ type rateKey struct {
 	target    string
 }
 
-// count holds the numbers of checked and failed responses. The weight of a response is based on its age at the time in at.
+// count holds the numbers of checked and failed responses, weighted by age. The field at is the time for which the weights apply.
 type count struct {
 	checked, failed float64
 	at              time.Time

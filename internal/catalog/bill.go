@@ -72,7 +72,7 @@ func (p *Price) Bill(u llm.Usage) Bill {
 	return bill
 }
 
-// Add adds another bill. Rows with the same class and rate become one.
+// Add adds another bill. Rows with the same class and rate are merged.
 func (b *Bill) Add(other Bill) {
 	for _, row := range other.Rows {
 		same := func(r Row) bool { return r.Class == row.Class && r.Rate == row.Rate }
@@ -97,7 +97,7 @@ func (p *Price) Cost(u llm.Usage) money.Amount {
 	return rates.Cost(&u)
 }
 
-// Rates are the rates of one card, with a rate for every class of tokens. Routing prices several usages per candidate
+// Rates holds the rates of one card, with a rate for every class of tokens. Routing prices several usages per candidate
 // and request, so it computes the rates once and needs no rows.
 type Rates struct {
 	Input, AudioInput, CacheRead, CacheWrite, CacheWriteLong, Output, AudioOutput money.Rate

@@ -32,7 +32,7 @@ type Model struct {
 	Benchmarks    []Benchmark // published scores, sorted by benchmark
 	Dimensions    []int64     // embedding sizes, default first
 	Aliases       []string
-	Released      string // release date, as precise as it is known
+	Released      string // release date, such as 2025-04-14, 2025-04 or 2025
 	Deprecated    bool
 	OpenWeights   bool
 }

@@ -197,7 +197,7 @@ func (o Override) price(m *Model, known *Price) *Price {
 		p.Search = &SearchFee{Rate: o.Search}
 	}
 	p.Source, p.AsOf = OverrideSource, ""
-	o.Price = nil // the rates apply to every period of the price
+	o.Price = nil // the periods keep their own prices, and only the rates are applied to them
 	p.Periods = slices.Clone(p.Periods)
 	for i := range p.Periods {
 		p.Periods[i].Price = *o.price(m, &p.Periods[i].Price)

@@ -181,7 +181,7 @@ func (p *Price) FollowedBy(next *Price, at time.Time) *Price {
 		}
 		after.Periods = append(after.Periods, one)
 	}
-	if since := p.since(); since.Before(at) { // a price that was planned but never active is removed
+	if since := p.since(); since.Before(at) { // a price that never became active is not added to the history
 		old := *p
 		old.Periods, old.Card = nil, ""
 		after.Periods = append(after.Periods, Period{From: since, Until: at, Price: old})

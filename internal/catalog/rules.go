@@ -78,8 +78,8 @@ func ListedProviders() []Provider {
 	return r.providers
 }
 
-// TrainedName returns the name, such as a dated version, of a model in the predictor's training data. It returns false if no such name is
-// recorded.
+// TrainedName returns the name that the predictor's training data uses for a model, such as the name of a dated version. It returns false
+// if no such name is recorded.
 func TrainedName(name string) (string, bool) {
 	r, _ := embeddedRules() // Default reports the error
 	trained, ok := r.trained[name]
@@ -192,12 +192,12 @@ type CacheRule struct {
 	Extendable  bool          // whether a request can ask for a longer lifetime
 	Lookback    int           // number of messages before a breakpoint that are searched for a cached prefix; 0 for no limit
 	Writes      bool          // whether cache writes are billed separately
-	HitRate     float64       // share of the expected cached tokens that is read from the cache, as assumed before any measurement
+	HitRate     float64       // assumed share of the expected cached tokens that is read from the cache, used until it is measured
 
 	// EndMark reports whether the provider accepts a request member that marks the end of the prompt. EndMark and the break-even
 	// points depend on the provider's API, not on the model, so the caller sets them.
 	EndMark                  bool
-	BreakEven, BreakEvenLong float64 // minimum expected number of reads at which caching a token saves money, with the lifetimes Lifetime and Long
+	BreakEven, BreakEvenLong float64 // minimum expected number of reads at which caching a token for Lifetime or Long saves money
 }
 
 type cacheRow struct {

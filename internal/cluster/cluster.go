@@ -65,7 +65,7 @@ type Client struct {
 	started time.Time
 
 	state   atomic.Pointer[State]
-	waiting atomic.Int64  // start of the first call without a reply, as nanoseconds since the time started; 0 for none
+	waiting atomic.Int64  // start of the first call without a reply, in nanoseconds after Client.started; 0 for none
 	slots   chan struct{} // semaphore with one element per running call
 	wake    chan struct{} // channel that triggers a heartbeat
 

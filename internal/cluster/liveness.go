@@ -25,8 +25,8 @@ type Settings interface {
 	SetSetting(ctx context.Context, name, value string) error
 }
 
-// Liveness shares through the database whether any replica reaches Redis. Replicas that reach Redis change a marker periodically, and
-// the other replicas check whether the marker changes. Clocks are not compared.
+// Liveness detects through the shared database whether any replica reaches Redis. Replicas that reach Redis change a marker periodically,
+// and the other replicas check whether the marker changes. Clocks are not compared.
 type Liveness struct {
 	client   *Client
 	settings Settings

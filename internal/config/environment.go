@@ -27,7 +27,7 @@ func (l *loader) environment() {
 		if !strings.HasPrefix(name, "FAIRLEAD_") || slices.Contains(byVariable, name) || name == "FAIRLEAD_CONFIG" {
 			continue
 		}
-		// Other unknown variables are ignored, because cluster managers and test harnesses use the same prefix.
+		// Only a variable similar to a known one causes a warning, because cluster managers and test harnesses use the same prefix.
 		if meant := spelling.Closest(name, byVariable); meant != "" && spelling.Edits(name, meant) <= 2 {
 			l.warnings = append(l.warnings, fmt.Sprintf("unknown environment variable %s is ignored; did you mean %s?", document.Clean(name), meant))
 		}

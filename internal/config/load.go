@@ -31,8 +31,8 @@ type Options struct {
 	Flags   map[string]string // values given as flags, by field path; they take precedence over all other sources
 	Dirs    []string          // directories searched for FileName; nil for the default ones
 	Vendors []string          // known vendors; nil disables the check
-	// Missing describes the settings that are missing to determine the address of a provider with a known vendor. It returns an empty
-	// string if none are missing. Missing may be nil.
+	// Missing describes the settings that a provider with a known vendor still needs for its address. It returns an empty string if
+	// none are missing. Missing may be nil.
 	Missing func(p Provider, lookup func(string) string) string
 }
 

@@ -23,7 +23,7 @@ func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
 	p := &printer{origins: l.Origins}
 	p.section(reflect.ValueOf(l.Config), "", 0)
 	out := bufio.NewWriter(w)
-	width := 0 // column at which origins start, after the longest line of at most 60 characters
+	width := 0 // width to which lines are padded before their origin; lines of more than 60 characters do not affect it
 	for _, line := range p.lines {
 		if n := len([]rune(line.text)); n <= 60 {
 			width = max(width, n)

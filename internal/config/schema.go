@@ -74,8 +74,8 @@ func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
 	return scalarShape(f, t)
 }
 
-// named adds the schema of t, the type of the sections in a list, to $defs and returns a reference to it. Such sections are used in
-// several places.
+// named adds the schema of t, the type of the sections in a list, to $defs and returns a reference to it, because several lists can have
+// sections of the same type.
 func (s *schemaWriter) named(t reflect.Type) map[string]any {
 	name := t.Name()
 	if _, ok := s.defs[name]; !ok {

@@ -14,7 +14,7 @@ const (
 )
 
 // withoutCourtesy removes greetings, thanks, polite clauses and signatures at both ends of text, and unneeded white
-// space. Text without other content is returned with its polite clauses.
+// space. If text has no other content, its polite clauses are kept.
 func withoutCourtesy(text string) string {
 	text = squeeze(text)
 	if len(text) <= politeClause && isPolite(strings.TrimRight(text, clauseEnds)) {

@@ -202,7 +202,7 @@ const (
 
 // read adds text to own and orders, without the blocks that are dropped.
 func (b *blocks) read(text string) {
-	for from := 0; ; { // text[:from] is kept and written together with the text after it
+	for from := 0; ; { // text[:from] is kept; it is written with the text that follows
 		at := from + strings.IndexByte(text[from:], '<')
 		if at < from || b.depth > maxDepth {
 			b.own.WriteString(text)

@@ -62,7 +62,7 @@ func (c *conversation) trouble() Trouble {
 	}
 	for i := range c.messages {
 		if i < from {
-			c.messages[i].facts = nil // not kept for later turns, which also begin after this message
+			c.messages[i].facts = nil // later turns do not need these facts, because their last maxResults results begin after this message
 		} else {
 			l.message(&c.messages[i])
 		}
@@ -310,8 +310,8 @@ func (l *loop) userTurn(m *message) {
 
 const (
 	longAsk      = 1 << 10 // length in bytes above which a turn is not a complaint and only its beginning is converted to lower case
-	askWeight    = 2       // number of levels added by the second and every later repeated request
-	recurring    = 3       // minimum number of equal failures at which each failure adds more levels
+	askWeight    = 2       // increase of the level for each repeated request after the first
+	recurring    = 3       // number of occurrences from which on a failure raises the level by this number instead of one
 	resultHead   = 700     // maximum number of bytes read from a result
 	resultWhole  = 400     // maximum length in bytes of results that are checked for weak signs of failure
 	resultErrors = 32      // maximum number of distinct failures that are counted

@@ -10,8 +10,8 @@ import (
 // Position is a line number and a column number, both starting at 1. Columns count characters.
 type Position struct{ Line, Column int }
 
-// Positions returns the source position of each character in a scalar's value and of the end of the value. Callers use it to mark an error
-// in the value at its position in source, even if the value is quoted, folded or a block.
+// Positions returns the source position of each character in a scalar's value and of the end of the value. Callers use the positions to
+// mark errors in source, even if the value is quoted, folded or a block.
 func Positions(source []byte, n *yaml.Node) []Position {
 	c := cursor{line: n.Line - 1, column: n.Column - 1}
 	for line := range strings.SplitSeq(string(source), "\n") {

@@ -80,8 +80,8 @@ func (b *sentBody) releaseIfSent() {
 	}
 }
 
-// contents is an io.Writer that keeps the bytes that an in-memory reader writes in a single call. It does not copy them, because the body
-// of a request does not change while it is sent.
+// contents is an io.Writer that stores the bytes of a single Write call. It does not copy them, because the body of a request does not
+// change while it is sent.
 type contents []byte
 
 // Write implements io.Writer.

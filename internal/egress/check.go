@@ -13,7 +13,7 @@ import (
 )
 
 // CheckURL validates a provider address entered by a user. It must be an https URL (http is accepted on an allowed private
-// network) without user, query and fragment, and its host must resolve to public or allowed addresses. The guard repeats the
+// network) without user information, query or fragment, and its host must resolve to public or allowed addresses. The guard repeats the
 // address check at every connection. Errors are *llm.Error of kind InvalidRequest.
 func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	s := c.current.Load()

@@ -49,7 +49,7 @@ var (
 )
 
 // addressRange is a special-purpose block. If private is set, hosts in the configuration file may have addresses in the block. It is not
-// set for blocks without providers, or for link-local addresses, which serve the credentials of cloud instances.
+// set for blocks in which no provider can run, or for link-local addresses, which serve the credentials of cloud instances.
 type addressRange struct {
 	prefix  netip.Prefix
 	name    string

@@ -119,7 +119,7 @@ func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			w.mu.Lock()
-			w.from = time.Now() // the time starts here because sending a large body may delay pings
+			w.from = time.Now() // measured from here, because sending a large body may delay pings
 			w.mu.Unlock()
 			body.recordWritten()
 		},

@@ -35,7 +35,7 @@ func (k *VersionKeeper) Add(e *requestlog.Entry) {
 	}
 	select {
 	case k.queue <- e:
-	default: // the queue is full; a later request with the same versions is queued
+	default: // the queue is full; a later request with the same versions queues them
 	}
 }
 

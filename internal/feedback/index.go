@@ -19,15 +19,15 @@ const (
 	signalDays      = 30   // maximum age of counted signals in days
 )
 
-// A new rating triggers a computation immediately if the time since the last computation is at least settle, and at least settleTimes
-// the duration of that computation. Otherwise the next Refresh includes the rating.
+// A new rating triggers a computation immediately if the time since the last computation is at least settle, and at least
+// settleTimes times the duration of that computation. Otherwise the next Refresh includes the rating.
 const (
 	settle      = time.Second
 	settleTimes = 20
 )
 
-// With Guard, the corrections of a workspace with many outcomes are recomputed less often, because one more outcome changes little and each
-// state is stored.
+// With Guard, the corrections of a workspace with many outcomes are recomputed less often, because one more outcome changes little and
+// each computation stores new corrections.
 const (
 	pausePerVerdict = 200 * time.Millisecond
 	maxPause        = 10 * time.Minute

@@ -105,7 +105,7 @@ func outcomeOf(r *Rating) learn.Outcome {
 		x.Kind = learn.Signalled
 	case r.Source.IsVerdict():
 		x.Kind, x.Value = learn.Compared, 2*r.Score-1
-		if r.Label == "judge" { // halved, because a judge is less reliable than a check or a hook
+		if r.Label == "judge" { // a judge is less reliable than a check or a hook, so its verdict counts half
 			x.Weight = 0.5
 		}
 	}

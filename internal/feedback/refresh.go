@@ -47,7 +47,7 @@ func (b *Index) Recompute(ctx context.Context) error {
 func (b *Index) recomputeAll(ctx context.Context, revision int64) error {
 	b.day = dayOf(b.options.Now())
 	if err := b.recomputeChanged(ctx, revision, 0); err != nil {
-		b.revision = 0 // the next Refresh then recomputes everything as well
+		b.revision = 0 // makes the next Refresh recompute everything
 		return err
 	}
 	return nil

@@ -34,7 +34,7 @@ type Writer interface {
 	SaveRating(ctx context.Context, r Rating) error
 	// SaveSignals stores signals. It ignores signals that are already stored.
 	SaveSignals(ctx context.Context, signals []Rating) error
-	// ResetFeedback excludes outcomes up to time at from corrections. It affects one model, or all models if model is empty.
+	// ResetFeedback excludes outcomes up to the given time from corrections. It affects one model, or all models if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
 	// SaveLearning stores the settings of a workspace and resets its exploration totals.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error

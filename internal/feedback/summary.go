@@ -74,7 +74,7 @@ func (t *figureSums) figures() Figures {
 	return Figures{Ratings: t.n, Score: t.score / n, Before: t.before / n, After: t.after / n, Newest: t.newest}
 }
 
-// summarise compares ratings with predictions before and after the correction. Without a correction, the predictions are 0.
+// summarise compares ratings with the predictions without and with the correction. If shift is nil, both predictions are 0.
 func summarise(model string, ratings []Rating, shift *Shift) ModelSummary {
 	var total figureSums
 	tasks := map[predict.Task]*figureSums{}

@@ -40,7 +40,7 @@ type Claim struct {
 	Expires     time.Time // time after which other replicas may claim the amount
 }
 
-// Grant returns the amount granted to a replica: half of the share that is neither spent nor claimed, which leaves the other half to later
+// Grant returns the amount granted to a replica: half of the share that is neither spent nor claimed. The other half remains for later
 // claims. total contains the trials of all replicas, and claimed is the sum of the other replicas' claims.
 func (c *Claim) Grant(total *Exploration, claimed money.Amount) money.Amount {
 	limit := money.Amount(c.Share * float64(total.Spent))

@@ -16,7 +16,7 @@ type Span struct {
 	Match bool // whether the part matches a query term
 }
 
-// Excerpter extracts an excerpt from the added text that contains the most query terms.
+// Excerpter builds an excerpt. Of the added texts, it uses the one with the most query terms.
 type Excerpter struct {
 	query Query
 	best  int
@@ -94,7 +94,7 @@ func (e *Excerpter) cut(text []byte, words []string, places [][2]int, first int)
 	}
 }
 
-// matched returns the length, in words, of the first required term with which words begins, or 0 if there is none.
+// matched returns the length, in words, of the first required term that matches at the start of words, or 0 if none does.
 func (e *Excerpter) matched(words []string) int {
 	for _, t := range e.query.required {
 		if len(t.words) <= len(words) && t.at(words) {

@@ -3,8 +3,8 @@ package health
 import "time"
 
 const (
-	recentCalls  = 20               // number of calls in the failure rate
-	recentSpan   = 10 * time.Second // maximum age of a call in the failure rate
+	recentCalls  = 20               // number of calls from which the failure rate is computed
+	recentSpan   = 10 * time.Second // maximum age of these calls
 	rampFailures = 2                // number of consecutive failures that reopen a circuit while its traffic is limited after an outage
 	hintSpan     = 15 * time.Second // time for which a hint from another replica applies
 )

@@ -47,7 +47,7 @@ func (w *connWriter) Write(data []byte) (n int, err error) {
 	}
 }
 
-// FlushError is called by http.ResponseController.
+// FlushError flushes the response for http.ResponseController.
 func (w *connWriter) FlushError() error {
 	w.extendDeadline()
 	return w.resetUnread(w.control.Flush())
@@ -122,7 +122,7 @@ func (s *streamWriter) Write(data []byte) (n int, err error) {
 	return n, nil
 }
 
-// FlushError is called by http.ResponseController.
+// FlushError flushes the response for http.ResponseController.
 func (s *streamWriter) FlushError() error {
 	defer s.watch()()
 	return s.control.Flush()

@@ -26,7 +26,7 @@ const (
 	maxPosition  = 40   // maximum position bias in points, in a single order; a larger bias would turn most verdicts into ties
 	maxCorrected = 2    // maximum position bias in points, after judging in both orders
 	maxLength    = 25   // maximum length bias in points
-	maxFamily    = 50   // maximum preference for its own responses in points; the measured value is an upper bound, because its own response may be better
+	maxFamily    = 50   // maximum preference for own responses in points; measured as an upper bound, because an own response may be better
 	minAccuracy  = 0.75 // minimum share of correct verdicts on the pairs with a known better response
 )
 

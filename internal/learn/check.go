@@ -22,7 +22,7 @@ const (
 )
 
 // check compares the learned with the static predictions on the second half of the outcomes. It divides this half into three parts and
-// predicts each part from all earlier outcomes. The first half is not predicted, so that learned abilities are dropped soon after a model
+// predicts each part from all earlier outcomes. The first half does not count, so learned abilities are dropped soon after a model
 // changes.
 func (f *fitter) check(outcomes []Outcome) Check {
 	var c Check
@@ -86,8 +86,8 @@ const (
 	driftLimit = 4.0 // minimum difference of the means before and after a change, in standard errors
 )
 
-// drifts returns the models whose quality changed, with the time of the first outcome after the change. The time is the one for which the
-// mean prediction errors before and after it differ most.
+// drifts returns the models whose quality changed, with the time of the first outcome after the change. The change is assumed where
+// the mean prediction errors before and after it differ most.
 func (r *fitted) drifts(outcomes []Outcome) map[string]time.Time {
 	type series struct {
 		at     []time.Time

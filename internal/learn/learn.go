@@ -280,8 +280,8 @@ func (m *Model) update(list []taskLabel) {
 	}
 }
 
-// shiftOf returns the most probable change of the logit. The offset of each label is its predicted logit. The result is rounded so that
-// stored states stay short. spread is the standard deviation of the change before the labels are known.
+// shiftOf returns the most probable change of the logit. Its prior has mean 0 and standard deviation spread. The offset of each label is
+// the predicted logit. The result is rounded so that stored states stay short.
 func shiftOf(list []ability.Label, spread float64) float64 {
 	shift := 0.0
 	for range 8 {

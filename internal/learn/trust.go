@@ -10,7 +10,7 @@ import (
 
 // Minimum evidence for a signal to have a weight.
 const (
-	MinPairs = 20   // minimum number of responses with a verdict, both with and without the signal
+	MinPairs = 20   // minimum of Trust.With and of Trust.Without
 	MinTrust = 0.10 // minimum of Trust.Low
 )
 

@@ -68,7 +68,7 @@ func (r *ring) add(at, n int64) {
 	r.sum += n
 }
 
-// takeBack subtracts n from the count of the second given by taken if that second is still in the window. at is the current second.
+// takeBack subtracts n from a past count if its second is still in the window. at is the current second, and taken the second of the count.
 func (r *ring) takeBack(at, taken, n int64) {
 	if r.slots == nil || at-taken >= buckets {
 		return

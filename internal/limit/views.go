@@ -78,8 +78,8 @@ func (x *replicaView) setTotals(at time.Duration, requests, tokens int64) {
 	x.updatedAt, x.known = at, true
 }
 
-// recordUnreportedSettlement counts tokens beyond an estimate that cannot be sent to Redis now. An excess estimate is not
-// subtracted; it counts until it leaves the window.
+// recordUnreportedSettlement counts the tokens by which a request exceeded its estimate if Redis did not receive them. An excess estimate
+// is not subtracted; it counts until it leaves the window.
 func (v *viewSet) recordUnreportedSettlement(id string, more int64) {
 	v.with(id, func(x *replicaView, _ time.Duration) {
 		for _, c := range []*counts{&x.own, &x.unreported, &x.since} {

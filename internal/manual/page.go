@@ -117,8 +117,8 @@ func parse(md goldmark.Markdown, source []byte) ast.Node {
 	return md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{used: map[string]int{}}))))
 }
 
-// renderPage converts a page to HTML. Links to other pages get their addresses on the site; links to files that the site does
-// not have become text.
+// renderPage converts a page to HTML. Links to other pages get their addresses on the site; links to other files become
+// text.
 func (c *content) renderPage(files fs.FS, p *page) rendered {
 	md := newMarkdown()
 	doc := parse(md, p.source)

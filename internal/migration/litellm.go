@@ -121,8 +121,8 @@ func (l *lite) survey() {
 	}
 }
 
-// separate reports whether other LiteLLM names refer to the same model at other providers, so that the name needs a separate model. If
-// these names became aliases of one model, a request could be sent to the providers of all names.
+// separate reports whether the name needs a separate model, because other LiteLLM names refer to the same model at other providers. If all
+// these names were aliases of one model, a request for one name could be sent to the providers of another.
 func (l *lite) separate(known *catalog.Model, name string) bool {
 	for other, places := range l.places[known.Name] {
 		if other != name && len(l.meanings[other]) == 1 && !slices.Equal(places, l.places[known.Name][name]) {

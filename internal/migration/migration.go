@@ -128,8 +128,7 @@ func merge(list []*instance) []*instance {
 	return merged
 }
 
-// describe copies the properties of a catalog model to a separate model. The separate model may have the name of another catalog
-// model.
+// describe copies the properties of a catalog model to m, because the name of m may be unknown to the catalog or belong to another model.
 func (m *model) describe(c *catalog.Catalog, vendor string, known *catalog.Model) {
 	m.comment = "Prices and limits of " + known.Name + "."
 	if m.price.input == nil {

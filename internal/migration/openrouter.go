@@ -26,8 +26,8 @@ type routerModel struct {
 	} `json:"top_provider"`
 }
 
-// OpenRouterModels converts a list of models: the response of OpenRouter's GET /api/v1/models, or one model id per line. OpenRouter becomes
-// a provider that offers them. Models that are also available directly from their vendor are reported.
+// OpenRouterModels converts a list of models: the response of OpenRouter's GET /api/v1/models, or one model id per line. The result has
+// OpenRouter as a provider of these models and reports the models that are also available directly from their vendor.
 func OpenRouterModels(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 	models, err := parseModels(text)
 	if err != nil {

@@ -41,7 +41,7 @@ type Behaviour struct {
 	CRLF         bool // whether lines end in CR LF
 	NoSpace      bool // whether to write "data:{" without the space
 	Comments     bool // whether to write a comment before each event
-	Unterminated bool // whether to omit the last line end and [DONE]
+	Unterminated bool // whether to omit the final newlines and [DONE]
 	NoDone       bool // whether to end the stream cleanly without [DONE]
 }
 

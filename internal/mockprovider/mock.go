@@ -25,7 +25,7 @@ type Mock struct {
 	always  Behaviour
 	models  []string
 	calls   []*Call
-	arrived chan struct{} // closed and replaced at each arrival
+	arrived chan struct{} // closed and replaced when a call arrives
 
 	open, closed, gone atomic.Int64
 }
@@ -58,14 +58,14 @@ func (c *Call) Done() <-chan struct{} { return c.done }
 // Gone is closed when the client disconnects before the response is complete.
 func (c *Call) Gone() <-chan struct{} { return c.gone }
 
-// Then scripts the next calls that have no script for their model, one behaviour per call.
+// Then sets the behaviours of the next calls that have no script for their model, one behaviour per call.
 func (m *Mock) Then(behaviours ...Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.queue = append(m.queue, behaviours...)
 }
 
-// For scripts the next calls for one model, one behaviour per call. The last behaviour stays active.
+// For sets the behaviours of the next calls for one model, one per call. The last behaviour also applies to all later calls.
 func (m *Mock) For(model string, behaviours ...Behaviour) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +146,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	complete = b.serve(w, r, call)
 }
 
-// receive records a request and returns its script.
+// receive records a request and returns the call and the behaviour for its response.
 func (m *Mock) receive(r *http.Request, body []byte) (*Call, Behaviour) {
 	call := &Call{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Remote: r.RemoteAddr, Header: r.Header.Clone(), Body: body,

@@ -34,7 +34,7 @@ type Caller struct {
 	Policies      *policy.Set       // policies of sample traffic, in addition to the policies of the workspace; nil for none
 }
 
-// Authenticate authenticates the API key of a request. The grant may be set together with an error.
+// Authenticate authenticates the API key of a request. If the key is valid but lacks the scope, it returns both a grant and an error.
 func (in *Request) Authenticate(keys Keys) (Caller, error) {
 	grant, err := AuthenticateReader(in.HTTP, in.Settings, keys, in.Start)
 	if err != nil {
@@ -68,7 +68,7 @@ func CheckScope(grant *account.Grant) error {
 // has just created.
 func CheckOrigin(r *http.Request, s *Settings) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
-	// Node's fetch also sends Sec-Fetch-Mode: cors. Unlike browsers, it sends Accept-Language: * and no Sec-Fetch-Site.
+	// Like browsers, Node's fetch sends Sec-Fetch-Mode: cors. Unlike browsers, it sends Accept-Language: * and no Sec-Fetch-Site.
 	node := r.Header.Get("Accept-Language") == "*" && site == ""
 	fromPage := origin != "" || r.Header.Get("Sec-Fetch-Mode") == "cors" && !node
 	if s.AllowBrowsers || !fromPage {

@@ -66,7 +66,7 @@ func (o Offer) find(name string) (modelInfo, error) {
 	if !route.IsAuto(canonical) {
 		canonical = o.Snapshot.Canonical(name)
 	}
-	models := o.models(o.Snapshot.Named(name)) // if the name includes a provider, only the targets of this provider
+	models := o.models(o.Snapshot.Named(name)) // for provider/model, Named returns only this provider's targets
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
 		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", show.Shorten(name), modelapi.Prefix)

@@ -41,7 +41,7 @@ func (j *joiner) join(steps []byte, depth int) error {
 		case !ok:
 			j.gone++
 			if n := len(j.body); n > 0 && (j.body[n-1] == '}' || j.body[n-1] == ']' || j.body[n-1] == '"') {
-				j.body = append(j.body, ',') // replaces the separating comma, which was in the missing part
+				j.body = append(j.body, ',') // the missing part began with the comma after the previous element
 			}
 			j.body = append(j.body, Gone...)
 			return nil

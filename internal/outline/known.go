@@ -2,7 +2,7 @@ package outline
 
 import "sync"
 
-// knownLimit is the number of addresses in each half of a Known: about 20 MB in total.
+// knownLimit is the maximum number of addresses in each of the two maps of a Known, which take about 20 MB in total.
 const knownLimit = 256 << 10
 
 // Known is the set of parts that this process has written to the database. Its size is limited: addresses that were not used for a long

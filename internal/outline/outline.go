@@ -26,7 +26,7 @@ const AddressSize = 16
 // Address identifies a part within a workspace and a day.
 type Address [AddressSize]byte
 
-// Kind specifies the type of a step, and of its part.
+// Kind is the type of the part that a step refers to, or Text for a step without a part.
 type Kind byte
 
 // The kinds of steps: text without a part, a JSON string, a run of JSON text, and a list of steps.
@@ -167,7 +167,7 @@ func AppendPart(to []byte, p Part) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(p.Content))), p.Content...)
 }
 
-// EachPart calls fn for every part of a block that AppendPart encoded. Contents share memory with the block.
+// EachPart calls fn for every part of a block written by AppendPart. The contents of the parts share memory with the block.
 func EachPart(block []byte, fn func(Part) error) error {
 	for len(block) > 0 {
 		if len(block) < AddressSize+1 {

@@ -168,7 +168,7 @@ func (c *splitter) scan(from int) bool {
 	return depth == 0
 }
 
-// stringEnd returns the position of the quote that ends a string, or -1.
+// stringEnd returns the position of the quote that ends a string, or -1 if the string is not closed.
 func stringEnd(body []byte, i int) int {
 	for {
 		n := bytes.IndexByte(body[i:], '"')

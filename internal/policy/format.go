@@ -123,7 +123,7 @@ func isBare(text string) bool {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return false
 	}
-	// In such text, the operators of conditions have no special meaning in YAML.
+	// In text without these characters, the operators of conditions have no special meaning in YAML.
 	isExpression := !strings.Contains(text, ": ") && !strings.Contains(text, " #") && !strings.HasSuffix(text, ":") && !strings.ContainsAny(text, "\n\t{}")
 	return isLetter && (isExpression || !strings.ContainsAny(text, "\n\t:#{}[],&*!|>%@`\\\"'"))
 }

@@ -69,7 +69,7 @@ func (s *Store) Instance() *policy.Set { return s.view.Load().instance }
 // Inventory returns the names that policies can refer to.
 func (s *Store) Inventory() policy.Inventory { return s.view.Load().inventory }
 
-// Problems lists references to names that no longer exist in a workspace's policies. The affected policies are only partly
+// Problems lists the references in a workspace's policies to names that no longer exist. The affected policies are only partly
 // active.
 func (s *Store) Problems(workspaceID string) []policy.Problem {
 	if w := s.view.Load().workspaces[workspaceID]; w != nil {

@@ -26,7 +26,7 @@ func appendHex(b []byte, n uint64, digits int) []byte {
 	return b
 }
 
-// encode returns the entry as text, and the time until the last target's copy of the link expires. The text is empty when
+// encode returns the entry as text, and the time until the last cached copy of the link expires. The text is empty if
 // no target has the link cached.
 func (m *Memory) encode(e *entry, now uint32) (text string, lifetime time.Duration) {
 	b := append(make([]byte, 0, 128), codecVersion+" "...)

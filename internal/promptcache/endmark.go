@@ -21,8 +21,8 @@ func outlook(turns int, gap time.Duration) Outlook {
 	return Outlook{Another: float64(turns+1) / float64(turns+2), Gap: gap}
 }
 
-// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. It sets a mark only if the
-// reads expected within the lifetime save more than the write costs. It returns Unmarked if the caller has set any marks.
+// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. It returns Unmarked if the
+// caller has set any marks, or if the reads expected within the lifetime do not save more than the write costs.
 func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 	if !rules.EndMark || fp.Tokens() < rules.Minimum || fp.Outlook.Another <= 0 || fp.Outlook.Another >= 1 {
 		return Unmarked

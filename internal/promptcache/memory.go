@@ -191,7 +191,7 @@ type entryUpdate struct {
 	target  uint16
 	turn    uint16 // new turn number; 0 for no change
 	until   uint32 // new expiry time; 0 for no change
-	refresh bool   // whether to set until only if the copy has not expired
+	refresh bool   // whether to set until only for a target with an unexpired copy
 }
 
 // bucketOf returns the bucket of a link with its lock held.
@@ -207,8 +207,8 @@ func bucketAt(key uint64, n int) int {
 	return int(i)
 }
 
-// grow doubles the number of buckets, unless another goroutine has already doubled it. It holds all locks for some milliseconds, but
-// doubles the number only a few times.
+// grow doubles the number of buckets, unless another goroutine has already doubled it. It holds all locks for some milliseconds,
+// which is acceptable because the number doubles only a few times in the life of a process.
 func (m *Memory) grow(from int) {
 	for i := range m.locks {
 		m.locks[i].Lock()
@@ -322,7 +322,7 @@ func (e *entry) isLive(now uint32) bool {
 }
 
 // setExpiry records when the target's copy of the link expires. If the entry is full, it replaces the target whose copy expires first. If
-// refresh is true, it only extends an unexpired copy.
+// refresh is true, it does nothing unless the target has an unexpired copy.
 func (e *entry) setExpiry(target uint16, until, now uint32, refresh bool) {
 	at := 0
 	for i, one := range e.targets {

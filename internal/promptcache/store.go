@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// Store records which prompts targets have read. It is safe for concurrent use. Workspaces share only the hit rate
+// Store records which targets have read which prompts. It is safe for concurrent use. Workspaces share only the hit rate
 // of each target, which is a property of the provider.
 type Store interface {
-	// Lookup returns the cache state of a prompt: which of its prefixes targets have cached. It waits at most a few milliseconds for the
-	// network. If the network fails, it returns only the records of this replica.
+	// Lookup returns the cache state of a prompt: which targets have cached which of its prefixes. It waits at most a few milliseconds for
+	// the network. If the network fails, it returns only the records of this replica.
 	Lookup(ctx context.Context, workspaceID string, fp Fingerprint, now time.Time) View
 	// Record stores the fact that a target has read a prompt, and the usage that the target reported. now is the time at which the prompt
 	// was sent, because cache lifetimes start at that time. For a target named by Baseline, the usage is ignored.

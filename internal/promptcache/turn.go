@@ -79,8 +79,8 @@ func (b *builder) addHeads(req *llm.Request) head {
 	return b.head
 }
 
-// progress returns the state that an earlier turn stored after messages that the list repeats, and the offset in the list at which these
-// messages end. It returns nil if there is none.
+// progress returns the state that an earlier turn stored, and the offset in the list at which the messages of that turn end. It returns nil
+// if no earlier turn had the same messages at the start of the list.
 func (l list) progress(turn *turncache.Turn) (*progress, int) {
 	end, state := turn.Find(turncache.Prompts)
 	if state == nil {

@@ -26,7 +26,7 @@ type View struct {
 	turns        int
 	last         uint16
 	seen         uint32        // time of the previous turn
-	covered      [slots]uint16 // targets of the most recent entry whose targets all have hits
+	covered      [slots]uint16 // targets of the last entry without an expired copy; another entry with the same targets adds no hits
 }
 
 // addEntry adds the entry of a link. Links are added longest first.

@@ -48,7 +48,7 @@ func Changes(samples []Sample, floor float64) []QualityChange {
 	return changes
 }
 
-// firstChange returns the index of the first sample after a change, or 0.
+// firstChange returns the index of the first sample after a change, or 0 if it finds none.
 func firstChange(samples []Sample, floor, level float64) int {
 	below, above := side{1, -1}, side{-1, -1}
 	var blocks, windows []sequence // windows[i] contains the last 1<<i blocks
@@ -66,7 +66,7 @@ func firstChange(samples []Sample, floor, level float64) int {
 		if len(blocks) >= 1<<len(windows) {
 			windows = append(windows, sequence{})
 			windows[len(windows)-1].merge(&all, 1)
-			windows[len(windows)-1].merge(&latest, -1) // the loop below adds latest to all windows
+			windows[len(windows)-1].merge(&latest, -1) // removed here, because the loop below adds latest to every window
 		}
 		for i := range windows {
 			first := len(blocks) - 1<<i
@@ -75,7 +75,7 @@ func firstChange(samples []Sample, floor, level float64) int {
 				continue
 			}
 			windows[i].merge(&blocks[first-1], -1)
-			share := level / 2 / float64(first*(first+1)) // the shares of all first blocks sum to level/2
+			share := level / 2 / float64(first*(first+1)) // over all values of first, the shares sum to level/2
 			if windows[i].exceeds(below, before[first].High, floor, share/2) || windows[i].exceeds(above, -before[first].Low, floor, share/2) {
 				return first * block
 			}

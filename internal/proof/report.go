@@ -16,7 +16,7 @@ const maxExamples = 5
 
 // Source reads the comparisons of a workspace.
 type Source interface {
-	// Samples returns the comparisons of requests that were served at or after from and before to.
+	// Samples returns the comparisons of requests that were served in the half-open interval [from, to).
 	Samples(ctx context.Context, workspace string, from, to time.Time) ([]Sample, error)
 }
 

@@ -63,7 +63,7 @@ func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.Backtes
 	return route.NewSnapshot(f.Catalog, all, b.Predictor), nil
 }
 
-// only returns the targets of the given models.
+// only selects the targets of the models in c. It returns an error for a model without a target.
 func only(targets []*provider.Target, c policies.BacktestVendor, param string) ([]*provider.Target, error) {
 	var list []*provider.Target
 	for i, name := range c.Models {

@@ -381,7 +381,7 @@ func (c *Connector) checkSettings(ctx context.Context, p provider.Connected) err
 	return nil
 }
 
-// try makes a test call to a provider that is not stored. A failed call is an error.
+// try makes a test call to a provider that is not stored yet. It returns an error if the call fails.
 func (c *Connector) try(ctx context.Context, p provider.Connected, key string) (*adminproviders.ProbeResult, []adminproviders.FoundModel, error) {
 	b, err := c.Loader.builder(ctx, c.Config())
 	if err != nil {

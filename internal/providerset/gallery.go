@@ -91,7 +91,7 @@ func galleryVendor(v provider.Vendor, known *catalog.Catalog) adminproviders.Ven
 		Name: v.Name, Label: v.Title, Format: v.Format, KeyHint: row.hint, KeyURL: row.keys, BaseURL: cmp.Or(row.base, v.BaseURL),
 		NeedsBaseURL: row.base != "" || v.Local, NeedsKey: !v.Local, Fields: row.fields,
 	}
-	if strings.Contains(one.BaseURL, "{") { // the address depends on an option or a variable
+	if strings.Contains(one.BaseURL, "{") { // do not suggest an address with a placeholder for an option or a variable
 		one.BaseURL = ""
 	}
 	for _, offer := range known.Offers(v.Name) {

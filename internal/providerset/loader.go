@@ -93,7 +93,7 @@ func (l *Loader) revision(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return revisions["providers"] + revisions["credentials"], nil // neither number ever decreases
+	return revisions["providers"] + revisions["credentials"], nil // every change changes the sum, because neither number decreases
 }
 
 // builder collects the inputs of a provider set.
@@ -134,7 +134,7 @@ func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 			l.Report("open credential "+c.ID, err)
 			continue
 		}
-		if len(secret) < redact.MinCredential { // earlier versions stored secrets of any length
+		if len(secret) < redact.MinCredential { // credentials stored by earlier versions may be too short to be masked
 			l.Report("use credential "+c.ID, fmt.Errorf("the credential has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}

@@ -36,7 +36,7 @@ type ModelLists struct {
 
 // modelList is the list of one provider.
 type modelList struct {
-	models   []string // models of all credentials
+	models   []string // union of the models that the credentials can list
 	serves   bool     // whether requests for the listed models are served
 	next     time.Time
 	failures int // number of consecutive failed reads
@@ -62,7 +62,7 @@ type ListReader struct {
 // ListOptions selects the lists to read.
 type ListOptions struct {
 	Every         time.Duration // interval for lists whose models are not served; 0 skips these lists
-	AllowUnpriced bool          // whether a request may name a model with an unknown price
+	AllowUnpriced bool          // whether clients may request models with an unknown price
 }
 
 // ListState describes the last read of a provider's list.
@@ -86,7 +86,7 @@ func (l *ModelLists) served() map[string][]string {
 }
 
 // put records a list that was read when the provider was connected, so that its models are available immediately.
-// serves reports whether requests can name the models.
+// If serves is true, clients can request the models.
 func (l *ModelLists) put(providerName string, models []string, serves bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,8 +226,8 @@ func listInterval(p *provider.Provider, o ListOptions) time.Duration {
 	}
 }
 
-// servesList reports whether requests can name models of the provider's own list. This is the case if the provider has no models in the
-// catalog and the configuration, or if models without a price are allowed.
+// servesList reports whether clients can request the models in the provider's own list. This is the case if neither the catalog nor the
+// configuration has models of the provider, or if models without a price are allowed.
 func servesList(p *provider.Provider, allowUnpriced bool) bool {
 	return allowUnpriced || !slices.ContainsFunc(p.Targets, func(t *provider.Target) bool { return !t.Listed })
 }
@@ -290,7 +290,7 @@ func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result li
 		r.Log.Log(ctx, level, "model list not read", "provider", p.Name, "error", strings.Join(result.problems, "; "))
 	}
 	if list.failing > 0 {
-		result.models = boundedNames(slices.Concat(list.models, result.models)) // keep the models of credentials that failed
+		result.models = boundedNames(slices.Concat(list.models, result.models)) // the old list may contain models of the failed credentials
 	}
 	switch {
 	case result.read > 0:
@@ -298,7 +298,7 @@ func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result li
 		changed = list.serves && !slices.Equal(list.models, result.models)
 		list.models = result.models
 	case list.serves && len(list.models) == 0:
-		every = listRetry // the server may still be starting
+		every = listRetry // retry soon, because the server may still be starting
 	default:
 		list.failures++
 		every = min(every, listRetry<<min(list.failures-1, 16))

@@ -38,7 +38,7 @@ type Set struct {
 	Off       []*provider.Provider       // providers that are configured but disabled
 	Sources   map[string]string          // source of each provider: file, dashboard, env, detected or simulator
 	Priced    map[string]bool            // targets whose price was set in the dashboard
-	sections  map[string]config.Provider // configuration sections by provider, from the file and for stored providers
+	sections  map[string]config.Provider // configuration by provider, from the file or created for a stored provider
 	hosts     []string                   // configured or detected hosts, which may have private addresses
 	Routes    *route.Snapshot
 	Policies  *policy.Set // policies of the instance
@@ -131,7 +131,7 @@ func (b Builder) add(f *Set, p *provider.Provider, source, address string) {
 	for _, t := range p.Targets {
 		set := b.Book.Find(t.Provider, t.Model.Name)
 		if set != nil && set.Manual() && !PricedInFile(b.Config, t.Provider, t.Model.Name) {
-			t.Price, f.Priced[t.ID()] = set.Price, true // also for models without a catalog price, such as local and simulated models
+			t.Price, f.Priced[t.ID()] = set.Price, true // includes models without a catalog price, such as local and simulated models
 		}
 	}
 	f.Providers = append(f.Providers, p)
@@ -151,8 +151,8 @@ func (f *Set) allow(baseURL string) {
 	f.hosts = append(f.hosts, u.Hostname()+":"+port)
 }
 
-// vendor returns the vendor of a provider in the configuration file. If the vendor is unknown or uses another format, it returns a plain
-// vendor with the format.
+// vendor returns the vendor of a provider in the configuration file. If the vendor is unknown or does not use the configured format, it
+// returns a plain vendor with the configured format.
 func vendor(p config.Provider) provider.Vendor {
 	if v, ok := findVendor(cmp.Or(p.Vendor, p.Name)); ok && (p.Format == "" || p.Format == v.Format) {
 		return v
@@ -425,7 +425,7 @@ func override(providerName string, m config.Model) catalog.Override {
 		o.Dimensions = []int64{m.Dimensions}
 	}
 	if m.PerRequest != nil {
-		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both amounts are in nano-dollars
+		amount := money.Amount(money.PerMillion(*m.PerRequest)) // PerMillion converts dollars to nano-dollars, the unit of an Amount
 		o.PerRequest = &amount
 	}
 	if m.Per1kSearches != nil {

@@ -35,7 +35,7 @@ type Interval struct {
 
 // Rating is the predicted quality of a model.
 type Rating struct {
-	Overall Interval // mean over the kinds of task that need only text
+	Overall Interval // mean over all kinds of task except tool use, vision and long context
 	Source  string   // source of the ability: trained, benchmarks or quality
 	Tasks   []Task   // kinds of task that the model can do, in the order of predict.Tasks
 }
@@ -62,7 +62,7 @@ type evidence struct {
 	name    string
 	quality float64
 	source  string
-	scores  *catalog.Benchmark // pointer to the first score, which is shared by copies of a model; nil if there are no scores
+	scores  *catalog.Benchmark // address of the scores, which is the same for all copies of a model; nil if there are none
 	count   int
 }
 
@@ -79,7 +79,7 @@ func New(abilities Abilities, features Features) *Rater {
 	})}
 }
 
-// maxKnown is the maximum number of cached abilities. When it is reached, all of them are dropped.
+// maxKnown is the maximum number of cached abilities. When it is reached, the cache is cleared.
 const maxKnown = 4096
 
 func (r *Rater) ability(m *catalog.Model) predict.Ability {

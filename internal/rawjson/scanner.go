@@ -35,7 +35,7 @@ type Scanner struct {
 	keys     [][]byte // keys of all open objects
 	pooled   *keyBuffer
 
-	Count           bool // whether to add the strings that are read to ASCII and NonASCII
+	Count           bool // whether to add the lengths of the strings that are read to ASCII and NonASCII
 	ASCII, NonASCII int  // number of ASCII and of non-ASCII bytes in the counted strings after decoding
 	Spans           interface {
 		// Add records the position of a counted string.
@@ -152,7 +152,7 @@ func (s *Scanner) Skip() {
 	}
 }
 
-// SkipCounted skips a value and adds its strings to the text counts.
+// SkipCounted skips a value and adds the lengths of its strings to ASCII and NonASCII.
 func (s *Scanner) SkipCounted() {
 	s.Count = true
 	s.Skip()

@@ -161,7 +161,7 @@ func (v Value) List() []Value {
 	return list
 }
 
-// ForEach calls the function each with every member of an object or every element of a list, in order, until the function returns false.
+// ForEach calls the given function for every member of an object or every element of a list, in order, until the function returns false.
 // For elements, key is the zero Value.
 func (v Value) ForEach(each func(key, value Value) bool) {
 	if v.Kind != Object && v.Kind != List {
@@ -240,7 +240,7 @@ func valueAt(s string, i, offset int) (Value, int) {
 
 // skipString returns the position after the string that begins at i, or len(s)+1 if it is not closed.
 func skipString(s string, i int) int {
-	return stringEnd(unsafe.Slice(unsafe.StringData(s), len(s)), i+1) + 1 // the bytes are only read
+	return stringEnd(unsafe.Slice(unsafe.StringData(s), len(s)), i+1) + 1 // safe, because stringEnd does not modify the bytes
 }
 
 // skipContainer returns the position after the object or list that begins at i, or len(s)+1 if it is not closed.

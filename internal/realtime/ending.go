@@ -22,7 +22,7 @@ func cancelled(cause error) ending {
 	return clientEnding(cause)
 }
 
-// expired returns the ending of a session that has reached a time limit. OpenAI uses the same code in this case.
+// expired returns the ending of a session that has reached a time limit. OpenAI sends the same error code, session_expired.
 func expired(reason, message string) ending {
 	return ending{
 		reason: reason, client: websocket.StatusGoingAway, provider: websocket.StatusNormalClosure, text: reason,
@@ -56,7 +56,7 @@ func failed(err error) ending {
 
 // clientEnding returns the ending after an error on the client's connection.
 func clientEnding(err error) ending {
-	if errors.Is(err, websocket.ErrMessageTooBig) { // the library has closed the connection with this code
+	if errors.Is(err, websocket.ErrMessageTooBig) { // the library has already sent the close code StatusMessageTooBig
 		return ending{
 			reason: MessageTooLarge, err: llm.Errorf(llm.PayloadTooLarge, "A message from the client exceeds the size limit realtime.message. Send smaller messages or raise the limit."),
 			client: websocket.StatusMessageTooBig, provider: websocket.StatusGoingAway,
@@ -72,7 +72,7 @@ func clientEnding(err error) ending {
 	return ending{reason: ClientClosed, client: sendable(closed.Code), provider: sendable(closed.Code)}
 }
 
-// providerEnding returns the ending after an error on the provider's connection. The client receives the provider's code.
+// providerEnding returns the ending after an error on the provider's connection. The client receives the provider's close code, if any.
 func providerEnding(err error) ending {
 	if errors.Is(err, websocket.ErrMessageTooBig) {
 		return ending{

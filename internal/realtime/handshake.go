@@ -53,7 +53,7 @@ func WithProtocols(r *http.Request) *http.Request {
 	var rest []string
 	for _, one := range offers(r.Header, "Sec-Websocket-Protocol") {
 		if key, ok := strings.CutPrefix(one, keyProtocol); ok {
-			moved.Header.Add("Authorization", "Bearer "+key) // a different key in the header or in another subprotocol is rejected
+			moved.Header.Add("Authorization", "Bearer "+key) // Add, not Set: the request is rejected if it contains different keys
 		} else if beta, ok := strings.CutPrefix(one, betaProtocol); ok {
 			if moved.Header.Get("Openai-Beta") == "" {
 				moved.Header.Set("Openai-Beta", strings.Replace(beta, "-", "=", 1)) // realtime-v1 becomes realtime=v1

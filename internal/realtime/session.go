@@ -97,8 +97,8 @@ func (p *peer) silence(now time.Time) time.Duration {
 	return now.Sub(p.began) - time.Duration(p.active.Load())
 }
 
-// session is a running session. Connections are read and written without a deadline, because when a context is done, the library drops the
-// connection and sends no close code. The method watch enforces the limits.
+// session is a running session. Connections are read and written without a deadline, because the library drops the connection without a
+// close code when the context of a call is done. The method watch enforces the limits.
 type session struct {
 	client, provider peer
 	limits           Limits

@@ -57,8 +57,8 @@ for i, key in ipairs(KEYS) do
 end
 return found`)
 
-	// saveScript stores the values ARGV[2], ARGV[3], … under the first keys with a lifetime of ARGV[1] milliseconds. It removes the keys
-	// without a value.
+	// saveScript stores the values ARGV[2], ARGV[3], … under KEYS[1], KEYS[2], … with a lifetime of ARGV[1] milliseconds. It removes the
+	// remaining keys.
 	saveScript = redis.NewScript(`
 for i, key in ipairs(KEYS) do
   if ARGV[i + 1] then

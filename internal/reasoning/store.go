@@ -98,7 +98,7 @@ type workspaceEntries struct {
 type entry struct {
 	key       Key
 	workspace string
-	call      *Call // call with its reasoning; nil if the call is not in the Remote either
+	call      *Call // call with its reasoning; nil if a lookup in the Remote did not find it
 	size      int
 	expires   time.Time
 	published time.Time // time at which this process last saved or extended the call in the Remote; zero for never

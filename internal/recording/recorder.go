@@ -193,7 +193,7 @@ func (r *Recorder) RecordTarget(t *provider.Target, d *route.Decision) {
 	e.DecisionKind = d.Kind
 }
 
-// RecordWarnings records the warnings of an attempt after the warnings of earlier attempts.
+// RecordWarnings sets the warnings of the entry: those recorded so far, followed by the warnings of the attempt.
 func (r *Recorder) RecordWarnings(a *attempt.Attempt) {
 	r.Entry.Warnings = slices.Concat(r.Warnings, a.Warnings())
 }
@@ -224,7 +224,7 @@ func (r *Recorder) RecordEvent(ev *llm.Event) {
 	}
 }
 
-// RecordCharge records the usage and the cost. rejected reports whether the provider's usage was implausible.
+// RecordCharge records the usage and the cost. If rejected is true, the provider's usage was implausible.
 func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
 	e := r.Entry
 	e.Usage = c.Usage
@@ -258,7 +258,7 @@ func (r *Recorder) RecordResponse(received *bill.UsageCounter, repeated bool) {
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 
-// RecordError records an error. started reports whether part of the response was sent.
+// RecordError records an error. If started is true, part of the response was sent.
 func (r *Recorder) RecordError(e *llm.Error, started bool) {
 	entry := r.Entry
 	entry.Status = e.Status()
@@ -279,7 +279,7 @@ func (r *Recorder) RecordError(e *llm.Error, started bool) {
 	}
 }
 
-// outcome returns the outcome for an error. It depends on the party that must act on the error.
+// outcome returns the outcome of a request that ended with an error.
 func outcome(k llm.Kind) requestlog.Outcome {
 	switch k {
 	case llm.ClientCancelled:

@@ -33,7 +33,7 @@ func Credentials(data []byte, secrets ...string) []byte {
 // Document is one JSON document in a stream, such as the data of a server-sent event.
 type Document struct {
 	Data []byte
-	Own  bool // whether the masker may modify Data, and Data stays valid after Scan
+	Own  bool // whether the masker may modify Data and keep it after Scan returns
 }
 
 // Masker masks credentials in a stream of JSON documents. In addition to the credentials that Credentials finds, it finds credentials that

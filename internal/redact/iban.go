@@ -2,13 +2,13 @@ package redact
 
 import "strings"
 
-// ibanLengths lists the countries that use IBANs with the length of their numbers.
+// ibanLengths lists each country that uses IBANs, followed by the length of its IBANs.
 const ibanLengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 " +
 	"FI18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 " +
 	"LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SD18 " +
 	"SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20"
 
-// findIBANs checks each pair of letters followed by two digits.
+// findIBANs finds IBANs. It checks the text at each pair of letters that is followed by two digits.
 func findIBANs(s string, found func(start, end int)) {
 	for i := 0; i+4 < len(s); i++ {
 		if !isDigit(s[i+2]) || !isDigit(s[i+3]) || !isLetter(s[i]) || !isLetter(s[i+1]) || isWord(before(s, i)) {

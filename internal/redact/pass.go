@@ -23,7 +23,7 @@ type span struct {
 	rule       string
 }
 
-// Begin starts a pass. After expired returns true, the pass returns no more text. expired may be nil.
+// Begin starts a pass. After expired returns true, the pass returns empty results. expired may be nil.
 func (r *Redactor) Begin(expired func() bool) *Pass {
 	if expired == nil {
 		expired = func() bool { return false }

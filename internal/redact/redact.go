@@ -61,9 +61,9 @@ func New(r Rules) (*Redactor, error) {
 	return x, nil
 }
 
-// matches returns a finder for the non-empty matches of a pattern. One search takes time linear in the length of the
-// text. A pattern that reads far ahead for each match, such as a.*b|a, takes quadratic time for all matches, so the
-// finder checks the deadline after every match.
+// matches returns a finder for the non-empty matches of a pattern. Finding one match takes time linear in the length of
+// the text. Finding all matches takes quadratic time if the pattern reads far ahead, such as a.*b|a, so the finder checks
+// the deadline after every match.
 func matches(pattern *regexp.Regexp) finder {
 	return func(text string, expired func() bool, found func(start, end int)) {
 		defer func() {

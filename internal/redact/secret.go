@@ -108,7 +108,8 @@ const (
 	leastBearer = 16
 )
 
-// bearerSpan returns the range of the token after the word Bearer in upper or lower case, or zeros. The word itself is not redacted.
+// bearerSpan returns the range of the token that follows the word Bearer (case-insensitive), or 0, 0 if there is none. The word itself is
+// not redacted.
 func bearerSpan(s string, word int) (start, end int) {
 	start = word + len(bearer)
 	if len(s) < start || !strings.EqualFold(s[word:start], bearer) {

@@ -62,7 +62,7 @@ type tenantUsage struct {
 // allowance is an amount of time that is consumed and refilled.
 type allowance struct {
 	most   time.Duration
-	refill time.Duration // number of seconds in which the allowance grows by one second
+	refill time.Duration // divisor of the elapsed time; the quotient is added to the allowance
 
 	mu   sync.Mutex
 	left time.Duration
@@ -139,7 +139,8 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 			size += textLen(&entries[i])
 			waiting++
 		case entries[i].Body.Split && len(entries[i].Preview) > llm.PreviewBytes:
-			entries[i].Preview = shorten(entries[i].Preview) // still the PreviewSource, because the rules were removed later
+			// The preview is still the PreviewSource, because the workspace had rules when the request was split.
+			entries[i].Preview = shorten(entries[i].Preview)
 		}
 	}
 	if waiting == 0 {

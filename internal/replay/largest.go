@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// largest keeps the changes with the greatest absolute weight, at most maximum of them.
+// largest keeps the changes with the greatest absolute weight. maximum limits their number.
 type largest struct {
 	maximum int
 	heap    changes
 }
 
 type weighted struct {
-	weight float64 // signed difference between after and before
+	weight float64 // difference in cost or predicted quality; negative for a decrease
 	Change
 }
 

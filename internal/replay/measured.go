@@ -24,7 +24,7 @@ type Measured struct {
 	Before    *proof.Estimate `json:"before,omitempty"` // mean quality before the change; nil for too few requests
 	After     *proof.Estimate `json:"after,omitempty"`  // mean quality after the change; nil for too few requests
 	Change    *proof.Estimate `json:"change,omitempty"` // mean of the differences between after and before; nil for too few requests
-	Overlap   float64         `json:"overlap"`          // share of the choices that the logged decisions could have made
+	Overlap   float64         `json:"overlap"`          // share of the new choices that the logged decisions could also have made
 	Effective float64         `json:"effective"`        // effective sample size: number of equally weighted ratings with the same information
 	Warning   string          `json:"warning,omitempty"`
 }

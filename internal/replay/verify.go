@@ -42,7 +42,8 @@ func Verify(e *requestlog.Entry, w Archived, features *predict.Features) Verific
 		return v
 	}
 	logged := e.Decision
-	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // the error is ignored, because the decision for a rejected request also has candidates
+	// Ignore the error: Decide also returns the candidates if it rejects the request.
+	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules))
 	if e.Served() && len(again.Plan) > 0 && again.Plan[0].ID() != e.Provider+"/"+e.Model {
 		again.Kind = route.Fallback // the log records this kind if another target served the request
 	}

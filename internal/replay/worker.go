@@ -181,8 +181,8 @@ func (w *worker) choose(by *Rules) choice {
 	return c
 }
 
-// cost returns the cost of one response from a target. For the target that was chosen or that served the request, it is the recorded cost.
-// If the recorded cost also includes a response that failed its checks, cost returns only the part that belongs to this target.
+// cost returns the cost of one response from a target: the recorded cost if the target was chosen or served the request, otherwise the cost
+// of the recorded tokens. If the recorded cost includes a second response, cost returns only the part that belongs to the target.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
@@ -199,7 +199,7 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t.Price == nil || r.usage.Total() == 0 {
 		return nil
 	}
-	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the prefix recorded as cached at the target
+	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the cache hit that was recorded for the target
 }
 
 // cascadeCost returns the cost of a decision: the cost of its first target and, if the response is checked, the cost of the second model.

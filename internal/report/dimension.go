@@ -11,7 +11,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Dimension is a property by which requests are grouped. "tag:NAME" groups by the values of a tag. The empty Dimension has a single group.
+// Dimension is a property by which requests are grouped. "tag:NAME" groups by the values of a tag. The empty Dimension puts all requests
+// in one group.
 type Dimension string
 
 // The dimensions except tags.

@@ -155,7 +155,7 @@ type Result struct {
 	// Total and Uncovered.
 	Since     time.Time
 	Uncovered *requestlog.Figures // figures of the requests before Since; nil if all requests are covered or their number is unknown
-	Sampled   bool                // whether the figures of the groups, or with two levels those of the second level, are estimates from a sample; Total is exact
+	Sampled   bool                // whether the figures of the groups on the last level are estimates from a sample; Total is exact
 	Notes     []Note
 }
 
@@ -277,13 +277,13 @@ func rolledOnly(all []Dimension) bool {
 // roll-ups by every dimension are faster for two dimensions.
 func (s *Source) read(ctx context.Context, q *Query) (found Slices, err error) {
 	stored := *q
-	if q.Source == requestlog.SourceKey { // every request has a key, and the key determines the member
+	if q.Source == requestlog.SourceKey { // read keys instead of members: every request has a key, and the key determines the member
 		stored.By, stored.Then = byKey(q.By), byKey(q.Then)
 		if stored.Then == stored.By {
 			stored.Then = ""
 		}
 	}
-	if q.By == Member || q.Then == Member { // several keys can belong to one member
+	if q.By == Member || q.Then == Member { // read all keys, because several keys can belong to one member
 		stored.Limit = 0
 	}
 	needed := stored.Needed()

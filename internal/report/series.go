@@ -24,8 +24,8 @@ type Bin struct {
 }
 
 // Series runs a query for each bin of its range. It ignores the second grouping level. Each bin needs a separate query, so the bin
-// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the overview's roll-ups can answer the
-// query with one dimension. Otherwise they begin at midnight UTC, like the other roll-ups.
+// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the query is not grouped by key or member,
+// and uses at most one dimension, which the overview roll-ups contain. Otherwise they begin at midnight UTC, like the other roll-ups.
 func (s *Source) Series(ctx context.Context, q Query, zone *time.Location, now time.Time) (*Series, error) {
 	q.Then = ""
 	whole, err := s.Run(ctx, q, now)
@@ -55,7 +55,7 @@ func (s *Source) Series(ctx context.Context, q Query, zone *time.Location, now t
 		}
 		groups := part
 		groups.Limit = 0
-		if q.By != Member { // several keys can belong to one member
+		if q.By != Member { // Within does not support members, because their rows may be grouped by key
 			groups.Within = r.Groups
 		}
 		part.By = ""

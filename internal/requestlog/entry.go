@@ -312,11 +312,12 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Body holds the bodies of request and response. For a stream, Response holds the events until they are assembled: joined by newlines, or
-// encoded by a Folder. A request that is not yet stored in the database may be split into an outline and parts: see package outline.
+// Body holds the bodies of request and response. For a stream, Response holds the events until they are assembled into one response. The
+// events are joined by newlines or encoded by a Folder. A request that is not yet stored in the database may be split into an outline and
+// parts: see package outline.
 type Body struct {
 	Request  []byte
-	Turn     *turncache.Turn // earlier turns with the same beginning as Request; nil for a request that is split, short or read from storage
+	Turn     *turncache.Turn // cached states of earlier turns; nil if Request is split, from storage, or too short or too long to cache
 	Response []byte
 	Streamed bool // whether Response is a list of events that are not assembled yet
 	Folded   bool // whether the events are encoded by a Folder

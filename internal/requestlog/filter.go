@@ -138,7 +138,7 @@ type Figures struct {
 // RequestCounts holds the numbers of requests and attempts.
 type RequestCounts struct {
 	Requests  int64 `json:"requests"`
-	Served    int64 `json:"served"`          // number of requests served by a target; only these requests count for the latencies
+	Served    int64 `json:"served"`          // number of requests served by a target; the quantiles include only these requests
 	Attempts  int64 `json:"attempts"`        // number of calls made to providers
 	Failed    int64 `json:"failed_attempts"` // number of failed attempts
 	Errors    int64 `json:"errors"`          // number of upstream errors, gateway errors, partial responses and interruptions

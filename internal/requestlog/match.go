@@ -45,7 +45,7 @@ func (e *Entry) Stamp() time.Time {
 // FloorID returns the smallest id of a request received at t or later.
 func FloorID(t time.Time) string {
 	if t.Nanosecond()%int(time.Millisecond) > 0 {
-		t = t.Add(time.Millisecond) // ids have millisecond precision
+		t = t.Add(time.Millisecond) // round up, because ids have millisecond precision
 	}
 	return id.Floor("req", t)
 }

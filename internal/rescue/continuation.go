@@ -116,7 +116,7 @@ const (
 	mismatch        // the response differs from the delivered text
 )
 
-// compare compares the next text with the delivered text. end reports whether this is the end of the response text.
+// compare compares the next text with the delivered text. If end is true, the response text ends with text.
 func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
 	matches := c.matchRestart
 	if c.prefilled {

@@ -155,7 +155,8 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 // try makes one attempt to continue the response.
 func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
-	rest, _ := r.format.Resume(req, r.sent) // succeeds, as in New; each result can be used for only one response
+	// Resume cannot fail, because it succeeded in New. Call it again, because a result can be used for only one response.
+	rest, _ := r.format.Resume(req, r.sent)
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
 	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
 	if !o.prefill {

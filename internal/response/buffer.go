@@ -16,8 +16,8 @@ var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
 // Buffer stores a delivered response for the log and for continuing an interrupted stream. Every open stream has one,
 // so it grows in small blocks that are never copied. The zero Buffer stores nothing; see Limit.
 type Buffer struct {
-	// Limit is the maximum size in bytes of the stored data, and also of the response text, because a repetitive stream has much more text
-	// than stored data. The buffer keeps only the beginning of a longer response.
+	// Limit is the maximum size in bytes. It applies to the stored data and separately to the response text, which can be much longer,
+	// because repeated parts of a stream are stored only once. The buffer keeps only the beginning of a longer response.
 	Limit int64
 	Full  bool // whether the response was longer than Limit
 

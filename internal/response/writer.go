@@ -380,7 +380,7 @@ func (c *connection) extendDeadline() {
 func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff") // errors may quote the request
+	h.Set("X-Content-Type-Options", "nosniff") // errors may quote the request, which browsers must not interpret as HTML
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
 	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))

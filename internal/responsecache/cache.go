@@ -28,7 +28,7 @@ type Remote interface {
 
 // Options configures a Cache.
 type Options struct {
-	Memory int64 // maximum size in bytes of the responses in memory, and also of the responses being recorded
+	Memory int64 // maximum size in bytes of the responses in memory, and separately of the responses being recorded
 	Entry  int64 // maximum size in bytes of one response
 	Remote Remote
 }
@@ -105,7 +105,7 @@ func (c *Cache) Get(ctx context.Context, q Query) (*Response, *Flight, error) {
 	}
 }
 
-// join returns a response from memory, or the flight for the key. If none exists, join starts a flight and leads is true.
+// join returns a response from memory, or else the flight for the key. If neither exists, join starts a flight and leads is true.
 func (c *Cache) join(q Query) (found *Response, leader *Flight, leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

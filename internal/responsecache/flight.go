@@ -74,7 +74,7 @@ func (f *Flight) Add(ev *llm.Event) {
 	})
 }
 
-// Discard records the reason why the response must not be stored. After that, Store does not store it.
+// Discard prevents the response from being stored, and records the reason. Later calls do not change the reason.
 func (f *Flight) Discard(reason string) {
 	if f == nil || f.reason != "" {
 		return
@@ -124,8 +124,8 @@ func (f *Flight) Store(ctx context.Context, r Response) {
 	}
 }
 
-// End ends a flight without a response. abandoned reports whether the flight ends only because its client disconnected. In this case, one
-// of the waiting requests makes the call. End does nothing after Store.
+// End ends a flight without a response. If abandoned is true, the flight ends only because its client disconnected, and one of
+// the waiting requests makes the call. End does nothing after Store.
 func (f *Flight) End(abandoned bool) {
 	if f != nil && !f.ended {
 		f.land(nil, abandoned)

@@ -12,8 +12,8 @@ import (
 const maxReadings = 1024
 
 // Readings caches the features of short requests that use the response cache, because computing the features takes longer than the other
-// steps of a cache hit. Package turncache holds the features of long requests. A reading belongs to a workspace, so that the duration of a
-// request reveals nothing about requests of other workspaces. The zero value is ready to use.
+// steps of a cache hit. Package turncache holds the features of long requests. Readings are not shared between workspaces, so that the
+// duration of a request reveals nothing about requests of other workspaces. The zero value is ready to use.
 type Readings struct {
 	once  sync.Once
 	seeds [2]maphash.Seed

@@ -53,7 +53,7 @@ func (r *Redis) name(key Key) string {
 var (
 	loadScript = redis.NewScript(`return redis.call('MGET', unpack(KEYS))`)
 
-	// saveScript stores values under the names KEYS[3], KEYS[4], … ARGV[1] is the maximum total size. It is followed by the lifetime in
+	// saveScript stores values under the names KEYS[3], KEYS[4], … ARGV[1] is the maximum total size. The others are the lifetime in
 	// milliseconds and the value for each name. KEYS[1] is a sorted set of the names, ordered by expiry. KEYS[2] is a hash of their sizes,
 	// with the sum in the field total. Values that expire first are removed first.
 	saveScript = redis.NewScript(`

@@ -16,7 +16,7 @@ const (
 	historyDays   = 14
 	requestsADay  = 100
 	historyBatch  = 200 // entries per write
-	incidentAgo   = 4   // days from the incident to the end; moved to a working day, because weekends have little traffic
+	incidentAgo   = 4   // days from the incident to the end; one more or less for a weekend, because weekends have little traffic
 	incidentFrom  = 13  // first hour of the incident (UTC)
 	incidentTo    = 17
 	incidentShare = 0.6 // share of failing requests during the incident
@@ -135,7 +135,7 @@ func (h *history) repeat(template *requestlog.Entry, at time.Time) requestlog.En
 	e := *template
 	e.ID, e.Time, e.TraceID = id.New("req", at), at, ""
 	if e.Session != "" {
-		e.Session += at.Format("-0102150405.000") // each conversation is a separate session
+		e.Session += at.Format("-0102150405.000") // each repetition of a conversation is a separate session
 	}
 	factor := math.Exp(0.35 * h.rnd.NormFloat64())
 	stretch := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }

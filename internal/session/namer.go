@@ -68,7 +68,7 @@ const (
 
 var encoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// sumBytes is the length of a hash in bytes. With 80 bits, two of a billion sessions almost never have the same hash.
+// sumBytes is the length of a hash in bytes. With 80 bits, a collision among a billion sessions is very unlikely.
 const sumBytes = 10
 
 func (n *Namer) sum(parts ...string) string {

@@ -17,8 +17,8 @@ const (
 	judgeTokens, answerTokens = 350, 60
 )
 
-// Forecast returns the expected monthly cost of comparisons with the given settings. It is an upper estimate: it counts a judge call in
-// both orders for every comparison, although checks decide some of them.
+// Forecast returns the expected monthly cost of comparisons with the given settings. It is a high estimate: it counts two judge
+// calls for every comparison, although some comparisons are decided by checks.
 func Forecast(snap *route.Snapshot, t proof.Traffic, s *account.Comparison) proof.Forecast {
 	f := proof.Forecast{Traffic: t}
 	if t.Days <= 0 || t.Served == 0 {

@@ -1,5 +1,5 @@
-// Package shadow compares routed responses with responses from a baseline model. After the client has received its
-// response, a share of the requests is also sent to the other of the two models, and both responses are judged. The calls have their
+// Package shadow compares routed responses with responses from a baseline model. After clients have received their
+// responses, a share of the requests is also sent to the other of the two models, and both responses are judged. These calls have their
 // own budget and do not affect clients.
 package shadow
 
@@ -26,7 +26,7 @@ import (
 	"fairlead.dev/internal/transcript"
 )
 
-// Caller makes shadow calls. Its limits, health and caches must be separate from the gateway that serves clients.
+// Caller makes shadow calls. Its limits, health and caches must be separate from those of the gateway that serves clients.
 type Caller interface {
 	Shadow(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error)
 	Targets() *route.Snapshot
@@ -54,7 +54,7 @@ type Options struct {
 	Redact  func(entries []requestlog.Entry) // applies each workspace's redaction rules
 	Charged func(c proof.Charge)             // called after a charge is stored
 	Report  func(task string, err error)     // reports errors of the store
-	// Verdict receives each stored comparison record with the routing decision on its request; nil to ignore them.
+	// Verdict receives each stored comparison record with the routing decision for its request. It may be nil.
 	Verdict func(ctx context.Context, r *proof.Record, d *route.Decision) error
 	Wait    func(ctx context.Context) (ok bool) // delays a comparison while the gateway is busy; nil for no delay
 }
@@ -193,7 +193,7 @@ type comparison struct {
 	served   *gateway.Served
 	settings *account.Comparison
 	grant    *account.Grant
-	excluded map[string]route.Reason // reasons for excluded targets, by target; without temporary exclusions
+	excluded map[string]route.Reason // reason for each excluded target; temporary exclusions are omitted
 	record   proof.Record
 	spent    atomic.Int64 // cost of all calls
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	wantedWidth = 0.02                // width of the confidence interval (±1 point) at which sampling slows down
-	watchShare  = 0.1                 // fraction of the configured share that is still compared at that width, to detect changes
+	watchShare  = 0.1                 // factor for the configured share once the interval is that narrow; not 0, to detect changes
 	lookBack    = 30 * 24 * time.Hour // maximum age of the comparisons that are reviewed
 	reviewEvery = 50                  // number of comparisons between two reviews of a workspace's shares
 )

@@ -125,7 +125,7 @@ func vector(words []string, dimensions int) []float32 {
 		square += v * v
 	}
 	unit := make([]float32, dimensions)
-	if square == 0 { // in a vector with few dimensions, opposite directions may cancel out
+	if square == 0 { // with few dimensions, opposite directions may cancel out completely
 		unit[0] = 1
 		return unit
 	}

@@ -31,7 +31,7 @@ func refusals() map[Fault]openai.Error {
 	}
 }
 
-// fail sends the response of a fault that replaces the normal response. It reports whether the fault is of this kind.
+// fail sends the replacement for the normal response and returns true. If the fault does not replace the response, it returns false.
 func (s *Simulator) fail(w http.ResponseWriter, r *http.Request, fault Fault, stream bool) bool {
 	if refusal, ok := refusals()[fault]; ok {
 		writeError(w, refusal)

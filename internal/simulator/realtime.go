@@ -58,7 +58,7 @@ type conversation struct {
 	conn      *websocket.Conn
 	profile   profile
 	fault     Fault
-	caller    string // identifies the caller, because each caller has its own prompt cache
+	caller    string // identifies the caller's prompt cache
 	session   realtimeSession
 	items     []message
 	length    int64 // number of tokens in items
@@ -101,7 +101,7 @@ func (s *Simulator) serveRealtime(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context())) // the context of the handshake is cancelled before the session ends
 	defer stop()
-	incoming := make(chan []byte, 64) // a client can send several events before it reads
+	incoming := make(chan []byte, 64) // buffered, because a client may send several events before it reads the responses
 	go func() {
 		defer close(incoming)
 		for {

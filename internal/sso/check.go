@@ -118,7 +118,7 @@ func (s *Service) confirm(ctx context.Context, session account.Session) error {
 		if waited >= claimWait {
 			return unconfirmed()
 		}
-		select { // another replica is checking this identity
+		select { // another replica is checking this identity, so wait and read its result
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(claimPoll):

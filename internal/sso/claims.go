@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/account"
 )
 
-// maxGroups limits the groups of a person.
+// maxGroups limits the number of groups of a person.
 const maxGroups = 2000
 
 // person holds the provider's claims about a person.
@@ -52,8 +52,8 @@ func (c *connection) read(ctx context.Context, p *oidc.Provider, token *oidc.IDT
 		if err != nil {
 			return person{}, err
 		}
-		// The address and its verification must come from the same source, because a provider may let users change one of the two addresses
-		// without verification.
+		// The address and its verification must come from the same source: the ID token and userinfo may contain different addresses, and
+		// a provider may let users change one of them without verification.
 		if _, has := claims["email"]; has && !strings.EqualFold(text(more["email"]), text(claims["email"])) {
 			delete(more, "email_verified")
 		} else if !has {

@@ -23,7 +23,7 @@ const (
 	downPause       = 5 * time.Second // pause in the checks after the provider could not be reached
 )
 
-// connection is the configured provider with its metadata, which is read at first use.
+// connection is the configured provider with its metadata, which is read on first use.
 type connection struct {
 	options Options
 	client  *http.Client
@@ -55,7 +55,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// context returns a context for the libraries, which read the HTTP client from it.
+// context returns a context that passes the HTTP client to the OIDC and OAuth libraries.
 func (c *connection) context(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, c.client)
 }
@@ -130,7 +130,7 @@ func (c *connection) oauth(p *oidc.Provider, redirect string) *oauth2.Config {
 	}
 }
 
-// down reports whether the provider could not be reached recently.
+// down reports whether a recent attempt to reach the provider failed.
 func (c *connection) down() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

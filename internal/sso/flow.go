@@ -208,7 +208,7 @@ func (s *Service) idToken(ctx context.Context, c *connection, p *oidc.Provider, 
 	return verified, nil
 }
 
-// signIn writes the sign-in and returns its session.
+// signIn stores the identity, its grants and a new session.
 func (s *Service) signIn(ctx context.Context, c *connection, user person, refresh string, began time.Time, returnTo string, v account.Visitor) (Done, error) {
 	grants, err := s.resolve(ctx, c.options, user.groups)
 	if err != nil {

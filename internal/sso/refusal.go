@@ -28,7 +28,7 @@ const (
 	EmailUnverified  Reason = "email_unverified"
 	DomainNotAllowed Reason = "domain_not_allowed"
 	NoGroup          Reason = "no_group"         // no group of the person is mapped to a workspace
-	NoRefreshToken   Reason = "no_refresh_token" // without a refresh token, access cannot be checked again
+	NoRefreshToken   Reason = "no_refresh_token" // the provider returned no refresh token, so access could not be checked again
 	AccountExists    Reason = "account_exists"   // an account that is not linked to this identity has the same address
 )
 

@@ -1,6 +1,6 @@
 // Package sso signs accounts in through an OpenID Connect identity provider. It runs the authorization code flow with PKCE, and maps
-// the provider's groups to workspaces and roles. While a person is active, it asks the provider again at short intervals, so that a
-// removed group ends access within a minute. It does not serve HTTP: package accounts of the admin API calls it.
+// the provider's groups to workspaces and roles. While a person is active, it checks the groups at short intervals, so that a person
+// who leaves a group loses access, by default within a minute. It does not serve HTTP: package accounts of the admin API calls it.
 package sso
 
 import (
@@ -146,7 +146,7 @@ type Parts struct {
 	Sealer     Sealer
 	MasterKey  []byte                                      // master key, from which the key for hashing session tokens is derived
 	Do         func(*http.Request) (*http.Response, error) // sends requests to the identity provider
-	Changed    func(context.Context)                       // called after memberships or keys changed
+	Changed    func(context.Context)                       // called after memberships or keys have changed
 	Ended      func(ctx context.Context, e account.Ending) // called for each revoked key
 	Log        *slog.Logger
 	Now        func() time.Time // clock; time.Now when nil

@@ -23,7 +23,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s is %s in the statement, %s in the log", d.Line, d.Field, d.Statement, d.Log)
 }
 
-// absent is shown for a figure that is missing in the statement or in the log.
+// absent is shown for a figure that is missing from the statement or the log.
 const absent = "absent"
 
 // Verify recomputes a statement from the log and returns the differences. If the file was edited, the first differences are the

@@ -20,7 +20,7 @@ import (
 
 // IDs parses the ids of stored responses that clients send.
 type IDs interface {
-	// Open returns the response that an id names. It reports false for an id that was not made for the workspace.
+	// Open returns the response that an id names. It reports false for an id that was not issued to the workspace.
 	Open(workspaceID, id string) (llm.StoredResponse, bool)
 }
 

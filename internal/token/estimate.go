@@ -26,5 +26,5 @@ func Features(t llm.Text) (f [Dims]float64) {
 
 const (
 	accentedShare = 8   // typical number of words per accented letter in German and Spanish
-	leastNoise    = 0.1 // share of capital letters inside words: less in code, more in keys, twice this share in base64
+	leastNoise    = 0.1 // minimum share of capital letters inside words of noise: code has less, keys more, base64 about twice this
 )

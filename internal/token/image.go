@@ -16,7 +16,7 @@ func (m Model) Image(i llm.Image) int64 {
 	return v.image(i)
 }
 
-// image returns the tokens of an image. It shrinks the image to the maximum sides of the rule and divides it into tiles.
+// image estimates the tokens of an image by the vendor's rule: it scales the image down to the maximum sides and counts the tiles.
 func (v *Vocabulary) image(i llm.Image) int64 {
 	r := &v.rule.Image
 	if r.PerTile == 0 || i.Detail == "low" && r.Base > 0 {

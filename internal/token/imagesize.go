@@ -104,7 +104,7 @@ func (p encodedImage) little(offset, size int) (n int) {
 	return n
 }
 
-// webp handles the three kinds of WebP files: lossy, lossless and extended.
+// webp reads the size of a lossy, lossless or extended WebP file.
 func (p encodedImage) webp() (width, height int) {
 	switch {
 	case p.is(12, "VP8 "):
@@ -118,7 +118,7 @@ func (p encodedImage) webp() (width, height int) {
 	return 0, 0
 }
 
-// jpeg walks the segments up to the one that holds the size.
+// jpeg reads the size from the first segment that holds it.
 func (p encodedImage) jpeg() (width, height int) {
 	const mostSegments = 200
 	at := 2

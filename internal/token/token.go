@@ -38,7 +38,7 @@ func PromptOf(req *llm.Request) Prompt {
 	}
 }
 
-// Estimate returns the tokens of the prompt before a model is chosen, for rate limits.
+// Estimate estimates the tokens of the prompt for rate limits, which apply before a model is chosen.
 func (p Prompt) Estimate() int64 { return Model{Vendor: "OpenAI"}.Prompt(p) }
 
 // Tokens that providers add for each message and each prompt.
@@ -129,7 +129,7 @@ func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
 	return max(1, int64(math.Ceil(sum*v.rule.Margin)))
 }
 
-// foreignDensity returns the tokens per non-ASCII byte in the scripts of the text.
+// foreignDensity returns the average tokens per non-ASCII byte for the mix of scripts in t.
 func (v *Vocabulary) foreignDensity(t llm.Text) float64 {
 	w := weights[v.family]
 	bytes, sum := 0.0, 0.0

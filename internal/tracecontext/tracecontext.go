@@ -18,7 +18,7 @@ const (
 // maxState is the maximum length of a tracestate header that is kept, as the specification recommends.
 const maxState = 512
 
-// Context is the position of a request in a trace. The zero value is a request that starts a trace.
+// Context is the position of a request in a trace. The zero value describes a request that starts a trace.
 type Context struct {
 	TraceID string // trace ID, 32 hexadecimal digits
 	SpanID  string // ID of the caller's span, 16 hexadecimal digits; empty if the request starts the trace

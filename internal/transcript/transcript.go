@@ -23,7 +23,7 @@ import (
 )
 
 // AssembleResponse joins the stored events of a stream into one response in the caller's format. It runs outside the
-// request path. Events that cannot be joined are kept.
+// request path. If the events cannot be joined, they are kept unchanged.
 func AssembleResponse(e *requestlog.Entry) {
 	if !e.Body.Streamed {
 		return
@@ -133,8 +133,8 @@ func answerOf(deltas iter.Seq2[llm.Delta, error]) []byte {
 	return whole
 }
 
-// responsesAnswer converts a stored response in the Responses format to the chat format. It decodes the output as the input of a
-// next turn, because clients send the output back in that form.
+// responsesAnswer converts a stored response in the Responses format to the chat format. It decodes the output as the input of
+// the next turn, because clients send the output back in that form.
 func responsesAnswer(body requestlog.Body) []byte {
 	stored, err := responses.Assemble(body.Response)
 	if err != nil {

@@ -23,7 +23,7 @@ func (r *Recent[T]) Next() *T {
 	return r.states[at]
 }
 
-// Kept yields the last state and the earlier state, as far as they exist.
+// Kept yields the last state and then the earlier state. It omits a state that does not exist.
 func (r *Recent[T]) Kept() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for _, back := range []int{1, earlier + 1} {

@@ -22,14 +22,14 @@ const (
 	Large = 1 << 20
 	// firstBuffer is the maximum initial size of a buffer. A larger Content-Length is not trusted until data arrives.
 	firstBuffer = 64 << 10
-	// firstRead is the initial size of a buffer for a larger Content-Length. It is small, because its data is copied later.
+	// firstRead is the initial size of a buffer if the Content-Length exceeds firstBuffer. It is small, because its data is copied later.
 	firstRead = 16 << 10
 	// maxTime is the maximum time to read one body. It is enough for the largest body over a slow connection.
 	maxTime = 5 * time.Minute
 	// decodedCopies is the additional memory for decoding a body and encoding it for a provider, as a multiple of the body size.
 	decodedCopies = 3
-	// decodedPart is the estimated memory in bytes for each key or list element of a body: a message part, its entries in two
-	// slices, and unused capacity.
+	// decodedPart is the estimated memory in bytes for each key or list element of a body. It covers a message part, its entries in
+	// two slices, and unused capacity.
 	decodedPart = 400
 )
 
@@ -49,7 +49,7 @@ type Body struct {
 	total     int64 // maximum total size of all bodies in bytes
 	announced int64 // Content-Length; negative when absent
 	held      int64
-	decoding  int64 // part of held that is the estimate for decoding the body
+	decoding  int64 // part of held that is reserved for decoding the body
 }
 
 // Read reads the whole body of r, because net/http may discard the unread part of a body when the response starts. The memory
@@ -103,7 +103,7 @@ func (b *Body) ReleaseDecoding() {
 // reserveDecoding reserves the memory needed to decode the body. It rejects a body that exceeds the structural limits before
 // decoding starts.
 func (b *Body) reserveDecoding(op llm.Op) error {
-	if op == llm.Transcribe || op == llm.FileObjects { // reserve memory for a copy of the form, which replaces the model names
+	if op == llm.Transcribe || op == llm.FileObjects { // reserve memory for a copy of the form in which the model names are replaced
 		n := int64(len(b.Bytes))
 		if op == llm.FileObjects {
 			n *= decodedCopies
@@ -118,7 +118,7 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 	size, err := strict.Measure(b.Bytes)
 	if op == llm.Embed || op == llm.Complete {
 		if size.Elements > strict.MaxElements {
-			err = nil // the list may consist of token IDs, whose number is not limited; the decoder limits all other elements
+			err = nil // the elements may be token IDs, whose number is not limited; the decoder limits all other elements
 		}
 		size.Elements = 0 // token IDs are not decoded
 	}

@@ -88,7 +88,7 @@ func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
 }
 
 // Seal encrypts a secret. The result can be decrypted only with the same provider and credential ID. For other secrets, packages pass a
-// kind that contains a colon instead of a provider. Provider names contain no colon.
+// kind as the provider. A kind contains a colon; a provider name does not.
 func (v *Vault) Seal(provider, credentialID, text string) []byte {
 	nonce := make([]byte, v.seal.NonceSize())
 	_, _ = rand.Read(nonce) // never fails: crypto/rand crashes the process instead
@@ -133,7 +133,7 @@ func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Cred
 	return c, nil
 }
 
-// Replace seals a new secret for a credential and keeps its ID, so that responses stored with it remain available.
+// Replace seals a new secret for a credential and keeps its ID, so that responses stored with the credential remain available.
 func (v *Vault) Replace(ctx context.Context, provider, credentialID, text, accountID string) (Credential, error) {
 	c, err := v.sealed(provider, credentialID, text, accountID)
 	if err != nil {
@@ -165,7 +165,7 @@ func (v *Vault) sealed(provider, credentialID, text, accountID string) (Credenti
 	c := Credential{ID: credentialID, Provider: provider, CreatedBy: accountID, CreatedAt: now}
 	if len(text) >= 4*hintLength {
 		end := text[len(text)-hintLength:]
-		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // no hint if the secret looks like a file
+		if !strings.ContainsFunc(end, func(r rune) bool { return r <= ' ' || r > '~' }) { // no hint for the end of a JSON file
 			c.Hint = end
 		}
 	}

@@ -55,7 +55,7 @@ type Diff struct {
 	Unknown   int // number of skipped models that are not in the catalog
 }
 
-// Count returns the number of changes in a state.
+// Count returns the number of changes in the given state.
 func (d Diff) Count(s State) int {
 	n := 0
 	for _, c := range d.Changes {
@@ -136,7 +136,7 @@ func (m *comparison) add(row Row) {
 // compare compares a listed price with the catalog price of a known model.
 func (m *comparison) compare(row Row, model, upstream string, known *catalog.Price) {
 	if entry, ok := m.catalog.Model(model); ok {
-		row.Op = entry.Op // lists are unreliable about embeddings
+		row.Op = entry.Op // lists often give the wrong operation for embedding models
 	}
 	change := Change{Provider: row.Provider, Model: model, upstream: upstream, row: row}
 	if known != nil {

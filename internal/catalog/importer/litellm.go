@@ -116,7 +116,7 @@ func (e liteLLMEntry) price(op llm.Op) *catalog.Price {
 	}
 	p.Input, p.Output = *input, *output
 	if fee := e.rate("input_cost_per_request"); fee != nil {
-		p.PerRequest = money.Amount(*fee / 1_000_000) // a fee is per request, not per million
+		p.PerRequest = money.Amount(*fee / 1_000_000) // rate multiplies by a million, but the fee is for one request
 	}
 	p.Tiers = append(e.tiers(), ranges...)
 	for _, one := range []struct{ name, suffix string }{{"flex", "flex"}, {"priority", "priority"}, {"batch", "batches"}} {

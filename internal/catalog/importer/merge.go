@@ -24,7 +24,7 @@ func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 		p.Services = old.Services
 	}
 	p.Hours = old.Hours
-	for _, h := range old.Hours { // a list may state the price of these hours, which is not a change
+	for _, h := range old.Hours { // a list may contain the price that applies during these hours, which is not a new price
 		if nearlyEqual(p.Input, old.Input.Times(h.Factor)) && nearlyEqual(p.Output, old.Output.Times(h.Factor)) {
 			return old
 		}

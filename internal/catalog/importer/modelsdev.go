@@ -133,8 +133,8 @@ func (m modelsDevModel) abilities() llm.Abilities {
 	return all
 }
 
-// price returns the price, or nil if the list has none. context_over_200k is an older form of one tier and is read only
-// if the list has no tiers.
+// price returns the price, or nil if the list has none. context_over_200k is an older field for a single tier. It
+// is read only if the model has no other tiers.
 func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
 	base, ok := c.card(op)
 	if !ok {

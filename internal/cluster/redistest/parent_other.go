@@ -4,5 +4,5 @@ package redistest
 
 import "os/exec"
 
-// endWithParent does nothing: only Linux can end a process together with its parent.
+// endWithParent does nothing, because only Linux can kill a process automatically when its parent exits.
 func endWithParent(*exec.Cmd) {}

@@ -96,8 +96,8 @@ func costLimitExceeded(err error) bool {
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// Explain describes which conjunct is false, or why it cannot be evaluated, and the values it read. r is the result of c for f
-// and must not be True.
+// Explain names the conjunct that is false or cannot be evaluated, the error if there is one, and the values that the conjunct read. r is
+// the result of c for f and must not be True.
 func (c *Condition) Explain(r Result, f *Facts) string {
 	failed, from := &c.conjuncts[r.conjunct], scope{f, c.zones}
 	text := append(make([]byte, 0, len(failed.text)+document.MaxQuoted), failed.text...)

@@ -39,7 +39,7 @@ type Request struct {
 	Choices   int                  `json:"choices,omitempty"`
 	Needs     llm.Abilities        `json:"needs,omitempty"`
 	Stream    bool                 `json:"stream,omitempty"`
-	Objective string               `json:"objective,omitempty"` // auto, cost, quality, speed or number
+	Objective string               `json:"objective,omitempty"` // auto, cost, quality, speed, or "number" for a numeric trade-off
 	EndUser   string               `json:"end_user,omitempty"`
 	Session   string               `json:"session,omitempty"`
 	Metadata  map[string]string    `json:"metadata,omitempty"`

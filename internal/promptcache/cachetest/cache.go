@@ -13,7 +13,7 @@ import (
 type Settings struct {
 	Minimum  int64         // shortest cached prefix, in tokens
 	Step     int64         // prefixes are cached at every multiple of Step tokens; only at the end of the prompt when 0
-	Lifetime time.Duration // time since the last use; 0 disables the cache
+	Lifetime time.Duration // time since the last use after which a prefix expires; 0 disables the cache
 	Writes   bool          // whether to report cache writes separately
 }
 

@@ -45,7 +45,7 @@ type Meter struct {
 	turn       *limit.Slot  // slot that counts the tokens of the next response
 	transcript *ledger.Hold // hold for the next transcription; nil if the session has no transcription model
 	charge     bill.Charge
-	baseline   *catalog.Price // price of the baseline; nil for none
+	baseline   *catalog.Price // price of the baseline model; may be nil
 	unreported int64          // number of responses without usage
 }
 

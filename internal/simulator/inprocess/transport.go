@@ -93,7 +93,7 @@ func (t inProcess) serve(w *responseWriter, r *http.Request) {
 	t.handler.ServeHTTP(w, r)
 }
 
-// serverRequest returns the request as a server passes it to a handler.
+// serverRequest returns a copy of the request with the fields that a server sets for a handler.
 func serverRequest(ctx context.Context, req *http.Request) *http.Request {
 	r := req.Clone(ctx)
 	r.RequestURI = req.URL.RequestURI()

@@ -89,7 +89,7 @@ type sampler struct {
 // spot is a position in the value.
 type spot struct {
 	name  string // name of the member
-	nth   int    // index in its list
+	nth   int    // index of the value in its list
 	depth int
 }
 
