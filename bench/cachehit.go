@@ -15,7 +15,7 @@ import (
 const bare = "bare"
 
 // serveBare runs a net/http handler that reads the request and sends a fixed response, which serveBare fetched from the upstream when it
-// started. The handler does nothing else, so its cost shows how much of the cost of a cache hit is spent in the standard library's server.
+// started. The handler does nothing else, so its cost is that of the standard library's server, which every cache hit includes.
 func serveBare(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("bare requires one argument: the address of the upstream")

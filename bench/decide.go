@@ -15,8 +15,8 @@ import (
 // decisions is the number of requested decisions, large enough for a 99th percentile.
 const decisions = 4000
 
-// measureDecision requests dry-run decisions from a running gateway, one after the other, and reads the times that it
-// reports. A Go benchmark of the route package measures the decision without a gateway.
+// measureDecision sends dry-run requests to a gateway, one after another, and reads the decision time from each response.
+// A Go benchmark of the route package measures the decision without a gateway.
 func (b *bench) measureDecision(ctx context.Context) (figure, error) {
 	g, err := b.startGateway(ctx, "127.0.0.1:9", deployment{models: 60, policies: 20}) // the address is never called
 	if err != nil {

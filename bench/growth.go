@@ -14,8 +14,8 @@ var growing = map[string][]int{
 	"keys": {10, 1_000, 100_000, 1_000_000}, "log": {10_000, 100_000, 1_000_000, 10_000_000},
 }
 
-// grow measures the cost of a request as one quantity grows and everything else stays the same. At the end it repeats a
-// small case: if the result differs from the first one, the machine's load has changed.
+// grow measures the cost of a request as one quantity grows and everything else stays the same. At the end it repeats the
+// first measurement: if the result differs, the machine's load has changed.
 func (b *bench) grow(ctx context.Context, what string) error {
 	steps, ok := growing[what]
 	if !ok {

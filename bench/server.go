@@ -61,7 +61,7 @@ func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 	err = read(reader)
 	go func() {
 		defer close(c.done)
-		_, _ = io.Copy(io.Discard, reader) // discard the output, so that logging costs as much as in production
+		_, _ = io.Copy(io.Discard, reader) // drain the output, so that the process pays for logging as in production
 		_ = cmd.Wait()                     // the exit status is irrelevant
 		_ = out.Close()
 	}()

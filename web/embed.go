@@ -17,12 +17,12 @@ import (
 	"strings"
 )
 
-// The stub directory is tracked, so that `go build` works without a dashboard build.
+// Git tracks the stub directory, so that `go build` works without a dashboard build.
 //
 //go:embed all:stub
 var embedded embed.FS
 
-// Built reports whether the dashboard is embedded, and not only the stub page.
+// Built reports whether the dashboard is embedded rather than only the stub page.
 func Built() bool {
 	_, err := fs.Stat(embedded, "stub/dist/index.html")
 	return err == nil
@@ -207,8 +207,8 @@ func setSecurityHeaders(header http.Header, nonce string, trusted bool) {
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// trustworthy reports whether the browser treats the origin as secure: https, also through a proxy in front of the
-// gateway, or loopback.
+// trustworthy reports whether the browser treats the origin as secure: HTTPS, which a proxy in front of the gateway may
+// terminate, or loopback.
 func trustworthy(r *http.Request) bool {
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		return true

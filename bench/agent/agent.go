@@ -85,7 +85,7 @@ func (s *Session) Next() []byte {
 	return append(body, s.tail...)
 }
 
-// add appends messages.
+// add appends messages to the conversation.
 func (s *Session) add(messages ...string) {
 	for _, m := range messages {
 		if s.list.Len() > 0 || s.format == Chat { // in the chat format, head already contains the instructions as a message

@@ -1,5 +1,5 @@
-// Package http1 reads HTTP/1.1 messages with little overhead (no header map, no copies), so that both ends of a
-// measurement cost less than the server between them. It does not validate its input and is for loopback connections
+// Package http1 reads HTTP/1.1 messages with little overhead (no header map, no copies), so that the load
+// generator and the upstream cost less than the server between them. It does not validate its input and is for loopback connections
 // only.
 package http1
 

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/bench/http1"
 )
 
-// caller sends one request after the other over its own connection.
+// caller sends one request after another over its own connection.
 type caller struct {
 	*run
 	in       *http1.Reader
@@ -30,7 +30,7 @@ type caller struct {
 	bytes    int             // response bytes during the measurement
 	size     int             // size of a complete response
 	failures map[string]int  // connection failures during the measurement, by cause
-	wrong    map[string]int  // incomplete responses and statuses other than 200, also during the warm-up
+	wrong    map[string]int  // incomplete responses and statuses other than 200, including those during the warm-up
 	end      []byte          // text that occurs only in the last event of a stream
 }
 

@@ -40,7 +40,7 @@ type Spec struct {
 type Result struct {
 	Took          time.Duration // duration of the measurement
 	Requests      int           // requests with a complete response
-	Answers       float64       // responses received; those that began before or ended after the measurement count in part
+	Answers       float64       // responses received; a response only partly within the measurement counts as a fraction
 	P50, P99      time.Duration
 	FirstP99      time.Duration // 99th percentile of the time to the first byte
 	CPU, Own      time.Duration // CPU time of the target and of this process

@@ -19,7 +19,7 @@ type Usage struct {
 	File   int64         // part of Memory: pages of the program's file, which the kernel can drop
 }
 
-// UsageOf returns the usage of a process and its children. It fails when one of them has ended.
+// UsageOf returns the usage of a process and its children. It fails when one of these processes has ended.
 func UsageOf(pid int) (Usage, error) {
 	sum, err := process(pid)
 	for _, child := range children(pid) {

@@ -79,7 +79,7 @@ func (o options) bulkFill(ctx context.Context, db *store.DB, out io.Writer) erro
 			}
 		}
 		facts.Add(&e)
-		if now.Sub(e.Time) > 72*time.Hour { // round to the hour: roll-ups by minute are not kept this long, and fewer rows are merged
+		if now.Sub(e.Time) > 72*time.Hour { // round to the hour: minute roll-ups are not kept this long, and hourly rows are fewer
 			e.Time = hour
 		}
 		figures.Add(&e, now)

@@ -83,8 +83,8 @@ type named struct {
 	filter requestlog.Filter
 }
 
-// filters returns a filter for every condition with a common value, and filters with rare, old and absent values, for which an index
-// might not help.
+// filters returns filters for every condition: with common values, and with rare, old and absent values, for which an index might
+// not help.
 func filters() []named {
 	dollars := func(s string) *money.Amount {
 		a, err := money.Parse(s)

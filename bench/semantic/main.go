@@ -50,7 +50,7 @@ func parse(text string) ([]pair, error) {
 	return pairs, nil
 }
 
-// vector is a sparse vector: its values by name. Vectors of the predictor use the index as the name.
+// vector is a sparse vector that maps the name of a dimension to its value. The predictor's vectors use the index as the name.
 type vector map[string]float64
 
 func cosine(a, b vector) float64 {
@@ -68,7 +68,7 @@ func cosine(a, b vector) float64 {
 	return dot / math.Sqrt(left*right)
 }
 
-// trigrams counts the sequences of three characters of a text in lower case.
+// trigrams counts the sequences of three characters in text, converted to lower case.
 func trigrams(text string) vector {
 	v := vector{}
 	runes := []rune(" " + strings.Join(strings.Fields(strings.ToLower(text)), " ") + " ")

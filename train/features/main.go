@@ -1,6 +1,6 @@
 // Command features reads prompts as JSON lines with a field "prompt" and writes their features for the training scripts. For
 // each prompt it writes the number of hashes, the number of dense features, the dense features as float32, and the hashes
-// as 32-bit numbers (the block in the upper 4 bits, and the upper 28 bits of the hash in the others). All numbers are little-endian.
+// as 32-bit numbers: the feature block in the upper 4 bits, then the upper 28 bits of the hash. All numbers are little-endian.
 package main
 
 import (
