@@ -56,6 +56,7 @@ test("live updates can be paused", async ({ page }) => {
 
 test("the indicator shows a lost connection and its recovery", async ({ page, watch }) => {
   watch.allow(/tail|ERR_CONNECTION|ERR_INCOMPLETE|\/health|Failed to load resource|Failed to fetch/);
+  watch.allow(/response 503/); // a gateway that starts responds with 503 until its database is open
   await page.goto(`${world.gateway.url}/routing/models`);
   await expect(indicator(page)).toHaveText("Live");
   await world.gateway.whileStopped(async () => {
