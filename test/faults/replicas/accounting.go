@@ -62,7 +62,7 @@ func skewedClocks(t *testing.T, _ scenario.Size) string {
 	n := 0
 	for folder, names := range map[string][]string{
 		"internal/ledger":          {"TestReplicasWithDifferentClocksShareWindow", "TestSharedBudgetSurvivesClockSteps", "TestChargeBelongsToTheWindowOfItsAdmission"},
-		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareLimit"}, // the suite sets its clock back
+		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareLimit"}, // these tests set the clock back
 		"internal/cluster":         {"TestClientUsesRedisClock"},
 		"internal/account/keyring": {"TestKeysExpireByTheGivenClock"},
 		"internal/id":              {"TestIDsAreUniqueWhenTheClockStepsBack"},

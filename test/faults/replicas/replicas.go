@@ -129,7 +129,17 @@ func (w *deployment) untilReady(t *testing.T, i int) {
 	t.Helper()
 	harness.Eventually(t, "the gateway is ready", func() bool {
 		a := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"})
-		return a.Status == http.StatusOK && !strings.Contains(string(a.Body), "shares")
+		var ready struct {
+			Checks []struct{ Name, Note string }
+		}
+		if err := json.Unmarshal(a.Body, &ready); err != nil {
+			return false // the gateway is not listening yet
+		}
+		withoutRedis := false
+		for _, c := range ready.Checks {
+			withoutRedis = withoutRedis || c.Name == "redis" && c.Note != ""
+		}
+		return a.Status == http.StatusOK && !withoutRedis
 	})
 }
 
