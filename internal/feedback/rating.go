@@ -132,7 +132,7 @@ func (r *Rating) checkInvariants() error {
 		return fmt.Errorf("rate %s: signal %q does not match source %s", r.RequestID, r.Signal, r.Source)
 	}
 	if r.Source.IsRating() && (r.KeyID == "") == (r.AccountID == "") {
-		return fmt.Errorf("rate %s: requires either a key or an account", r.RequestID)
+		return fmt.Errorf("rate %s: set either a key or an account, not both", r.RequestID)
 	}
 	if r.Source.IsVerdict() != (r.Other != "") {
 		return fmt.Errorf("rate %s: compared model %q does not match source %s", r.RequestID, r.Other, r.Source)

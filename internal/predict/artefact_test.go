@@ -78,7 +78,7 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 	}{
 		{"nothing", nil, "does not start with"},
 		{"another file format", []byte("%PDF-1.7 and so on"), "does not start with"},
-		{"half a header", embedded[:body-10], "ends within the header"},
+		{"half a header", embedded[:body-10], "truncated header"},
 		{"a broken header", swap(`{"name"`, `["name"`), "header"},
 		{"other features", swap(fmt.Sprintf(`"dense":%d`, denseCount), fmt.Sprintf(`"dense":%d`, denseCount-1)), "train again"},
 		{"a short body", embedded[:len(embedded)-1], "section records"},

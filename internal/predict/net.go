@@ -67,7 +67,7 @@ func openFile(data []byte) (*file, error) {
 	size := int(binary.LittleEndian.Uint32(data[len(magic):]))
 	data = data[len(magic)+4:]
 	if size > len(data) {
-		return nil, fmt.Errorf("%w: it ends within the header", errArtefact)
+		return nil, fmt.Errorf("%w: truncated header", errArtefact)
 	}
 	f := &file{body: data[size:]}
 	if err := json.Unmarshal(data[:size], &f.header); err != nil {

@@ -111,8 +111,8 @@ type Options struct {
 	Simulated   bool   // whether to include simulated requests
 }
 
-// ErrFuture is returned for a month that has not begun.
-var ErrFuture = errors.New("the month has not begun")
+// ErrFuture is returned for a month that has not started.
+var ErrFuture = errors.New("the month has not started")
 
 // ParseMonth parses a month such as 2026-11.
 func ParseMonth(text string) (time.Time, error) {

@@ -247,7 +247,7 @@ func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *state
 		WorkspaceID: c.WorkspaceID, Workspace: workspace.Name, Month: month, Now: a.Now(), Program: a.Version, Simulated: in.Simulated,
 	})
 	if errors.Is(err, statement.ErrFuture) {
-		return nil, adminapi.Invalid("query", "month", "must be a month that has begun")
+		return nil, adminapi.Invalid("query", "month", "must be a month that has started")
 	}
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func Read(source string, text []byte) ([]Row, error) {
 	case ModelsDev:
 		rows, err = readModelsDev(text)
 	default:
-		return nil, fmt.Errorf("%q: unknown price list", source)
+		return nil, fmt.Errorf("unknown price list %q", source)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read price list %s: %w", source, err)

@@ -40,7 +40,7 @@ func newDecider(r *roster, objective route.Objective, models []string, price fun
 	return newDeciderBy(r, objective, models, price, efforts, known)
 }
 
-// newDeciderBy is like newDecider, but calls known to look up the abilities.
+// newDeciderBy is like newDecider, but gets the abilities from the function known instead of from the roster.
 func newDeciderBy(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort, known func(model string) predict.Ability) *decider {
 	p := &provider.Provider{Name: poolProvider}
 	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: r.predictor.Typical()}

@@ -64,7 +64,7 @@ func newRoster(path, artefact string) (*roster, error) {
 	err = eachRow(f, scoreHeader, func(row []string) error {
 		value, err := strconv.ParseFloat(strings.TrimSpace(row[2]), 64)
 		if err != nil || !(value >= 0 && value <= 100) {
-			return fmt.Errorf("%q is neither a share from 0 to 1 nor a percentage", row[2])
+			return fmt.Errorf("invalid score %q: must be a share from 0 to 1 or a percentage up to 100", row[2])
 		}
 		if r.given[row[0]] == nil {
 			r.order = append(r.order, row[0])
@@ -73,7 +73,7 @@ func newRoster(path, artefact string) (*roster, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, cli.WithFix(fmt.Errorf("read the abilities in %s: %w", path, err), "give each line a model, a benchmark and a value, below the header  %s", scoreHeader)
+		return nil, cli.WithFix(fmt.Errorf("read the abilities in %s: %w", path, err), "write one line per model and benchmark, below the header  %s", scoreHeader)
 	}
 	return r, nil
 }

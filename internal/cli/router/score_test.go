@@ -179,13 +179,13 @@ func TestInvalidAbilitiesFileIsRejected(t *testing.T) {
 	l := newLab(t)
 	for text, want := range map[string]string{
 		"gpt-4o,mmlu,0.5\n":                              "line 1 is not the header model,benchmark,value",
-		"model,benchmark,value\nx,mmlu,high\n":           `line 2: "high" is neither a share from 0 to 1 nor a percentage`,
-		"model,benchmark,value\nx,mmlu,0.5\nx,mmlu,-1\n": `line 3: "-1" is neither`,
+		"model,benchmark,value\nx,mmlu,high\n":           `line 2: invalid score "high": must be a share from 0 to 1 or a percentage up to 100`,
+		"model,benchmark,value\nx,mmlu,0.5\nx,mmlu,-1\n": `line 3: invalid score "-1"`,
 		"model,benchmark,value\nx,mmlu\n":                "wrong number of fields",
 		"":                                               "EOF",
 	} {
 		_, err := l.Run(cli.ExitFailed, "router", "score", "--abilities", l.File("a.csv", text))
-		clitest.MustContain(t, err, want, "fix: give each line a model, a benchmark and a value")
+		clitest.MustContain(t, err, want, "fix: write one line per model and benchmark")
 	}
 	_, err := l.Run(cli.ExitFailed, "router", "score", "--abilities", filepath.Join(l.Dir, "none.csv"))
 	clitest.MustContain(t, err, "open the abilities")

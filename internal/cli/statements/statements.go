@@ -83,7 +83,7 @@ func (s *statementCommands) write(ctx context.Context, i *instance.Instance, w a
 		WorkspaceID: w.ID, Workspace: w.Name, Month: month, Now: s.Console.Now(), Program: s.Console.Version, Simulated: f.simulated,
 	})
 	if errors.Is(err, statement.ErrFuture) {
-		return cli.Usagef("use a month that has begun", "--month: %s has not begun", month.Format("2006-01"))
+		return cli.Usagef("use a month that has started", "--month: %s has not started", month.Format("2006-01"))
 	}
 	if err != nil {
 		return err

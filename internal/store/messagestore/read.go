@@ -97,7 +97,7 @@ func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope
 			}
 			return fn(outline.Address(address), content)
 		}); err != nil {
-			return fmt.Errorf("look up single messages: %w", err)
+			return fmt.Errorf("look up messages in separate rows: %w", err)
 		}
 	}
 	return nil

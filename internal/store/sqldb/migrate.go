@@ -48,7 +48,7 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 	latest := steps[len(steps)-1].number
 	for number := range done {
 		if number > latest {
-			return fmt.Errorf("open store: the schema is at version %d, this program supports up to %d; start the newer version or restore an older backup: %w", number, latest, ErrNewerSchema)
+			return fmt.Errorf("open store: %w: schema version %d, this program supports up to %d; start the newer version or restore a backup made before the upgrade", ErrNewerSchema, number, latest)
 		}
 	}
 	for _, step := range steps {

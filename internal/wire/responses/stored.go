@@ -27,7 +27,7 @@ type StoredIDs struct{ hash secret.KeyedHash }
 func NewStoredIDs(masterKey []byte) (StoredIDs, error) {
 	hash, err := secret.NewKeyedHash(masterKey, "responses")
 	if err != nil {
-		return StoredIDs{}, fmt.Errorf("derive the key of response ids: %w", err)
+		return StoredIDs{}, fmt.Errorf("derive the response ID key: %w", err)
 	}
 	return StoredIDs{hash}, nil
 }

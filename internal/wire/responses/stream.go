@@ -89,7 +89,7 @@ func (w *responseWriter) closeAs(it *item, status string) {
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "input", it.text.String())
 	default:
 		if it.text.Len() == 0 { // clients parse the arguments as JSON, so they must not be empty
-			_ = w.arguments(it.place, "{}") // fails only for a call that has not begun
+			_ = w.arguments(it.place, "{}") // fails only for a call that has not started
 		}
 		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "name", it.call.Name, "arguments", it.text.String())
 	}

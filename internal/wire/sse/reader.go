@@ -198,7 +198,7 @@ func (r *Reader) line() ([]byte, error) {
 				r.dropLF() // skip a buffered LF now, because it would be parsed as the start of the next line
 			}
 			if len(line) > r.maxLine {
-				return nil, fmt.Errorf("%w: the line exceeds %d bytes", ErrTooLong, r.maxLine)
+				return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLong, r.maxLine)
 			}
 			if n >= 0 {
 				return line, nil

@@ -73,7 +73,7 @@ export function Rules({ alerts, manages, onEdit }: Props) {
     <Section title="Rules">
       {alerts.rules.length === 0 ? (
         <EmptyState icon="alert" title="No alert rules yet">
-          Add a rule to get a message when a threshold is crossed, and another one when the value recovers.
+          Add a rule to get a message when a value crosses its threshold, and again when it recovers.
         </EmptyState>
       ) : (
         <DataTable

@@ -124,7 +124,7 @@ function Summary({ budget: b }: { budget: BudgetDetail }) {
       <Figure label="Left" value={<Money amount={b.left_usd} />}>
         of {formatMoney(b.amount_usd)}
       </Figure>
-      <Figure label="Per day" value={<Money amount={forecast.per_day_usd} />}>
+      <Figure label="Average per day" value={<Money amount={forecast.per_day_usd} />}>
         last {b.period === "day" ? "24 hours" : "7 days"}
       </Figure>
       {b.resets_at ? (

@@ -114,7 +114,7 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
         </Group>
         <ModelField
           label="Judge model"
-          description="Compares responses when checks cannot decide. It must be from a different vendor than either model. Leave empty for checks only."
+          description="Compares responses when checks cannot decide. Its vendor must differ from the vendors of both models. Leave empty for checks only."
           value={draft.judge}
           onChange={(judge) => change({ judge })}
           error={problems["settings.judge"]}

@@ -108,7 +108,7 @@ function PercentButton(props: { title: string; on: boolean; onChange: (on: boole
 function RunningLegend() {
   return (
     <span>
-      <LineSwatch colour="currentColor" dash="2 4" /> Incomplete
+      <LineSwatch colour="currentColor" dash="2 4" /> Incomplete interval
     </span>
   );
 }

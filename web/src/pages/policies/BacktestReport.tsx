@@ -62,7 +62,7 @@ export function BacktestReport({ report }: { report: Report }) {
       <Alert color="gray" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
         {compared.measured
           ? "Costs use the recorded token counts. Measured quality is predicted quality corrected by ratings."
-          : "Compares cost and routing, not response quality. Costs use the recorded token counts; quality is predicted."}
+          : "Costs use the recorded token counts. Quality is predicted, because no responses are generated."}
       </Alert>
       <Section title="Model changes">
         <Matrix routes={compared.routes} />

@@ -107,7 +107,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           label={label}
           hint={
             effect === "allow"
-              ? "Allows targets that match every list."
+              ? "Allows only targets that match every list you fill in."
               : "Excludes targets that match any list."
           }
           error={error}
@@ -148,7 +148,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
       return (
         <NumberInput
           {...common}
-          description="The number of steps by which a stuck task may raise the quality target. 0 disables escalation."
+          description="Maximum number of steps towards stronger models for a stuck task. 0 disables escalation."
           min={0}
           max={3}
           allowDecimal={false}

@@ -46,7 +46,7 @@ export function Ratings() {
         {data.models.length === 0 ? (
           <EmptyState icon="thumbUp" title="No ratings yet">
             Rate responses on the request page, or with POST /proxy/v1/feedback. After 50 ratings and
-            comparisons, they adjust the predicted quality of models in this workspace.
+            comparisons, they adjust the predicted quality of models if that makes predictions more accurate.
           </EmptyState>
         ) : (
           <Stack gap="lg">

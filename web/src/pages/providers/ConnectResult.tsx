@@ -37,8 +37,8 @@ export function ConnectResult({ connection, onClose }: { connection: Connection;
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Model</Table.Th>
-                <Table.Th ta="right">Input / Mtok</Table.Th>
-                <Table.Th ta="right">Output / Mtok</Table.Th>
+                <Table.Th ta="right">Input / 1M tokens</Table.Th>
+                <Table.Th ta="right">Output / 1M tokens</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

@@ -65,7 +65,7 @@ function Form({ provider, change, onClose }: Props) {
         )}
         <Group justify="space-between">
           <Text size="xs" c="dimmed">
-            Applies to new requests immediately.
+            Applies to new requests within 5 seconds.
           </Text>
           <Group gap="xs" ml="auto">
             <Button variant="default" onClick={close}>

@@ -100,6 +100,7 @@ export function ReportPage() {
             <Switch
               size="xs"
               label="Simulated"
+              aria-label="Include simulated requests"
               checked={selection.simulated === "include"}
               onChange={(event) => change({ simulated: event.currentTarget.checked ? "include" : undefined })}
             />
@@ -107,6 +108,7 @@ export function ReportPage() {
           <Switch
             size="xs"
             label="Playground"
+            aria-label="Include Playground requests"
             checked={selection.source === "all"}
             onChange={(event) => change({ source: event.currentTarget.checked ? "all" : undefined })}
           />

@@ -85,7 +85,7 @@ function Legend({ looks, running }: { looks: Look[]; running: boolean }) {
       ))}
       {running && (
         <span>
-          <LineSwatch colour="currentColor" dash="2 4" /> Incomplete
+          <LineSwatch colour="currentColor" dash="2 4" /> Incomplete interval
         </span>
       )}
     </div>

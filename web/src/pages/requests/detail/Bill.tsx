@@ -140,7 +140,7 @@ export function excludedNote(bill: Pick<Schema["BillView"], "excluded"> | undefi
     web_search: "Web search fees are not included, because their price is unknown. ",
     input_audio: "The audio input is not included, because its price is unknown. ",
     output_audio: "The audio output is not included, because its price is unknown. ",
-    transcription: "The transcriptions are not included, because their price is unknown. ",
+    transcription: "Transcription is not included, because its price is unknown. ",
   };
   return (bill?.excluded ?? []).map((name) => unpriced[name] ?? "").join("");
 }

@@ -24,7 +24,7 @@ describe("excludedNote", () => {
     expect(excludedNote({ excluded: ["web_search"] })).toContain("not included");
     expect(excludedNote({ excluded: ["input_audio", "transcription"] })).toBe(
       "The audio input is not included, because its price is unknown. " +
-        "The transcriptions are not included, because their price is unknown. ",
+        "Transcription is not included, because its price is unknown. ",
     );
   });
 });
