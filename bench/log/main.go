@@ -90,7 +90,7 @@ func (o options) measure(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// loadAverage returns the load average of the machine.
+// loadAverage returns the load averages in /proc/loadavg, or "unknown" on systems without this file.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	fields := strings.Fields(string(text))

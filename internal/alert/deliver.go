@@ -27,7 +27,7 @@ type Sealer interface {
 	Open(c vault.Credential) (string, error)
 }
 
-// Sender sends notifications.
+// Sender sends notifications to the channels of workspaces.
 type Sender struct {
 	HTTP      Doer
 	Sealer    Sealer

@@ -74,8 +74,8 @@ func index(models map[string]*Model, offers []Offer, version string) *Catalog {
 
 func org(m *Model, prefix string) string { return m.Vendor + "\x00" + strings.ToLower(prefix) }
 
-// Model finds a model by canonical name, alias, dated ID, upstream name or vendor/model. Exact spelling takes precedence over spelling in
-// another case, and a model's own name over aliases.
+// Model finds a model by canonical name, alias, dated ID, upstream name or vendor/model. A match of the exact case
+// takes precedence over a match in another case, and a model's own name over an alias.
 func (c *Catalog) Model(name string) (*Model, bool) {
 	if m := c.models[name]; m != nil {
 		return m, true

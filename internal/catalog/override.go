@@ -197,7 +197,7 @@ func (o Override) price(m *Model, known *Price) *Price {
 		p.Search = &SearchFee{Rate: o.Search}
 	}
 	p.Source, p.AsOf = OverrideSource, ""
-	o.Price = nil // the periods keep their own prices, and only the rates are applied to them
+	o.Price = nil // the calls of price below then apply only the rates, each to the price of a period
 	p.Periods = slices.Clone(p.Periods)
 	for i := range p.Periods {
 		p.Periods[i].Price = *o.price(m, &p.Periods[i].Price)

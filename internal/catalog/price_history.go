@@ -120,8 +120,8 @@ func (b *PriceHistory) Find(provider, model string) *Listing {
 	return &b.Listings[i]
 }
 
-// Set sets a price that applies from the given time, which may be in the past or future. The price in c becomes the listing's history. c
-// must be a catalog to which the overrides of this history were applied.
+// Set sets a price that applies from the given time, which may be in the past or future. The price that the listing has in c is kept as
+// history. The overrides of b must already be applied to c.
 func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 	if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil {
 		l.Price = o.Price.FollowedBy(l.Price, at)

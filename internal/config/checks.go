@@ -83,7 +83,7 @@ var checks = map[string]func(name, text string) *fault{
 		}
 		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, document.Quote(text)), fix: fix}
 	},
-	"server": func(name, text string) *fault { // host:port on another machine
+	"server": func(name, text string) *fault { // host:port
 		host, port, err := net.SplitHostPort(text)
 		n, bad := strconv.ParseUint(port, 10, 16)
 		if _, addr := netip.ParseAddr(host); err != nil || bad != nil || n == 0 || (addr != nil && !hostName.MatchString(host)) {

@@ -170,9 +170,8 @@ func (c *conversation) addSystem(content rawjson.Value) {
 	}
 }
 
-// task returns the text of the current task. It starts with the last user turn. If that turn is a short reply, the task is the one
-// before the reply. If it is a follow-up, the task is the earlier task together with the follow-up. first is the index of the first
-// user message.
+// task returns the text of the current task. It searches backwards from the last user turn, skips short replies, and appends follow-ups to
+// the task that they refer to. If no task is found, it returns the last user turn. first is the index of the first user message.
 func (c *conversation) task(first int) string {
 	text, followUps, turns := "", "", 0
 	for i := len(c.messages) - 1; i >= 0 && turns < maxTurns; i-- {

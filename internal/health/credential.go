@@ -84,7 +84,7 @@ func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time
 		if t.ready(tg, id, now) {
 			return 0, false
 		}
-		b := t.credentials[id] // replaced below if the backoff of the target with the credential ends later
+		b := t.credentials[id] // backoff of the credential; the backoff of this target with the credential applies instead if it ends later
 		if tg != nil && tg.backoffs[id] != nil && (b == nil || b.until.Before(tg.backoffs[id].until)) {
 			b = tg.backoffs[id]
 		}

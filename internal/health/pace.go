@@ -28,8 +28,8 @@ type mean struct {
 	at    time.Time
 }
 
-// add adds a value. The weight of the value depends on the time since the previous value, so that many simultaneous values do not
-// outweigh the earlier values of the span.
+// add adds a value. The weight of the value grows with the time since the previous value, so that a burst of values does not outweigh the
+// earlier values of the span.
 func (m *mean) add(now time.Time, value float64, span time.Duration) {
 	m.n++
 	weight := 1.0

@@ -67,7 +67,8 @@ func (s *Shared) callHold(ctx context.Context, states []*budgetState, amount mon
 	return s.readHold(reply, states, versions, amount), nil
 }
 
-// readHold applies the reply. The caller holds the lock.
+// readHold decodes the reply of holdScript and updates the totals of the budgets. After a successful hold, it also adds the amount to each
+// budget whose window has not ended since the call. The caller holds the lock.
 func (s *Shared) readHold(reply []any, states []*budgetState, versions []stateVersion, amount money.Amount) holdReply {
 	a := holdReply{status: textOf(reply, 0), versions: versions}
 	if a.status == "held" {

@@ -18,7 +18,7 @@ import (
 
 const (
 	priorWeight = 10     // weight of the prediction, as a number of observations
-	maxWeight   = 200    // weight above which older observations lose weight
+	maxWeight   = 200    // maximum weight of a mean, as a number of observations; a mean with this weight discounts older observations
 	maxFactor   = 5      // largest correction in either direction
 	maxStates   = 20_000 // maximum number of states in memory; if it is exceeded, a random state is removed
 )

@@ -120,7 +120,7 @@ func (x *Exporter) providerName(provider string) string {
 	return cmp.Or(providerNames[vendor], vendor, provider)
 }
 
-// attributes collects attributes. It skips attributes without a value.
+// attributes collects the attributes of a span. Its methods skip empty strings, zeros and false.
 type attributes []attribute.KeyValue
 
 func (a *attributes) text(key, value string) {

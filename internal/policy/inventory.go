@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/internal/spelling"
 )
 
-// Inventory lists the existing names. Policies that refer to other names are rejected.
+// Inventory lists the models, providers, targets and tags that policies may refer to. A policy that refers to another name is rejected,
+// unless AllowUnknown is set.
 type Inventory struct {
 	Models    []string                                  // canonical model names
 	Canonical func(name string) (model string, ok bool) // returns the model for an alias; if nil, aliases are rejected

@@ -143,8 +143,8 @@ func (f *Set) WithoutModels() (warnings []string) {
 	return warnings
 }
 
-// UnknownBaseline returns a warning if default_model names an unknown model. It is only a warning because a local server may be stopped
-// temporarily.
+// UnknownBaseline returns a warning if default_model names an unknown model, and an empty string otherwise. An unknown model is not an
+// error, because it may belong to a local server that is temporarily stopped.
 func (f *Set) UnknownBaseline(name string) string {
 	if name == "" {
 		return ""

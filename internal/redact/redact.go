@@ -73,8 +73,8 @@ func matches(pattern *regexp.Regexp) finder {
 			}
 		}()
 		source := []byte(text)
-		// In package regexp, only the replacing functions can be interrupted between two matches. A match is a subslice
-		// of source, so its position follows from the capacities.
+		// ReplaceAllFunc calls a function for every match, so that a panic can end the search there. A match is a subslice
+		// of source, so the difference of their capacities is its position.
 		pattern.ReplaceAllFunc(source, func(match []byte) []byte {
 			if len(match) > 0 {
 				start := cap(source) - cap(match)

@@ -9,7 +9,7 @@ import (
 type effortEntry struct {
 	level  string
 	logit  float64          // change of the logit of the success probability
-	length float64          // number of reasoning tokens relative to the model's typical number
+	length float64          // typical number of reasoning tokens, relative to medium effort
 	target *provider.Target // copy of the target with the effort set
 }
 

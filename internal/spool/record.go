@@ -195,7 +195,7 @@ func writeSized(b *bytes.Buffer, part []byte) {
 	b.Write(part)
 }
 
-// scratch is a pool of entries that encodeEntry uses for copies without the decision.
+// scratch is a pool of the copies that encodeEntry makes of entries to encode them without their decision.
 var scratch = sync.Pool{New: func() any { return new(requestlog.Entry) }}
 
 // encodeEntry appends the JSON of an entry and returns the position of the decision in that JSON. The decision is encoded

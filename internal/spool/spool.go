@@ -78,7 +78,7 @@ type Spool struct {
 	batches  batches
 	inFlight inFlight
 	outage   outage
-	recent   recent // ended entries that delivery need not decode
+	recent   recent // latest ended entries, kept in memory so that delivery does not decode them
 	backlog  backlog
 
 	stop    chan struct{}

@@ -27,7 +27,7 @@ type agent struct {
 	settings    map[string]string // content of files by path below the home directory
 	endpoint    string            // route that the agent calls
 	noReasoning bool              // whether the agent never requests reasoning; models that reason only on request then do not reason
-	cached      string            // file below the home directory that must list claude-auto afterwards
+	cached      string            // file below the home directory that must contain claude-auto after the run
 }
 
 // codingAgents returns the agents that have tools. catalog is the file with the properties of auto that Codex reads.

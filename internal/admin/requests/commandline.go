@@ -43,7 +43,7 @@ func Columns() []string { return columnNames() }
 // Begin writes the header.
 func (s *Sheet) Begin() error { return s.sheet.begin() }
 
-// Write writes an entry.
+// Write writes the row of an entry.
 func (s *Sheet) Write(e *requestlog.Entry) error {
 	return s.sheet.row(&exportRow{RowOf(e), e})
 }

@@ -270,7 +270,7 @@ func expected(names []string, strength float64) float64 {
 	return unboundedLogit(min(max(mean, 0.01), 0.99))
 }
 
-// fold returns a name in lower case without punctuation and remarks in brackets.
+// fold converts a name to lower case and keeps only the letters and digits outside parentheses.
 func fold(name string) string {
 	var b strings.Builder
 	depth := 0

@@ -11,7 +11,7 @@ import (
 const (
 	minRecords    = 100  // minimum number of a model's outcomes in a prompt family for the family to count as measured
 	scoreOutcomes = 25   // weight of a model's scores as an equivalent number of recorded outcomes, derived from a standard deviation of 0.4 logits
-	minLinks      = 4    // minimum number of links for estimating the level of a family only from the scores
+	minLinks      = 4    // minimum number of models with both outcomes and scores for estimating the level of a family only from the scores
 	meanStrength  = -1.2 // mean strength of the recorded models
 	// strengthShrinkage is the number of recorded families above which a model's own strength outweighs meanStrength. derivedShrinkage is
 	// the number above which the level in the trained vector outweighs the level derived from the strength.

@@ -21,7 +21,7 @@ const (
 	title = "Azure OpenAI"
 )
 
-// Options of the vendor.
+// Names of the options of an Azure provider.
 const (
 	// OptionResource names the Azure resource. Its endpoint is https://RESOURCE.openai.azure.com.
 	OptionResource = "resource"

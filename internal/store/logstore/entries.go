@@ -233,7 +233,7 @@ func notFound(err error) error {
 	return err
 }
 
-// countTime limits how long matching entries are counted.
+// countTime is the time limit of a count that cannot use an index.
 const countTime = 600 * time.Millisecond
 
 // Count counts matching entries, at most limit.

@@ -26,8 +26,8 @@ func (v Values) Add(d report.Dimension, value string) {
 	v[d][value] = true
 }
 
-// Forget replaces values in all figures of a workspace with the empty value. It is used for values whose requests are all deleted.
-// Counts and amounts stay.
+// Forget replaces values of dimensions, such as the names of end users, with the empty string in all figures of a workspace. It is called
+// for values whose requests have all been deleted. Counts and amounts are kept.
 func (s *Store) Forget(ctx context.Context, workspace string, values Values) error {
 	if len(values) == 0 {
 		return nil

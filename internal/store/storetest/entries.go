@@ -120,7 +120,7 @@ func figurePagesHaveTheFiguresOfEntries(t *testing.T, db *store.DB) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(got) < 20 {
-			t.Errorf("%s: %d entries, want at least 20 (-want +got):\n%s", name, len(got), diff)
+			t.Errorf("%s: %d entries, want the same as without paging and at least 20 (-want +got):\n%s", name, len(got), diff)
 		}
 	}
 }

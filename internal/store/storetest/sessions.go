@@ -135,7 +135,7 @@ func subjectsAreCharged(t *testing.T, db *store.DB) {
 		"except before": {since: now.Add(-90 * time.Minute), except: []string{first.ID}, want: 100},
 	} {
 		if got, err := db.Sessions.Spent(t.Context(), subject, tc.since, tc.except...); got != tc.want || err != nil {
-			t.Errorf("%s: %s, %v, want %s", name, got, err, tc.want)
+			t.Errorf("%s: Spent = %s, %v, want %s", name, got, err, tc.want)
 		}
 	}
 }

@@ -190,7 +190,7 @@ func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON
 	}
 	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
-	for _, b := range parts.Blocks { // a block repeats text that was already sent, unless the provider sends thinking only in blocks
+	for _, b := range parts.Blocks { // most providers send the text of blocks also as reasoning or reasoning_content, so it was already added
 		if !state.think {
 			t.text(llm.ThinkingDelta, choice, &b.Text)
 		}

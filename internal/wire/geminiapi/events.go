@@ -64,8 +64,8 @@ type passing struct {
 	usage    *llm.Usage
 }
 
-// add records the properties of a delta in the event of the document being read. The finish reason and the usage are kept in p for the
-// last event of the response.
+// add adds the properties of a delta to the event of the document that is being read. It stores the finish reason and the usage in p,
+// because they are sent with the last event of the response.
 func (p *passing) add(d llm.Delta) {
 	text := d.Text
 	switch d.Kind {

@@ -41,7 +41,7 @@ func snake(name string) string {
 	return out.String()
 }
 
-// canonical returns the camelCase name of a member that is in camel. Any other name is returned unchanged.
+// canonical returns the camelCase form of a snake_case name that the map camel contains. It returns any other name unchanged.
 func canonical(name string) string {
 	if c, ok := camel[name]; ok {
 		return c
@@ -62,7 +62,7 @@ func members(v rawjson.Value, read func(name string, value rawjson.Value)) {
 	})
 }
 
-// get returns an object's member in either spelling of its name. name is the camelCase spelling.
+// get returns the member of an object, whether its name is in camelCase or snake_case. name is the camelCase name.
 func get(v rawjson.Value, name string) (found rawjson.Value) {
 	if found = v.Get(name); found.Exists() {
 		return found

@@ -120,7 +120,7 @@ func (r *renderer) planOutput() {
 // the input of a tool. SchemaTool returns an empty string if the request does not need the tool. Deltas needs the same name.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
-	// If the client forces one of its tools, the response is a call and the schema does not apply.
+	// If the client forces one of its tools, the response is a tool call, so the response schema does not apply.
 	forced := conv.ToolChoice.Mode == llm.ChoiceMust && len(conv.Tools) > 0
 	if !wanted || forced {
 		return ""

@@ -315,6 +315,6 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	must(t, err)
 	all, err = db.Config.Credentials(ctx)
 	if diff := cmp.Diff([]vault.Credential{b}, all); diff != "" || err != nil || revisions["credentials"] != 4 {
-		t.Errorf("credentials %v, %v, revision %d; want one and revision 4", all, err, revisions["credentials"])
+		t.Errorf("after DeleteCredential: credentials %v, %v, revision %d; want only cred_b and revision 4", all, err, revisions["credentials"])
 	}
 }

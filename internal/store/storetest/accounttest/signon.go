@@ -36,7 +36,7 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	must(t, err)
 	ann := out.Account
 	if m, err := s.MemberOf(ctx, w.ID, ann.ID); err != nil || m.Role != account.Developer || m.Source != account.ByGroup || !cmp.Equal(out.Unknown, []string{"ws_unknown"}) {
-		t.Errorf("member %+v, %v, unknown workspaces %v; want a developer by group and ws_unknown", m, err, out.Unknown)
+		t.Errorf("member %+v, %v, unknown workspaces %v; want role developer, source group and unknown workspace ws_unknown", m, err, out.Unknown)
 	}
 	session, _, err := s.SessionByHash(ctx, []byte("session annfirst"))
 	if err != nil || session.Issuer != issuer || !session.CheckedUntil.Equal(now.Add(time.Minute)) {
