@@ -73,6 +73,12 @@ func TestImageOfReadsSizeFromHeader(t *testing.T) {
 				t.Errorf("%s: %s", name, diff)
 			}
 		}
+		for n := range file { // the size of an incomplete file is complete or unknown
+			got := ImageOf(base64.StdEncoding.EncodeToString(file[:n]), "high")
+			if diff := cmp.Diff(want, got); diff != "" && (got.Width != 0 || got.Height != 0) {
+				t.Errorf("%s, first %d bytes: %s", name, n, diff)
+			}
+		}
 	}
 	for name, data := range map[string]string{
 		"nothing":      "",

@@ -38,21 +38,16 @@ const maxSide = 1 << 16
 // encodedImage is an image file in base64, decoded on access.
 type encodedImage string
 
-// at returns the byte at an offset; ok is false past the end and for invalid base64.
+// at returns the byte at an offset. ok is false past the end and for invalid base64.
 func (p encodedImage) at(offset int) (c byte, ok bool) {
 	group := offset / 3 * 4
 	if offset < 0 || group+4 > len(p) {
 		return 0, false
 	}
-	var bits uint32
-	for _, c := range []byte(p[group : group+4]) {
-		v, known := sextet(c)
-		if !known && c != '=' {
-			return 0, false
-		}
-		bits = bits<<6 | v
-	}
-	return byte(bits >> (16 - 8*(offset%3))), true
+	first := offset % 3 // the byte consists of the characters first and first+1 of the group
+	high, ok := sextet(p[group+first])
+	low, valid := sextet(p[group+first+1])
+	return byte((high<<6 | low) >> (4 - 2*first)), ok && valid
 }
 
 func sextet(c byte) (uint32, bool) {
@@ -108,10 +103,13 @@ func (p encodedImage) little(offset, size int) (n int) {
 func (p encodedImage) webp() (width, height int) {
 	switch {
 	case p.is(12, "VP8 "):
-		return p.little(26, 2) & 0x3fff, p.little(28, 2) & 0x3fff
+		if sides := p.little(26, 4); sides >= 0 {
+			return sides & 0x3fff, sides >> 16 & 0x3fff
+		}
 	case p.is(12, "VP8L"):
-		bits := p.little(21, 4)
-		return bits&0x3fff + 1, bits>>14&0x3fff + 1
+		if bits := p.little(21, 4); bits >= 0 {
+			return bits&0x3fff + 1, bits>>14&0x3fff + 1
+		}
 	case p.is(12, "VP8X"):
 		return p.little(24, 3) + 1, p.little(27, 3) + 1
 	}
