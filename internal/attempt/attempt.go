@@ -68,7 +68,7 @@ const (
 // Joiner extends provider.Client for an attempt that continues an interrupted response. It joins the new text to the delivered text.
 type Joiner interface {
 	provider.Client
-	// OnDelta sets a function that is called for every delta from the target, visible to the client or not.
+	// OnDelta sets a function that is called for every delta from the target except begin and usage deltas, visible to the client or not.
 	OnDelta(func())
 	// HiddenText returns the number of ASCII and non-ASCII text bytes that are not sent to the client.
 	HiddenText() (ascii, nonASCII int64)

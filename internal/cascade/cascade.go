@@ -81,9 +81,6 @@ func (c *Checker) check(ctx context.Context, r *gateway.CheckedResponse) gateway
 	case err != nil:
 		return gateway.CheckResult{State: requestlog.NotChecked, Reason: "The hook returned no score: " + err.Error() + "."}
 	case score < threshold(plan.Verify):
-		if !r.Stored {
-			reason = "" // the reason may quote the response, which must not be stored
-		}
 		return gateway.CheckResult{State: requestlog.CheckFailed, Reason: fmt.Sprintf("hook: score %g is below %g. %s", score, threshold(plan.Verify), reason)}
 	}
 	return gateway.CheckResult{State: requestlog.CheckPassed}
@@ -109,7 +106,7 @@ type hookRequest struct {
 // of the hook.
 func (c *Checker) askHook(ctx context.Context, r *gateway.CheckedResponse, request []byte, parsed judge.Response) (float64, string, error) {
 	address := r.Decision.Cascade.Verify.Hook
-	if !r.Stored {
+	if !r.Stored { // the log contains the reason of the hook, which may quote the response
 		return 0, "", errors.New("requests whose text is not stored are not sent to hooks")
 	}
 	c.mu.Lock()

@@ -101,7 +101,8 @@ func (r *Rating) Rater() string {
 	return "key:" + r.KeyID
 }
 
-// validate checks the fields set by the rater. Errors are *llm.Error values.
+// validate checks the rating. Its errors about the fields set by the rater are *llm.Error values. Other errors are internal errors from
+// checkInvariants.
 func (r *Rating) validate() error {
 	// Ratings expire by the time in the ID, so its exact length and alphabet are checked.
 	if _, ok := id.Time(r.RequestID); !ok || !strings.HasPrefix(r.RequestID, "req_") || len(r.RequestID) != len("req_")+26 {

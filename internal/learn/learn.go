@@ -74,8 +74,8 @@ type Model struct {
 	Base     predict.Ability          // static ability
 	Learned  predict.Ability          // static ability, corrected by the outcomes
 	Tasks    map[predict.Task]float64 // additional change of the logit per task
-	Outcomes int                      // number of outcomes used
-	Dropped  int                      // number of outcomes before Changed, which are not used
+	Outcomes int                      // number of ratings and comparisons used
+	Dropped  int                      // number of ratings and comparisons before Changed, which are not used
 	Changed  time.Time                // time at which the quality of the model changed; zero if it did not change
 }
 

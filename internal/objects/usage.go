@@ -24,7 +24,7 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// batchPrice returns the price of a target at the given time, or nil if it does not include a batch price.
+// batchPrice returns the price of a target at the given time, or nil if the price is unknown or does not include a batch price.
 func batchPrice(t *provider.Target, at time.Time) *catalog.Price {
 	if t.Price == nil {
 		return nil

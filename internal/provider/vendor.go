@@ -47,7 +47,7 @@ type Settings struct {
 	Name        string // name of the provider; empty for the vendor's name
 	BaseURL     string // base URL; empty for the vendor's address
 	Credentials []Credential
-	Headers     map[string]string // headers sent with every call; they take precedence over the adapter's headers
+	Headers     map[string]string // headers sent with every call; they override the adapter's headers, except Content-Type of media and objects
 	Options     map[string]string // vendor-specific settings, such as a region or an API version
 	Targets     []*Target
 	UserAgent   string           // User-Agent header, such as fairlead/1.2.0

@@ -60,7 +60,7 @@ type Loader struct {
 	Client    func() *egress.Client        // returns the client for login calls; called only when a call is made
 	Report    func(task string, err error) // receives the error for each unusable credential
 
-	loaded atomic.Int64 // revision that the last Load read
+	loaded atomic.Int64 // revision that the last successful Load read
 }
 
 // Load builds the provider set for a configuration, without its policies.

@@ -12,7 +12,7 @@ import (
 )
 
 // JSON returns the document with every match in a string value replaced with a mark. All other bytes are unchanged. A body that is not JSON
-// is treated as plain text. The result may be the body itself.
+// is treated as plain text. The result may be the body itself. It is nil if the pass ran out of time.
 func (p *Pass) JSON(body []byte) []byte {
 	if len(p.rules) == 0 || len(body) == 0 {
 		return body

@@ -20,7 +20,7 @@ type continuation struct {
 	received string // text received from a prefilled target while it may be repeating delivered text
 	joined   bool
 	hidden   textBytes
-	onDelta  func() // function called for every delta from the target
+	onDelta  func() // function called for every delta from the target except begin and usage deltas
 }
 
 // textBytes counts bytes of text for token estimates.

@@ -96,8 +96,8 @@ func (f *Flight) Reason() string {
 	return f.reason
 }
 
-// Store stores the recorded response and passes it to the requests that wait for it. r holds all data of the response except the events,
-// the time and the maximum age. Store does nothing for a discarded response.
+// Store stores the recorded response, passes it to the requests that wait for it, and ends the flight. r holds all data of the response
+// except the events, the time and the maximum age. For a discarded response or one without events, Store only ends the flight.
 func (f *Flight) Store(ctx context.Context, r Response) {
 	if f == nil || f.ended {
 		return

@@ -18,7 +18,7 @@ type Response struct {
 	Finish    string        `json:"f,omitempty"`
 	Simulated bool          `json:"sim,omitempty"`
 	Cost      *money.Amount `json:"c,omitempty"`   // cost of the response; nil if unknown
-	Tokens    int64         `json:"tok,omitempty"` // length in tokens of the embeddings input or inputs; 0 for other responses
+	Tokens    int64         `json:"tok,omitempty"` // number of tokens of separately cached embeddings inputs; 0 for other responses
 	Events    []Event       `json:"e"`             // events of the response; a single event if it is not streamed
 }
 
@@ -45,7 +45,7 @@ const (
 // Age returns the age of the response.
 func (r *Response) Age(now time.Time) time.Duration { return max(0, now.Sub(r.Created)) }
 
-// fresh reports whether the age of the response exceeds neither limit nor its own maximum age.
+// fresh reports whether the age of the response is below limit and below its own maximum age.
 func (r *Response) fresh(now time.Time, limit time.Duration) bool {
 	return now.Sub(r.Created) < min(limit, r.TTL)
 }

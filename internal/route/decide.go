@@ -86,9 +86,9 @@ type candidate struct {
 	model         int   // index of the model in the snapshot
 	prompt        int64 // number of prompt tokens for the model
 	price         *currentPrice
-	fallbackOrder int  // position in the order of models: 0 for the requested model, followed by the fallbacks
+	fallbackOrder int  // position in the order of models: 0 for the requested model or any choice of auto, followed by the fallbacks
 	named         bool // whether the caller or a policy named the model
-	trusted       bool // whether the request names the model directly, not as a choice for auto; the catalog's limits are then less strict
+	trusted       bool // whether the request or a pin names the model, not as a choice for auto; the catalog's limits are then less strict
 	eligible      bool // whether the target can serve the request, regardless of policies
 	scored        bool
 	providerOrder int // index of the provider in provider.order
@@ -101,7 +101,7 @@ type candidate struct {
 type estimates struct {
 	effort             *effortEntry // reasoning effort; nil for the model's default
 	cost               money.Amount // expected cost of the request; valid if priced
-	total              money.Amount // expected cost of the request and of reading the prompt again in later turns
+	total              money.Amount // expected cost of the request, of reading the prompt again in later turns, and of discarded reasoning
 	totalUncached      money.Amount // value of total without cached prompts
 	delay              float64      // expected latency in doublings of minLatency
 	penaltyWithoutCost float64      // penalty without the cost component

@@ -93,8 +93,8 @@ func format(in *Input, e *candidate, why *Exclusion) bool {
 	return false
 }
 
-// abilities excludes targets without a required capability. It does not exclude a model that the caller named, because the
-// catalog may be out of date.
+// abilities excludes targets without a required capability. It does not exclude a model that the request or a pin
+// names, because the catalog may be out of date.
 func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) bool {
 	if w := &in.Controls.Provider; w.BestEffort && !w.RequireParameters {
 		needs &^= optionalNeeds
@@ -106,8 +106,8 @@ func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) boo
 	return why.set(Exclusion{Code: MissingCapability, format: "does not support %s", lacks: missing})
 }
 
-// contextSize excludes targets whose context window is too small. For models that the caller named, it tolerates errors in the token
-// estimate.
+// contextSize excludes targets whose context window is too small. For models that the request or a pin names, it tolerates errors in
+// the token estimate.
 func contextSize(in *Input, e *candidate, output int64, why *Exclusion) bool {
 	m := e.target.Model
 	about := in.longest(e.prompt)

@@ -31,7 +31,8 @@ func refusals() map[Fault]openai.Error {
 	}
 }
 
-// fail sends the replacement for the normal response and returns true. If the fault does not replace the response, it returns false.
+// fail simulates a fault that replaces the normal response, such as an error response, a timeout or a connection reset, and returns true.
+// For other faults it does nothing and returns false.
 func (s *Simulator) fail(w http.ResponseWriter, r *http.Request, fault Fault, stream bool) bool {
 	if refusal, ok := refusals()[fault]; ok {
 		writeError(w, refusal)

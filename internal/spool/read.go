@@ -83,8 +83,8 @@ func (p *piece) empty() {
 	p.entries, p.broken, p.reading, p.rest, p.chunks = p.entries[:0], nil, nil, nil, p.chunks[:0]
 }
 
-// read replaces the content of the piece with up to limit ended entries from the given position on. If no entries remain, the piece is
-// empty and its next position is the given one.
+// read replaces the content of the piece with up to limit ended entries from the given position on. If nothing remains to be read, the
+// piece is empty and its next position is the given one or the beginning of a later segment.
 func (s *Spool) read(p *piece, from position, limit int) error {
 	p.empty()
 	p.next, p.full = from, false

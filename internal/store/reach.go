@@ -43,7 +43,8 @@ func Unavailable(err error) bool {
 		return true
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		class := e.Code[:min(2, len(e.Code))] // 08: connection, 53: resources, 57: operator, 58: system error; 25006: read-only server
+		// Classes: 08 connection exception, 53 insufficient resources, 57 operator intervention, 58 system error. 25006: read-only server.
+		class := e.Code[:min(2, len(e.Code))]
 		return slices.Contains([]string{"08", "53", "57", "58"}, class) || e.Code == "25006"
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)

@@ -57,7 +57,7 @@ func newLoad(g *harness.Gateway, key string) *load {
 	return &load{gateway: g, key: key, client: &http.Client{Transport: transport}}
 }
 
-// start sends requests until the context is done. Requests in flight continue.
+// start sends requests in the background until the context is done. Then open streams are closed, and other requests in flight continue.
 func (l *load) start(ctx context.Context, rate, streams int) {
 	l.running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(rate))

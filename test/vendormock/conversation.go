@@ -65,7 +65,7 @@ type Part struct {
 	ID        string          // call ID; only for calls and results
 	Name      string          // tool name; only for calls and results
 	Input     json.RawMessage // arguments of a call; free text if Custom
-	Custom    bool            // whether the tool takes free text; only for calls and results
+	Custom    bool            // whether the tool takes free text; only for calls
 	Failed    bool            // whether the call failed; only for results
 	Signature string          // signature of reasoning, of a text or of a call; for encrypted reasoning, the encrypted data
 }

@@ -15,8 +15,8 @@ var ErrChange = errors.New("implausible change")
 // maxNamed is the maximum number of prices that an error lists.
 const maxNamed = 3
 
-// CheckChange rejects a catalog that has fewer than half of the active catalog's offers, in which a paid offer becomes free, or in which a
-// price changes by more than factor. A factor of 0 allows every change.
+// CheckChange rejects a catalog that has fewer than half of the active catalog's offers, or in which an offer's input or output rate
+// becomes 0 or changes by more than factor. A factor of 0 allows every change.
 func CheckChange(active, next *catalog.Catalog, factor float64) error {
 	if factor <= 0 {
 		return nil

@@ -187,8 +187,8 @@ type evaluation struct {
 	mu          sync.Mutex
 	rows        []protocol.Row
 	predictions protocol.Predictions
-	prompts     map[string]asked  // prompts of the pools by row ID
-	names       map[string]string // catalog model names by the name in the data files
+	prompts     map[string]asked  // prompts of the pools and of the length evaluation, by row ID
+	names       map[string]string // model names by the lower-case name in the data files
 }
 
 // outcomeLine is one line of a data file: a prompt with the recorded outcomes.

@@ -111,7 +111,7 @@ var hosts = []Row{
 	},
 }
 
-// local lists servers on this machine or in the local network, at their default ports.
+// local lists servers on this machine, at their default ports.
 var local = []Row{
 	{
 		// Ollama ignores max_completion_tokens, so the output would not be limited.

@@ -21,7 +21,7 @@ const (
 	packedDeflate = 1 // deflate, written by earlier versions
 	packedS2      = 2
 	packedZstd    = 3 // zstd, for short text in its own row
-	packedOutline = 4 // an outline (see package outline), followed by its packed text
+	packedOutline = 4 // an outline (see package outline); the packed text of the outline follows
 )
 
 // minPart is the minimum length of parts that are compressed. Text longer than MaxZstd is compressed with S2, which is faster than zstd.

@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// endWithParent does nothing, because only Linux can end a process automatically when its parent exits.
+// endWithParent does nothing, because macOS and most other systems cannot end a process automatically when its parent exits.
 func endWithParent(*syscall.SysProcAttr) {}

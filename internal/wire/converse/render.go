@@ -188,7 +188,7 @@ func (r *renderer) leftOut() {
 	}
 }
 
-// plain formats a member name for a warning or error message. A name that consists of letters, digits and common separators is returned
+// plain formats a name or value from the request for a warning. A name of at most 60 letters, digits and common separators is returned
 // unchanged; any other name is quoted.
 func plain(name string) string {
 	odd := func(c rune) bool {

@@ -68,7 +68,7 @@ func Read(r io.Reader, o ReadOptions) (llm.Event, error) {
 }
 
 // ContentType returns the content type for the client, given the type that the provider sent. It returns an empty string for JSON, and it
-// keeps audio types and plain text. All other types become application/octet-stream, because a browser could execute them.
+// keeps audio types, plain text and subtitles. All other types become application/octet-stream, because a browser could execute them.
 func ContentType(sent string) string {
 	kind, params, err := mime.ParseMediaType(sent)
 	switch {

@@ -18,14 +18,15 @@ type Edit struct {
 	Drop   []string          // names of top-level members to remove
 	Set    map[string][]byte // new values of top-level members, as JSON; members that the request does not have are not added
 	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
-	Signer string            // provider that receives the request; only signatures that the gateway wrapped for this provider are valid
+	Signer string            // name under which the target's thinking signatures are stored; wrapped signatures of other signers are invalid
 	// NoSystemTurns merges messages with the role system into the preceding user messages.
 	NoSystemTurns bool
 }
 
 // Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the gateway's own
-// members (models, provider, session_id). It removes thinking that is empty or whose wrapped signature belongs to another provider. lost
-// reports whether thinking was removed; in that case, the caller must also remove a thinking budget. All other bytes stay the same.
+// members (models, provider, session_id). In the messages, it unwraps the signatures of e.Signer, and removes citations that the gateway
+// converted from another format and thinking that is empty or whose wrapped signature belongs to another signer. lost reports whether
+// thinking was removed; in that case, the caller must also remove a thinking budget. Other members stay the same and in order.
 func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 	pieces, lost := Pieces(req, e)
 	return slices.Concat(pieces...), lost

@@ -19,7 +19,7 @@ import (
 // DeltaOptions holds the settings for decoding a response into deltas.
 type DeltaOptions struct {
 	messagesstream.Reading
-	Signer      string   // provider that is recorded as the signer of thinking
+	Signer      string   // name under which thinking signatures are recorded
 	SchemaTool  string   // name of the tool whose input is the response; see SchemaTool
 	CustomTools []string // names of the tools that accept free text
 }

@@ -42,7 +42,7 @@ type RenderOptions struct {
 	Stream    bool
 	MaxOutput int64  // output limit for a request without one; 0 for ModelMax
 	ModelMax  int64  // the model's output limit; 0 when unknown
-	Signer    string // provider whose thinking signatures the target accepts
+	Signer    string // name under which the target's thinking signatures are recorded
 	Search    bool   // whether the provider can search the web
 	Traits    Traits
 }

@@ -57,7 +57,7 @@ func (n *loadGenerator) fire(t testing.TB, connections, rate int, d time.Duratio
 }
 
 // pace sends start signals in small groups, because a timer for each signal would cost CPU. It drops a signal if it is late or if
-// no connection is free, because sending the signal later would cause a burst.
+// the buffer of turns is full, because sending the signal later would cause a burst.
 func (n *loadGenerator) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -66,7 +66,7 @@ func (n *loadGenerator) pace(rate int, began time.Time, d time.Duration, turns c
 		for given = max(given, due-rate/100); given < due; given++ {
 			select {
 			case turns <- struct{}{}:
-			default: // all connections are in use
+			default: // the buffer is full because all connections are in use
 			}
 		}
 	}
