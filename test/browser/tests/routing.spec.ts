@@ -99,7 +99,7 @@ test("a backtest re-runs past requests", async ({ page }) => {
   await expect(page.getByRole("group", { name: "Changed model" })).toContainText("100.0 %");
   await expect(page.getByRole("table", { name: "Changed routes" }).getByRole("columnheader", { name: "sim-flagship" })).toBeVisible();
   await expect(page.getByRole("table", { name: "Policies in the backtest" }).getByRole("row", { name: /^best/ })).toContainText("8");
-  await expect(page.getByText("Compares cost and routing, not response quality.")).toBeVisible();
+  await expect(page.getByText("Quality is predicted, because no responses are generated.")).toBeVisible();
   await expectSound(page);
 
   const address = page.url();
