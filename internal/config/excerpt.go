@@ -26,7 +26,7 @@ func (d *decoder) hide(n *yaml.Node) {
 		return
 	}
 	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(n.Value, "${") && !strings.HasPrefix(n.Value, "file:") {
-		d.hidden = append(d.hidden, document.SpanOf(n))
+		d.hidden = append(d.hidden, n)
 	}
 	for _, one := range n.Content {
 		d.hide(one)
@@ -35,9 +35,7 @@ func (d *decoder) hide(n *yaml.Node) {
 
 // addExcerpts adds the line of each problem, with secrets masked.
 func (l *loader) addExcerpts() {
-	for _, s := range l.hidden {
-		s.Mask(l.lines)
-	}
+	document.Mask(l.lines, l.hidden)
 	for i := range l.problems.List {
 		p := &l.problems.List[i]
 		if p.Line == 0 || p.Line > len(l.lines) {

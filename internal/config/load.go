@@ -95,7 +95,7 @@ type loader struct {
 	lines     []string // lines of the file
 	origins   map[string]Origin
 	damaged   map[string]bool // paths with a problem
-	hidden    []document.Span // positions of the secrets in the file
+	hidden    []*yaml.Node    // secrets in the file
 	environ   map[string]string
 	variables []string // names of environment variables, sorted
 	warnings  []string

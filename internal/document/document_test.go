@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
 
 	"fairlead.dev/internal/document"
 )
@@ -54,17 +55,31 @@ func TestSectionKeepsPositions(t *testing.T) {
 	}
 }
 
-func TestMaskHidesQuotedValues(t *testing.T) {
+func TestMaskHidesValues(t *testing.T) {
 	t.Parallel()
-	text := "key: \"s\\u0041cret\" # why"
-	root, wrong := document.Parse([]byte(text))
-	if wrong != nil {
-		t.Fatal(wrong)
-	}
-	lines := []string{text}
-	document.SpanOf(root.Content[1]).Mask(lines)
-	if want := "key: \"***********\" # why"; lines[0] != want {
-		t.Errorf("masked %q, want %q", lines[0], want)
+	for text, want := range map[string]string{
+		"key: secret # why":                         "key: ****** # why",
+		"key: !!str secret":                         "key: !!str ******",
+		"key: &name secret":                         "key: &name ******",
+		"key: !!str &name 'it''s'":                  "key: !!str &name '*****'",
+		`key: "s\u0041cret" # why`:                  `key: "***********" # why`,
+		`key: "\U0001F600\U0001F600" # why`:         `key: "********************" # why`,
+		"key: \"one \\\n  two\" # why":              "key: \"*****\n  ***\" # why",
+		"key: one\n  two\nnext: 1":                  "key: ***\n  ***\nnext: 1",
+		"key: !!str |\n  one two\n  three\nnext: 1": "key: !!str |\n  *** ***\n  *****\nnext: 1",
+		"key: >-\n  one\n\n  two\nnext: 1":          "key: >-\n  ***\n\n  ***\nnext: 1",
+		"{key: secret, next: 1}":                    "{key: ******, next: 1}",
+		"key: 秘密 # why":                             "key: ** # why",
+	} {
+		root, wrong := document.Parse([]byte(text))
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		lines := strings.Split(text, "\n")
+		document.Mask(lines, []*yaml.Node{root.Content[1]})
+		if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
+			t.Errorf("masked (-want +got):\n%s", diff)
+		}
 	}
 }
 

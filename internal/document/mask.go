@@ -4,48 +4,38 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Span is the position of a scalar in a document.
-type Span struct {
-	line   int // line number, starting at 1
-	column int // column of the first character, starting at 1
-	width  int
-}
-
-// SpanOf returns the span of a scalar. For quoted and block scalars, the width is an upper bound.
-func SpanOf(n *yaml.Node) Span {
-	s := Span{line: n.Line, column: n.Column, width: len([]rune(n.Value))}
-	switch {
-	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		s.line, s.column = n.Line+1, 1
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		s.width = 6*s.width + 2 // an escape such as \u0041 takes six characters
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		s.width = 2*s.width + 2
+// Mask replaces the values of scalars in the lines of their document with asterisks. Quotes, anchors, tags, the indentation of
+// further lines and the columns of other characters do not change.
+func Mask(lines []string, scalars []*yaml.Node) {
+	if len(scalars) == 0 {
+		return
 	}
-	return s
-}
-
-// Mask replaces the span's characters in lines with asterisks. The columns of other characters do not change.
-func (s Span) Mask(lines []string) {
-	for i := s.line - 1; i >= 0 && i < len(lines) && s.width > 0; i++ {
-		line := []rune(lines[i])
-		quote, escaped := rune(0), false
-		for j := max(0, s.column-1); j < len(line) && s.width > 0; j++ {
-			if line[j] == ' ' && s.column == 1 {
-				continue // indentation is not masked
-			}
-			if quote == 0 && j == s.column-1 && (line[j] == '"' || line[j] == '\'') {
-				quote = line[j]
-				continue
-			}
-			if line[j] == quote && !escaped {
-				s.width = 0
-				break
-			}
-			escaped = line[j] == '\\' && !escaped
-			line[j] = '*'
-			s.width--
+	source, masked := make([][]rune, len(lines)), make([][]rune, len(lines))
+	for i, line := range lines {
+		source[i], masked[i] = []rune(line), []rune(line)
+	}
+	for _, n := range scalars {
+		c := newCursor(source, n)
+		line, column := c.line, c.column
+		for _, r := range n.Value {
+			c.take(r)
 		}
-		lines[i], s.column = string(line), 1
+		if c.lost { // the end of the value is unknown
+			c.line, c.column = len(lines), 0
+		}
+		for ; line < len(lines) && line <= c.line; line, column = line+1, 0 {
+			end := len(masked[line])
+			if line == c.line {
+				end = min(end, c.column)
+			}
+			for ; column < end; column++ {
+				if masked[line][column] != ' ' || line == n.Line-1 {
+					masked[line][column] = '*'
+				}
+			}
+		}
+	}
+	for i := range lines {
+		lines[i] = string(masked[i])
 	}
 }

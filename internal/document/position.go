@@ -13,24 +13,11 @@ type Position struct{ Line, Column int }
 // Positions returns the source position of each character in a scalar's value and of the end of the value. Callers use the positions to
 // mark errors in source, even if the value is quoted, folded or a block.
 func Positions(source []byte, n *yaml.Node) []Position {
-	c := cursor{line: n.Line - 1, column: n.Column - 1}
+	var lines [][]rune
 	for line := range strings.SplitSeq(string(source), "\n") {
-		c.lines = append(c.lines, []rune(strings.TrimSuffix(line, "\r")))
+		lines = append(lines, []rune(strings.TrimSuffix(line, "\r")))
 	}
-	switch {
-	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		c.line, c.column = n.Line, 0 // a block starts on the line after its indicator
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		c.skipProperties()
-		c.column++
-		c.escaped = true
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		c.skipProperties()
-		c.column++
-		c.doubled = true
-	default:
-		c.skipProperties()
-	}
+	c := newCursor(lines, n)
 	value := []rune(n.Value)
 	positions := make([]Position, 0, len(value)+1)
 	for _, r := range value {
@@ -52,6 +39,27 @@ type cursor struct {
 	line, column int  // position in the document, starting at 0
 	escaped      bool // whether the scalar has escape sequences: \n and \u0041 are one character
 	doubled      bool // whether the scalar doubles quotes: '' is one quote
+	lost         bool // whether a character of the value was not found in the document
+}
+
+// newCursor returns a cursor at the first character of a scalar's value.
+func newCursor(lines [][]rune, n *yaml.Node) *cursor {
+	c := &cursor{lines: lines, line: n.Line - 1, column: n.Column - 1}
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		c.line, c.column = n.Line, 0 // a block starts on the line after its indicator
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		c.skipProperties()
+		c.column++
+		c.escaped = true
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		c.skipProperties()
+		c.column++
+		c.doubled = true
+	default:
+		c.skipProperties()
+	}
+	return c
 }
 
 // skipProperties skips anchors and tags before the text.
@@ -79,6 +87,7 @@ func (c *cursor) take(r rune) Position {
 	}
 	here := Position{c.line + 1, c.column + 1}
 	if c.line >= len(c.lines) {
+		c.lost = true
 		return here
 	}
 	line := c.lines[c.line]
@@ -96,6 +105,8 @@ func (c *cursor) take(r rune) Position {
 		c.column += 2
 	case line[c.column] == r:
 		c.column++
+	default:
+		c.lost = c.lost || r != ' ' && r != '\n'
 	}
 	return here
 }
