@@ -25,8 +25,8 @@ func (r *ranking) holdOut() string {
 		return ""
 	}
 	share := min(h.Share, 1)
-	if r.in.Explore <= 0 {
-		r.ready[0].Propensity = 1
+	if !slices.ContainsFunc(r.ready, func(cand *candidate) bool { return cand.Propensity > 0 }) {
+		r.ready[0].Propensity = 1 // no model was drawn at random
 	}
 	for i, cand := range r.ready {
 		cand.Propensity *= 1 - share
