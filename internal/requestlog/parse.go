@@ -246,6 +246,9 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid time %q: use a form such as now-24h or 2026-11-15T08:00:00Z", s)
 }
 
+// maxAge is the maximum distance from now. It is less than the maximum of time.Duration.
+const maxAge = 20_000 * 24 * time.Hour
+
 // parseAge parses the part after "now": empty, or a signed number with a unit.
 func parseAge(s string) (time.Duration, error) {
 	if s == "" {
@@ -257,7 +260,7 @@ func parseAge(s string) (time.Duration, error) {
 		return 0, strconv.ErrSyntax
 	}
 	n, err := strconv.ParseInt(s[:len(s)-1], 10, 32)
-	if err != nil || n > 20_000 && unit > time.Hour || n < -20_000 && unit > time.Hour {
+	if err != nil || max(n, -n) > int64(maxAge/unit) {
 		return 0, strconv.ErrSyntax
 	}
 	return time.Duration(n) * unit, nil

@@ -137,7 +137,7 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("ParseTime(%s) = %s, %v; want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "nowhere", "now-", "now1h", "now-h", "now--1h", "1969-12-31", "0000-01-01T00:00:00Z"} {
+	for _, text := range []string{"", "nowhere", "now-", "now1h", "now-h", "now--1h", "now-20000w", "now+2562048h", "now-153722868m", "1969-12-31", "0000-01-01T00:00:00Z"} {
 		if got, err := ParseTime(text, testNow); err == nil {
 			t.Errorf("ParseTime(%q) = %s, want an error", text, got)
 		}
