@@ -2,7 +2,6 @@ package sso
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ const maxGroups = 2000
 // person holds the provider's claims about a person.
 type person struct {
 	subject string
-	email   string // address in lower case; verified, unless TrustEmail accepts an unverified one
+	email   string // address in lower case; verified, unless TrustEmail is set and the claim email_verified is missing
 	name    string
 	groups  []string
 }
@@ -147,15 +146,13 @@ func text(value any) string {
 	return s
 }
 
-// isTrue reports whether a claim is true. Some providers send a string or a number.
+// isTrue reports whether a claim is true. Some providers send a string.
 func isTrue(value any) bool {
 	switch value := value.(type) {
 	case bool:
 		return value
 	case string:
 		return value == "true"
-	case json.Number:
-		return value == "1"
 	}
 	return false
 }
