@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -11,10 +12,13 @@ import (
 // metadataConnect is short because metadata services are on the same machine or network segment.
 const metadataConnect = 2 * time.Second
 
+// metadataRange contains the addresses of metadata services. A host name such as metadata.google.internal resolves to one of them.
+var metadataRange = netip.MustParsePrefix("169.254.0.0/16")
+
 // NewMetadata returns a transport for cloud metadata services. It calls only the given hosts ("host:port"), never uses a proxy and keeps no
-// connections. No other client can reach these addresses.
+// connections. A Client reaches these addresses only if its Options allow them.
 func NewMetadata(hosts ...string) http.RoundTripper {
-	s := newSettings(Options{Connect: metadataConnect, AllowHosts: hosts})
+	s := newSettings(Options{Connect: metadataConnect, AllowHosts: hosts, AllowPrivate: []netip.Prefix{metadataRange}})
 	s.transport.settings.DisableKeepAlives = true
 	allowed := make([]string, len(hosts))
 	for i, h := range hosts {

@@ -3,6 +3,7 @@ package egress
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -33,6 +34,18 @@ func TestMetadataTransportCallsOnlyItsHosts(t *testing.T) {
 	if resp, err := get(other.URL); llm.AsError(err).Kind != llm.UpstreamConnect {
 		t.Errorf("other host: got %v, %v; want UpstreamConnect", resp, err)
 		_ = resp.Body.Close()
+	}
+}
+
+func TestMetadataHostMayBeAName(t *testing.T) {
+	t.Parallel()
+	const host = "metadata.google.internal:80"
+	address := netip.MustParseAddr("169.254.169.254")
+	if m, ok := NewMetadata(host).(metadata); !ok || m.settings.guard.check(host, address) != nil {
+		t.Errorf("%s at %s is rejected, want allowed", host, address)
+	}
+	if err := newSettings(Options{AllowHosts: []string{host}}).guard.check(host, address); err == nil {
+		t.Errorf("a client of providers may call %s at %s, want an error", host, address)
 	}
 }
 
