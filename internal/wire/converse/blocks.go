@@ -132,8 +132,7 @@ func markOf(p llm.Part) *llm.CacheMark {
 	return nil
 }
 
-// cachePoint returns a cache point, or nil if mark is nil or the model does not allow a cache point at this position. If a request has too
-// many cache points, the last ones are kept, because they cover the longest prefixes.
+// cachePoint returns a cache point, or nil if mark is nil or the model does not allow a cache point at this position.
 func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	if mark == nil {
 		return nil
@@ -142,11 +141,7 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 		r.without("a cache marker")
 		return nil
 	}
-	if r.skipPoints > 0 {
-		r.skipPoints--
-		r.warn("cache markers were dropped: a request can have %d.", maxCachePoints)
-		return nil
-	}
+	r.points++
 	p := &cachePoint{Type: "default"}
 	switch {
 	case mark.TTL == "1h" && !r.d.LongCache:
@@ -157,21 +152,29 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	return p
 }
 
-// countPoints counts the cache marks of the conversation and sets skipPoints. If there are more than maxCachePoints, the first ones are
-// skipped.
-func (r *renderer) countPoints() {
-	n := 0
-	for _, t := range r.conv.Tools {
-		if t.Cache != nil && r.d.Cache >= CacheTools {
-			n++
-		}
+// limitPoints removes cache points if the request has more than maxCachePoints. The last ones are kept, because they cover the longest
+// prefixes.
+func (r *renderer) limitPoints() {
+	extra := r.points - maxCachePoints
+	if extra <= 0 {
+		return
 	}
-	for _, m := range r.conv.Messages {
-		for _, p := range m.Parts {
-			if markOf(p) != nil && p.Kind != llm.ThinkingPart {
-				n++
-			}
+	r.warn("cache markers were dropped: a request can have %d.", maxCachePoints)
+	remove := func(p *cachePoint) bool {
+		if p == nil || extra == 0 {
+			return false
 		}
+		extra--
+		return true
 	}
-	r.skipPoints = max(0, n-maxCachePoints)
+	removeFrom := func(blocks []block) []block {
+		return slices.DeleteFunc(blocks, func(b block) bool { return remove(b.CachePoint) })
+	}
+	if config := r.out.ToolConfig; config != nil {
+		config.Tools = slices.DeleteFunc(config.Tools, func(t tool) bool { return remove(t.CachePoint) })
+	}
+	r.out.System = removeFrom(r.out.System)
+	for i := range r.out.Messages {
+		r.out.Messages[i].Content = removeFrom(r.out.Messages[i].Content)
+	}
 }

@@ -31,7 +31,7 @@ const (
 	outputAsText        outputMode = iota // no schema is sent
 	outputByFormat                        // the schema is sent as the native output format
 	outputByTool                          // the schema is sent as the input schema of a forced tool; the input is the response
-	outputByInstruction                   // the schema is part of an instruction
+	outputByInstruction                   // an instruction asks for JSON and contains the schema, if any
 )
 
 // NewPlan returns the plan of a conversation.
@@ -91,8 +91,8 @@ const (
 )
 
 // toolName returns a valid tool name for the given name. A name is valid if it consists of a letter, followed by letters, digits,
-// underscores and hyphens; it is returned unchanged. In any other name, invalid characters are replaced and a hash is appended, so that
-// different names stay different.
+// underscores and hyphens, and has at most maxToolName bytes; it is returned unchanged. In any other name, invalid characters are replaced.
+// It is truncated and a hash is appended, so that different names stay different.
 func toolName(name string) string {
 	if fits(name, maxToolName) && isLetter(name[0]) {
 		return name

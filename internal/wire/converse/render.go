@@ -24,9 +24,9 @@ type RenderOptions struct {
 // content that the API does not support, or of kind ClientCancelled when ctx is cancelled.
 func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
 	r := &renderer{ctx: ctx, conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
-	r.countPoints()
 	r.tools()
 	r.messages()
+	r.limitPoints()
 	r.output()
 	r.thinking()
 	r.settings()
@@ -61,7 +61,7 @@ type renderer struct {
 	warnings     []string
 	instructions []string       // instructions that are added after the client's instructions
 	documents    map[string]int // document names, each with the last number that was appended to it
-	skipPoints   int            // number of cache points that must still be skipped, because the request has too many
+	points       int            // number of cache points, before limitPoints removes any
 	noSampling   bool           // whether the provider would reject sampling settings because of another setting
 	err          error
 }

@@ -197,6 +197,43 @@ func TestCachePoints(t *testing.T) {
 	}
 }
 
+func TestOnlySentCachePointsCount(t *testing.T) {
+	t.Parallel()
+	mark := func(p llm.Part) llm.Part {
+		p.Cache = &llm.CacheMark{}
+		return p
+	}
+	marked := llm.Tool{Name: "f", Cache: &llm.CacheMark{}}
+	four := []llm.Part{mark(text("a")), mark(text("b")), mark(text("c")), mark(text("d"))}
+	for name, change := range map[string]func(*llm.Conversation){
+		"tool choice none": func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{marked}, llm.ChoiceNone },
+		"a tool that is not listed": func(c *llm.Conversation) {
+			c.Tools, c.ToolChoice = []llm.Tool{marked, {Name: "g"}}, llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"g"}}
+		},
+		"a tool of another provider": func(c *llm.Conversation) { c.Tools = []llm.Tool{{Hosted: "web_search", Cache: &llm.CacheMark{}}} },
+		"blank text":                 func(c *llm.Conversation) { c.Messages = append(c.Messages, user(mark(text(" ")))) },
+		"a blank instruction": func(c *llm.Conversation) {
+			c.Messages = append(c.Messages, llm.Message{Role: llm.System, Parts: []llm.Part{mark(text(""))}})
+		},
+		"audio of the model": func(c *llm.Conversation) {
+			c.Messages = append(c.Messages, assistant(mark(llm.Part{Kind: llm.AudioPart, Media: &llm.Media{}})))
+		},
+	} {
+		conv := llm.Conversation{Messages: []llm.Message{user(four...)}}
+		change(&conv)
+		got, warnings := render(t, conv, RenderOptions{Dialect: able}, "messages")
+		if n := strings.Count(got, "cachePoint"); n != maxCachePoints || strings.Contains(strings.Join(warnings, " "), "cache marker") {
+			t.Errorf("%s: messages %s\nwarnings %q; want all cache points and no warning about them", name, got, warnings)
+		}
+	}
+	conv := llm.Conversation{Tools: []llm.Tool{marked}, Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{mark(text("s"))}}, user(four...)}}
+	for member, want := range map[string]int{"toolConfig": 0, "system": 0, "messages": maxCachePoints} {
+		if got, warnings := render(t, conv, RenderOptions{Dialect: able}, member); strings.Count(got, "cachePoint") != want || len(warnings) != 1 {
+			t.Errorf("%s %s\nwarnings %q; want %d cache points and one warning", member, got, warnings, want)
+		}
+	}
+}
+
 func TestUnsupportedFieldsAreDropped(t *testing.T) {
 	t.Parallel()
 	no := false

@@ -2,6 +2,7 @@ package converse
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -191,6 +192,11 @@ func TestOutputWayOfSchemas(t *testing.T) {
 	native.Schema = true
 	always := native
 	always.AlwaysThinks = true
+	recursion := func(ref, inner string) string {
+		return `{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"$ref":"` + ref + `"}},` +
+			`"$defs":{"n":{"type":"object","additionalProperties":false,"required":["c"],"properties":{"c":{"$ref":"` + inner + `"}}}},` +
+			`"definitions":{"m/x":{"$ref":"#/$defs/n"},"leaf":{"type":"string"},"l":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}}}`
+	}
 	for name, tc := range map[string]struct {
 		dialect Dialect
 		schema  string
@@ -203,6 +209,16 @@ func TestOutputWayOfSchemas(t *testing.T) {
 		"open inside":                {native, strings.Replace(closed, `"string"`, `"object"`, 1), outputByTool},
 		"a range":                    {native, strings.Replace(closed, `"type":"string"`, `"type":"string","minLength":2`, 1), outputByTool},
 		"recursive":                  {native, strings.Replace(closed, `"type":"string"`, `"$ref":"#"`, 1), outputByTool},
+		"recursive definition":       {native, recursion("#/$defs/n", "#/$defs/n"), outputByTool},
+		"recursive in two steps":     {native, recursion("#/$defs/n", "#/definitions/m~1x"), outputByTool},
+		"recursive, encoded":         {native, recursion("#/$defs/n", "#/%24defs/n"), outputByTool},
+		"recursive through a member": {native, recursion("#/$defs/n", "#/properties/n"), outputByTool},
+		"recursive through a list":   {native, recursion("#/$defs/n", "#/definitions/l/anyOf/0"), outputByTool},
+		"a definition":               {native, recursion("#/$defs/n", "#/definitions/leaf"), outputByFormat},
+		"a definition, used twice":   {native, recursion("#/definitions/leaf", "#/definitions/leaf"), outputByFormat},
+		"another document":           {native, recursion("#/$defs/n", "https://x.test/s"), outputByTool},
+		"a reference without target": {native, recursion("#/$defs/n", "#/$defs/x"), outputByTool},
+		"a reference to no schema":   {native, recursion("#/$defs/n", "#/$defs"), outputByTool},
 		"open, always thinking":      {always, `{"type":"object"}`, outputByInstruction},
 		"a list":                     {native, `{"type":"array","items":{"type":"string"}}`, outputByInstruction},
 		"nothing":                    {native, ``, outputByInstruction},
@@ -221,6 +237,28 @@ func TestOutputWayOfSchemas(t *testing.T) {
 	many := `{"type":"object","additionalProperties":false,"properties":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{},"h":{},"i":{},"j":{},"k":{}}}`
 	if isClosed(json.RawMessage(many)) {
 		t.Error("isClosed = true for a schema with very many optional members")
+	}
+}
+
+// References to references must not take more time than linear, and long chains of references must not exhaust the stack.
+func TestManyReferencesAreChecked(t *testing.T) {
+	t.Parallel()
+	const last = 20_000
+	for name, inner := range map[string]string{
+		"a chain": `{"$ref":"#/$defs/d%[2]d"}`,
+		"a tree":  `{"anyOf":[{"$ref":"#/$defs/d%[2]d"},{"$ref":"#/$defs/d%[2]d"}]}`,
+	} {
+		for end, want := range map[string]bool{`{"type":"string"}`: true, `{"$ref":"#/$defs/d0"}`: false} {
+			var schema strings.Builder
+			schema.WriteString(`{"type":"object","additionalProperties":false,"$defs":{`)
+			for i := range last {
+				fmt.Fprintf(&schema, `"d%d":`+inner+`,`, i, i+1)
+			}
+			fmt.Fprintf(&schema, `"d%d":%s}}`, last, end)
+			if got := isClosed(json.RawMessage(schema.String())); got != want {
+				t.Errorf("%s that ends with %s: isClosed = %t, want %t", name, end, got, want)
+			}
+		}
 	}
 }
 
