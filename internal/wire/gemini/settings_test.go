@@ -77,6 +77,12 @@ func TestOutputLimitAndSampling(t *testing.T) {
 	if got != `{"maxOutputTokens":99}` || len(warnings) != 2 {
 		t.Errorf("generationConfig %s, warnings %q; want the limit and two warnings", got, warnings)
 	}
+	conv.Sampling = llm.Sampling{TopP: "0", TopK: "0.0", PresencePenalty: "0"}
+	_, warnings = rendered(t, conv, RenderOptions{FixedSampling: true}, "generationConfig")
+	want := []string{"top_p was dropped: this model does not support it.", "top_k was dropped: this model does not support it."}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Errorf("warnings for zeros (-want +got):\n%s", diff)
+	}
 	conv.MaxOutput = 5
 	if got, _ := rendered(t, conv, RenderOptions{MaxOutput: 99, FixedSampling: true}, "generationConfig"); got != `{"maxOutputTokens":5}` {
 		t.Errorf("generationConfig %s, want the limit of the request", got)
