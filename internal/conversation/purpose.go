@@ -113,8 +113,8 @@ var stems = [...][]string{
 
 const (
 	maxDuty       = 700 // maximum length in bytes of instructions for housekeeping
-	maxShortDuty  = 320 // maximum length in bytes of instructions that do not mention a conversation
-	maxProbe      = 24  // maximum length of a probe in bytes
+	maxShortDuty  = 320 // maximum length in bytes of instructions for labelling a message
+	maxProbe      = 24  // maximum length of a probe in bytes; twice as much if the prompt contains the expected response
 	maxProbeOrder = 90  // maximum length in bytes of a probe's instructions
 	probeOutput   = 8   // maximum output limit in tokens of a probe
 	wholeStem     = 3   // maximum length in bytes of a stem that must match a whole word
@@ -188,10 +188,8 @@ func (c *conversation) isProbe(turn string) bool {
 		return len(c.system) <= maxProbeOrder && len(turn) <= 2*maxProbe && replyWords.in(strings.ToLower(c.system)) && namesProbe(c.system)
 	case c.maxOutput > 0 && c.maxOutput <= probeOutput && len(turn) <= maxProbe:
 		return true
-	case len(turn) <= maxProbeOrder && len(turn) > maxProbe:
-		return replyWords.in(turn) && namesProbe(turn) && len(turn) <= 2*maxProbe
 	}
-	return lexicon[turn]&probe != 0 || replyWords.in(turn) && namesProbe(turn)
+	return lexicon[turn]&probe != 0 || len(turn) <= 2*maxProbe && replyWords.in(turn) && namesProbe(turn)
 }
 
 // namesProbe reports whether an instruction contains the expected response, as in "Reply with OK."
