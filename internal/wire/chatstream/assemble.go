@@ -197,15 +197,19 @@ func take(into *json.RawMessage, from json.RawMessage) {
 	}
 }
 
-// call returns the tool call that a delta belongs to. A delta without an index begins a new call if it has an ID; otherwise, it belongs to
-// the latest call.
+// call returns the tool call that a delta belongs to. A delta without an index begins a new call if it has an ID or if there is no call yet;
+// otherwise, it belongs to the latest call.
 func (c *joinedChoice) call(piece streamedCall) *joinedCall {
-	index := len(c.calls) - 1
+	index := 0
 	switch {
 	case piece.Index != nil:
 		index = *piece.Index
-	case index < 0 || !isNull(piece.ID):
-		index = len(c.calls)
+	case len(c.calls) > 0 && isNull(piece.ID):
+		return c.calls[len(c.calls)-1]
+	default:
+		for _, call := range c.calls {
+			index = max(index, call.index+1)
+		}
 	}
 	for _, call := range c.calls {
 		if call.index == index {

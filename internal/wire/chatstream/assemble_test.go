@@ -57,6 +57,21 @@ func TestAssemble(t *testing.T) {
 			[]string{head + `"choices":[{"delta":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}},{"id":"c2","function":{"name":"g"}}]}}]}`},
 			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":null}]}`,
 		},
+		"a later delta without index after a first call with index 1": {
+			[]string{
+				head + `"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c1","function":{"name":"f","arguments":"{"}}]}}]}`,
+				head + `"choices":[{"index":0,"delta":{"tool_calls":[{"function":{"arguments":"}"}}]}}]}`,
+			},
+			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":null}]}`,
+		},
+		"a second call without index after a first call with index 1": {
+			[]string{
+				head + `"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c1","function":{"name":"f","arguments":"{}"}}]}}]}`,
+				head + `"choices":[{"index":0,"delta":{"tool_calls":[{"id":"c2","function":{"name":"g","arguments":"["}}]}}]}`,
+				head + `"choices":[{"index":0,"delta":{"tool_calls":[{"function":{"arguments":"]"}}]}}]}`,
+			},
+			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":"[]"}}]},"finish_reason":null}]}`,
+		},
 		"reasoning, refusal and a legacy function call": {
 			[]string{
 				head + `"choices":[{"index":0,"delta":{"reasoning":"h"}}]}`, head + `"choices":[{"index":0,"delta":{"reasoning_content":"m","reasoning":"m"}}]}`,
