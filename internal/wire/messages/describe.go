@@ -157,7 +157,8 @@ func (d *decoder) content(where string, v rawjson.Value, read func(where string,
 	return first
 }
 
-// block adds the text or media of one block to the properties of the request and returns the text of the block.
+// block adds the text or media of one block to the properties of the request. It returns the text of a text block, and a zero value for any
+// other block.
 func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 	if v.Get("type").String() != "tool_result" {
 		return d.plainBlock(where, v)

@@ -86,15 +86,22 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 	return append(pieces, out[shared:]), lost
 }
 
-var emptyThinking = regexp.MustCompile(`"thinking"\s*:\s*""`)
+// emptyThinking matches the empty members of thinking blocks. It does not find a malformed block that has none of the three members. Each
+// member has its own expression because a search for one literal prefix is faster than a search for alternatives.
+var emptyThinking = []*regexp.Regexp{
+	regexp.MustCompile(`"thinking"\s*:\s*(""|null)`),
+	regexp.MustCompile(`"signature"\s*:\s*(""|null)`),
+	regexp.MustCompile(`"data"\s*:\s*(""|null)`),
+}
 
-// mayHaveInvalidThinking reports whether messages may contain thinking that the provider rejects. It is a fast check.
+// mayHaveInvalidThinking is a fast check for empty thinking and for signatures and citations that the gateway wrapped.
 func mayHaveInvalidThinking(raw []byte) bool {
-	return bytes.Contains(raw, []byte(`"`+messagesconv.SignaturePrefix)) || emptyThinking.Match(raw)
+	return bytes.Contains(raw, []byte(`"`+messagesconv.SignaturePrefix)) ||
+		slices.ContainsFunc(emptyThinking, func(member *regexp.Regexp) bool { return member.Match(raw) })
 }
 
 // withoutInvalidThinking unwraps the signatures that belong to the provider named by signer. It removes thinking blocks that are empty or
-// have wrapped signatures of other providers. A message that becomes empty is removed.
+// have wrapped signatures of other providers, and citations that the gateway converted. A message that becomes empty is removed.
 func withoutInvalidThinking(messages []byte, signer string) (out []byte, lost bool) {
 	list := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {

@@ -34,9 +34,10 @@ func TestRewriteKeepsBytes(t *testing.T) {
 func TestRewriteDropsEmptyThinking(t *testing.T) {
 	t.Parallel()
 	const (
-		head   = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[`
-		tail   = `{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}`
-		silent = `{"type":"thinking","thinking":"","signature":"sig"},` // thinking without text, which the client asked to omit
+		head     = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[`
+		tail     = `{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}`
+		silent   = `{"type":"thinking","thinking":"","signature":"sig"},` // thinking without text, which the client asked to omit
+		unsigned = `{"type":"thinking","thinking":"a","signature":""},`
 	)
 	for name, tc := range map[string]struct {
 		blocks, want string
@@ -44,6 +45,10 @@ func TestRewriteDropsEmptyThinking(t *testing.T) {
 	}{
 		"empty":               {`{"type":"thinking","thinking":"","signature":""},`, "", true},
 		"without a signature": {`{"type":"thinking", "thinking": ""},`, "", true},
+		"without text":        {`{"type":"thinking","signature":""},`, "", true},
+		"null":                {`{"type":"thinking","thinking":null,"signature": null},`, "", true},
+		"redacted":            {`{"type":"redacted_thinking","data":""},`, "", true},
+		"unsigned":            {unsigned, unsigned, false},
 		"omitted but signed":  {silent, silent, false},
 		"empty after signed":  {silent + `{"type":"thinking","thinking":"","signature":""},`, silent, true},
 	} {
