@@ -175,7 +175,7 @@ func (b adminBackend) health() map[string]providers.TargetHealth {
 	return states
 }
 
-// Test makes one free call to the provider and returns the result.
+// Test requests the provider's model list, which is free, and returns the result. It does not test a provider that has no such list.
 func (b adminBackend) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
@@ -273,18 +273,20 @@ func (b adminBackend) BudgetUse(ctx context.Context, workspaceID string) (map[st
 	if err != nil {
 		return nil, err
 	}
-	use := map[string]spending.BudgetUse{}
+	budgets := budget.Applied(&account.Grant{Key: &account.Key{}, Workspace: &workspace}) // the workspace may have no keys
 	for i := range keys {
-		for _, budget := range budget.Applied(&account.Grant{Key: &keys[i], Workspace: &workspace}) {
-			status := b.app.ledger.Status(budget)
-			if !status.Loaded {
-				if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {
-					return nil, err
-				}
+		budgets = append(budgets, budget.Applied(&account.Grant{Key: &keys[i], Workspace: &account.Workspace{}})...)
+	}
+	use := map[string]spending.BudgetUse{}
+	for _, budget := range budgets {
+		status := b.app.ledger.Status(budget)
+		if !status.Loaded {
+			if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {
+				return nil, err
 			}
-			_, owner, _ := strings.Cut(budget.ID, ":")
-			use[owner] = spending.BudgetUse{Spent: status.Spent, Held: status.Held, ResetsAt: status.End}
 		}
+		_, owner, _ := strings.Cut(budget.ID, ":")
+		use[owner] = spending.BudgetUse{Spent: status.Spent, Held: status.Held, ResetsAt: status.End}
 	}
 	return use, nil
 }
