@@ -144,7 +144,7 @@ func (s *Store) Record(ctx context.Context, workspace, request string) (r proof.
 	return r, true, nil
 }
 
-// Tally counts the comparison records for requests served at or after the given time.
+// Tally counts the comparison records by state and sums their costs, for requests served at or after the given time.
 func (s *Store) Tally(ctx context.Context, workspace string, from time.Time) (proof.Tally, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -241,7 +241,8 @@ func (s *Store) Expire(ctx context.Context, now time.Time, retention func(worksp
 			}
 		}
 		if bodies > 0 {
-			const q = `update comparisons set response = '', reason = '' where workspace_id = $1 and at < $2 and response <> ''`
+			// A failed comparison has no response, but its reason may contain the provider's message.
+			const q = `update comparisons set response = '', reason = '' where workspace_id = $1 and at < $2 and (response <> '' or reason <> '')`
 			if _, err := s.db.Exec(ctx, q, workspace, sqldb.Millis(now.Add(-bodies))); err != nil {
 				return err
 			}

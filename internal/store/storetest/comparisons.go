@@ -67,17 +67,20 @@ func comparisonsReadBack(t *testing.T, db *store.DB) {
 		t.Errorf("cost of one comparison = %s, %v; want 1500", cost, err)
 	}
 
-	// Bodies expire before entries.
+	// Bodies expire before entries. A failed comparison has no response, but its reason may contain the provider's message.
+	unanswered := record("ws_compare", "f", 45*time.Minute, proof.Failed)
+	unanswered.Response, unanswered.Reason = "", "The shadow call failed: unknown word \"secret\""
+	must(t, db.Proof.Save(ctx, &unanswered))
 	must(t, db.Proof.Expire(ctx, at, func(ws string) (entries, bodies time.Duration) {
 		if ws != "ws_compare" {
 			return 0, 0
 		}
 		return 150 * time.Minute, 30 * time.Minute
 	}))
-	older.Response, older.Reason, unjudged.Response, unjudged.Reason = "", "", "", ""
+	older.Response, older.Reason, unjudged.Response, unjudged.Reason, unanswered.Reason = "", "", "", "", ""
 	records, err = db.Proof.Records(ctx, "ws_compare", all, end, 10)
 	must(t, err)
-	if diff := cmp.Diff([]proof.Record{newest, older, unjudged}, records); diff != "" {
+	if diff := cmp.Diff([]proof.Record{newest, unanswered, older, unjudged}, records); diff != "" {
 		t.Error(diff)
 	}
 }
