@@ -196,6 +196,36 @@ func TestTailResumesFromLastID(t *testing.T) {
 	}
 }
 
+func TestTailReportsCutOffBacklog(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		missed, sent int
+		lost         bool
+	}{
+		"at the limit":   {500, 500, false},
+		"over the limit": {501, 500, true},
+		"several pages":  {900, 500, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := liveSite(t)
+				for i := range tc.missed + 1 {
+					s.log.entries = append(s.log.entries, entry(numbered(i), home))
+				}
+				text := watch(t, s, "?after="+numbered(0)).take()
+				got, last := events(t, text)
+				if len(got) != 1 || len(got[0]) != tc.sent || last != numbered(tc.sent) {
+					t.Errorf("%d batches, last %q; want one with %d rows", len(got), last, tc.sent)
+				}
+				if lost := !strings.Contains(text, `"lost":0`); lost != tc.lost {
+					t.Errorf("lost %t, want %t", lost, tc.lost)
+				}
+			})
+		})
+	}
+}
+
 func TestTailAppliesFilter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -31,7 +31,7 @@ const (
 type TailBatch struct {
 	Requests []RequestRow `json:"requests" doc:"Requests in the order in which they started or ended. A running request is sent again when it ends."`
 	Ended    int          `json:"ended" doc:"Number of requests that ended since the previous batch."`
-	Lost     int          `json:"lost" doc:"Number of updates that were dropped because the client reads too slowly. Use list-requests to get them."`
+	Lost     int          `json:"lost" doc:"Minimum number of updates that were not sent because the client reads too slowly or missed more than 500 requests. Use list-requests to get them."`
 }
 
 type tailInput struct {
@@ -69,7 +69,7 @@ func (a *handlers) registerTail() {
 		if !a.tails.enter(c.WorkspaceID) {
 			return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
 		}
-		backlog, err := a.backlog(ctx, f, in.After)
+		backlog, omitted, err := a.backlog(ctx, f, in.After)
 		if err != nil {
 			a.tails.leave(c.WorkspaceID)
 			return nil, err
@@ -85,7 +85,7 @@ func (a *handlers) registerTail() {
 			if in.Rows == "none" {
 				t.counting, t.every = true, tailCounts
 			}
-			if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog); err != nil && ctx.Err() == nil {
+			if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog, omitted); err != nil && ctx.Err() == nil {
 				a.Log.WarnContext(ctx, "tail ended", "request_id", c.RequestID, "error", err)
 			}
 		}}, nil
@@ -120,16 +120,16 @@ func (t *tails) leave(workspaceID string) {
 	}
 }
 
-// backlog lists the entries that are newer than the entry with the given ID, oldest first.
-func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after string) ([]requestlog.Update, error) {
+// backlog lists up to tailBacklog entries that are newer than the entry with the given ID, oldest first. If more entries match, omitted is
+// the number of entries that backlog read but does not return. Further entries are not counted.
+func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after string) (updates []requestlog.Update, omitted int, err error) {
 	if after == "" {
-		return nil, nil
+		return nil, 0, nil
 	}
-	updates := []requestlog.Update{}
-	for len(updates) < tailBacklog {
+	for len(updates) <= tailBacklog {
 		entries, err := a.Requests.Entries(ctx, f, requestlog.Page{After: after, Limit: requestlog.MaxLimit})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for i := range entries {
 			updates = append(updates, requestlog.Update{Entry: &entries[i]})
@@ -139,7 +139,8 @@ func (a *handlers) backlog(ctx context.Context, f requestlog.Filter, after strin
 		}
 		after = entries[len(entries)-1].ID
 	}
-	return updates, nil
+	omitted = max(0, len(updates)-tailBacklog)
+	return updates[:len(updates)-omitted], omitted, nil
 }
 
 // tail writes one event stream.
@@ -153,11 +154,11 @@ type tail struct {
 	every    time.Duration // interval between batches
 }
 
-func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update) error {
+func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update, omitted int) error {
 	if err := t.write(": connected\n\n"); err != nil { // opens the stream in the browser
 		return err
 	}
-	if err := t.batch(backlog, 0); err != nil {
+	if err := t.batch(backlog, omitted); err != nil {
 		return err
 	}
 	for i := range backlog {

@@ -6493,7 +6493,7 @@ export interface components {
             ended: number;
             /**
              * Format: int64
-             * @description Number of updates that were dropped because the client reads too slowly. Use list-requests to get them.
+             * @description Minimum number of updates that were not sent because the client reads too slowly or missed more than 500 requests. Use list-requests to get them.
              */
             lost: number;
             /** @description Requests in the order in which they started or ended. A running request is sent again when it ends. */
