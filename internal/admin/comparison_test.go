@@ -148,6 +148,23 @@ func TestComparisonShowsForecastUseAndBias(t *testing.T) {
 	}
 }
 
+func TestShadowEntriesHideMessagesAndOperatorCosts(t *testing.T) {
+	t.Parallel()
+	s, c := comparing(t)
+	c.records = []proof.Record{{Sample: proof.Sample{Request: "req_1"}, State: proof.Failed, Entry: `{"kind":"shadow","request_id":"req_1","id":"req_2",` +
+		`"error":{"code":"UPSTREAM_ERROR","message":"quotes the prompt"},"attempts":[{"provider":"p","message":"quotes the prompt","credential":"cred_1","cost_usd":"0.25"}]}`}}
+	for caller, want := range map[string]struct{ bodies, operator bool }{"acc_viewer": {}, "acc_developer": {bodies: true}, "acc_owner": {true, true}} {
+		var got comparison.ComparisonList
+		s.call("GET", "/workspace/comparison/records", "", as(caller)).want(200).into(&got)
+		entry := string(got.Records[0].Entry)
+		for text, visible := range map[string]bool{`"id":"req_2"`: true, "UPSTREAM_ERROR": true, "quotes the prompt": want.bodies, "cred_1": want.operator, "0.25": want.operator} {
+			if strings.Contains(entry, text) != visible {
+				t.Errorf("%s: entry contains %q: %t, want %t: %s", caller, text, !visible, visible, entry)
+			}
+		}
+	}
+}
+
 func TestShadowResponsesRequirePermissionToReadBodies(t *testing.T) {
 	t.Parallel()
 	s, c := comparing(t)

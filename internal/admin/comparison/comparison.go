@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/internal/judge"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/requestlog"
 )
 
 // Deps are the dependencies of the operations.
@@ -298,9 +299,47 @@ func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*
 	list := ComparisonList{Records: make([]ComparisonRecord, 0, len(records))}
 	bodies := c.Actor.May(account.ReadBodies)
 	for i := range records {
-		list.Records = append(list.Records, RecordOf(&records[i], bodies))
+		record := RecordOf(&records[i], bodies)
+		record.Entry = visibleEntry(records[i].Entry, c.Actor)
+		list.Records = append(list.Records, record)
 	}
 	return adminapi.Respond(list), nil
+}
+
+// visibleEntry returns the log entry of a shadow call without the messages and operator data that the actor may not read.
+func visibleEntry(text string, by account.Actor) json.RawMessage {
+	bodies, operator := by.May(account.ReadBodies), by.May(account.ManageProviders)
+	if bodies && operator {
+		return json.RawMessage(text)
+	}
+	var e struct {
+		Kind    string `json:"kind,omitempty"`
+		Request string `json:"request_id,omitempty"`
+		*requestlog.Entry
+	}
+	if err := json.Unmarshal([]byte(text), &e); err != nil || e.Entry == nil {
+		return json.RawMessage("{}")
+	}
+	if !bodies {
+		e.Preview = ""
+		if e.Error != nil { // messages of providers can quote the request
+			e.Error.Message = ""
+		}
+	}
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		if !bodies {
+			a.Message = ""
+		}
+		if !operator {
+			a.Credential, a.Cost, a.CacheSaved = "", nil, nil
+		}
+	}
+	visible, err := json.Marshal(e)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return visible
 }
 
 func (a *handlers) records(ctx context.Context, workspace string, from, to time.Time, in *listInput) ([]proof.Record, error) {
