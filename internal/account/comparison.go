@@ -12,7 +12,7 @@ type Comparison struct {
 	Holdout  float64      `json:"holdout,omitempty"` // share of routed requests that the baseline model serves
 	Baseline string       `json:"baseline"`          // name of the baseline model
 	Budget   money.Amount `json:"budget_usd"`        // monthly budget for all comparison calls
-	Judge    string       `json:"judge,omitempty"`   // model that compares responses when automatic checks cannot decide; empty for none
+	Judge    string       `json:"judge,omitempty"`   // model that compares responses if the checks and the hook give no verdict; empty for none
 	Hook     string       `json:"hook,omitempty"`    // URL that scores responses; empty for none
 }
 

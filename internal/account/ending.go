@@ -34,8 +34,8 @@ func ParseEnding(message string) (Ending, error) {
 	return e, nil
 }
 
-// Ending returns the message that informs other replicas which secrets of a key are invalid. It returns false unless the key was revoked, or
-// rotated without a grace period.
+// Ending returns the message that informs other replicas which secrets of a key are invalid. It returns false unless the key was
+// revoked, or rotated without a grace period.
 func (k *Key) Ending() (Ending, bool) {
 	if !k.RevokedAt.IsZero() {
 		return Ending{KeyID: k.ID}, true

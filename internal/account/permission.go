@@ -70,7 +70,7 @@ func Permissions() []Permission { return slices.Clone(roleRights[Owner]) }
 // Actor is the caller of an operation: a signed-in member of a workspace, or an API key.
 type Actor struct {
 	AccountID   string
-	KeyID       string // key ID; empty for a member
+	KeyID       string // key ID; empty unless the actor is a key, which has scopes instead of a role
 	WorkspaceID string
 	Role        Role
 	Scopes      []Scope

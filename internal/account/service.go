@@ -44,7 +44,7 @@ type Options struct {
 	Now          func() time.Time              // clock; time.Now when nil
 	Registration string                        // registration mode; RegistrationInvitation when empty
 	Quota        Quota                         // limits per account; zero fields select the defaults
-	HashSlots    int                           // maximum number of concurrent password hashes; half of the processors when 0
+	HashSlots    int                           // maximum number of concurrent password hashes; when 0, half of the processors, but from 1 to 8
 	Busy         func() bool                   // reports whether model requests are being shed, in which case sign-ins are rejected; nil for never
 	Changed      func(context.Context)         // called after a change of keys or workspaces, to refresh the keyring of this process
 	Ended        func(context.Context, Ending) // called after a key is revoked, or rotated without a grace period, to notify other replicas

@@ -109,8 +109,8 @@ func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (W
 	return w, nil
 }
 
-// UpdateWorkspace changes settings. ManageInstance is required to raise the workspace's budget. If the workspace has a budget,
-// ManageInstance is also required to raise the comparison budget.
+// UpdateWorkspace changes settings. ManageInstance is required for a change of the workspace's budget that is not stricter. If the
+// workspace has a budget, ManageInstance is also required to start a comparison or to raise the comparison budget.
 func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID string, c WorkspaceChange) (Workspace, error) {
 	if by.WorkspaceID != workspaceID && !by.May(ManageInstance) {
 		return Workspace{}, missing("workspace")
@@ -191,7 +191,8 @@ func (c WorkspaceChange) check() error {
 	return nil
 }
 
-// stricter reports whether replacement allows no more spending than old.
+// stricter reports whether replacement allows no more spending than old. It returns false if the periods or time zones differ, because
+// such budgets cannot be compared.
 func stricter(old, replacement *Budget) bool {
 	if old == nil {
 		return true

@@ -26,8 +26,8 @@ const (
 	Quality      Kind = "quality"       // upper bound of the measured quality difference
 	QualityRisk  Kind = "quality_risk"  // lower bound of the measured quality difference
 	KeyExpiry    Kind = "key_expiry"    // time until a key expires
-	OpenCircuits Kind = "open_circuits" // number of targets with an open circuit
-	SpoolSize    Kind = "spool"         // used share of the queue in front of the database
+	OpenCircuits Kind = "open_circuits" // largest number of targets with an open circuit on one replica
+	SpoolSize    Kind = "spool"         // largest used share of the queue in front of the database on one replica
 )
 
 // Unit is the unit of a threshold and the measured values.

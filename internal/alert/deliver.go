@@ -61,7 +61,8 @@ func (s *Sender) secrets(c *Channel) (Secrets, error) {
 	return secrets, nil
 }
 
-// Send makes one attempt to deliver an event. Errors contain neither secrets nor response bodies.
+// Send makes one attempt to deliver an event. Errors contain no secret URL, signing key or HTTP response body. They may contain the reply of
+// the mail server.
 func (s *Sender) Send(ctx context.Context, c *Channel, e *Event, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()

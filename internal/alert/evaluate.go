@@ -44,7 +44,7 @@ func clears(info *KindInfo, threshold, value float64) bool {
 
 // Evaluate compares the measured values of a rule with its threshold. states are the stored states of the rule. It returns the states to
 // store, with an event for each crossing. A firing alert recovers when clears reports that its value has moved back past the
-// threshold, when the rule no longer applies to its subject, or when its value has been unknown for a whole window.
+// threshold, when the rule no longer applies to its subject, or when its value has been unknown for a whole window, but at least 10 minutes.
 func Evaluate(r *Rule, states []State, measured []Measurement, now time.Time) []Change {
 	info, ok := Info(r.Kind)
 	if !ok {

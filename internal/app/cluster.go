@@ -104,7 +104,8 @@ func (p *clusterParts) reasoningStore(master []byte) (*reasoning.Store, error) {
 	return reasoning.New(remote), nil
 }
 
-// responseCache creates the response cache. It is in memory and, if Redis is configured, shared through Redis.
+// responseCache creates the response cache, or returns nil if c.Memory is 0. The cache is in memory. If Redis is configured and c.Redis is
+// greater than 0, the cache is also shared through Redis.
 func (p *clusterParts) responseCache(c config.ResponseCache, master []byte) (*responsecache.Cache, error) {
 	if c.Memory == 0 {
 		return nil, nil

@@ -231,7 +231,7 @@ func (h edge) rejectMalformed(w http.ResponseWriter, status int, why string) {
 	writeError(w, status, e, requestID, e.Linked(h.publicURL.For(&http.Request{}), "").Body(requestID))
 }
 
-// reject writes an error in the client's format for a request that does not reach the model or admin API.
+// reject writes an error with a new request ID, in the error format of the client.
 func (h edge) reject(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
 	writeError(w, e.Status(), e, requestID, gateway.ErrorBody(r, e.Linked(h.publicURL.For(r), ""), requestID))

@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 )
 
-// Attempt is one call to one target. An attempt has content once the target has sent the first event that the client can see. Before that,
-// the client receives nothing.
+// Attempt is one call to one target. An attempt has content once the target has sent an event with llm.Event.Content set, or a complete
+// response. Before that, the client receives nothing.
 type Attempt struct {
 	series    *Series
 	provider  *provider.Provider
@@ -353,7 +353,8 @@ type Output interface {
 	Flush()
 }
 
-// FlushBeforeWait flushes the given output before each read from the provider. Events that arrive together are then sent together.
+// FlushBeforeWait makes the attempt flush the output before each read from the provider. Events that arrive together are then sent
+// together.
 func (a *Attempt) FlushBeforeWait(out Output) { a.out, a.body.attempt = out, a }
 
 // Next returns the next event, whose bytes are valid until the following call. ok is false at the end. The idle timeout
@@ -560,7 +561,7 @@ func (a *Attempt) Close() {
 	}
 	a.cancel(nil)
 	if a.body.ReadCloser != nil {
-		_ = a.body.Close() // the error is ignored, because the response has been read
+		_ = a.body.Close() // the error is ignored, because the response is no longer needed
 	}
 	a.series.releaseSlot(a.provider)
 }

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// rejected returns the error to send to the client for a request that every target would reject. For a provider's error, this is a copy of
-// e with the provider's name and the attempts; otherwise it is e.
+// rejected returns the error to send to the client after a failure that rules out other targets; see mayTryNext. For a provider's error,
+// this is a copy of e with the provider's name and the attempts; otherwise it is e.
 func (s *Series) rejected(e *llm.Error) *llm.Error {
 	if !e.Kind.FromUpstream() {
 		return e

@@ -68,7 +68,7 @@ type Settings struct {
 	Backoff    time.Duration // pause before the first retry
 	SlotWait   time.Duration // maximum time that a request waits for a provider at its concurrency limit
 	Hedge      bool          // whether to call a second target when the first is slow
-	HedgeAfter time.Duration // delay before the second call; 0 for the target's typical time to first token
+	HedgeAfter time.Duration // delay before the second call; 0 for the typical time to first token, which hedges only streamed requests
 	Idle       time.Duration // maximum time between two events of a response
 	Total      time.Duration // time limit for all attempts together
 }

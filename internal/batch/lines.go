@@ -224,7 +224,7 @@ type Result struct {
 }
 
 // ReadResults calls add for every successful request in a result file. It returns an error if the file cannot be read to its end, if
-// a successful response has no plausible usage, or if the file has more than MaxModels models.
+// a successful response has no plausible usage, or if the file has more than MaxModels models or a model name that is too long.
 func ReadResults(r io.Reader, add func(Result)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

@@ -32,7 +32,8 @@ func Realtime(p *catalog.Price, u llm.Usage) catalog.Bill {
 	return b
 }
 
-// PricesTranscription reports whether the price has a rate for transcriptions at the given time, per audio token or per request.
+// PricesTranscription reports whether the price of transcriptions is known at the given time, per audio token or per request.
+// Transcriptions by a free model are free.
 func PricesTranscription(p *catalog.Price, at time.Time) bool {
 	if p == nil {
 		return false

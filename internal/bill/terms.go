@@ -167,8 +167,9 @@ func (t Terms) maxUsage(target *provider.Target) llm.Usage {
 	return t.withOutput(u, maxOutputOf(req, t.OutputLimit(target), target.Model))
 }
 
-// maxPrompt returns the maximum number of prompt tokens for a model. It returns the context window if the provider runs tools or if only
-// the provider can count the media. Otherwise it returns an upper bound of the token count, but at most one context window per input.
+// maxPrompt returns the maximum number of prompt tokens for a model. If the provider runs tools, or if only the provider can count the
+// media, it returns the context window, or defaultContext for an unknown window. Otherwise it returns an upper bound of the token count,
+// but at most one context window per input if the window is known.
 func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	if req.Hosted || req.Unsized > 0 {
 		return cmp.Or(m.Context, defaultContext)
@@ -180,8 +181,8 @@ func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
 	return tokens
 }
 
-// maxOutputOf returns the maximum number of output tokens of a request: for each choice the caller's limit, or the limit that the gateway
-// sends instead, plus the predicted output, because rejected predictions are charged as output.
+// maxOutputOf returns the maximum number of output tokens of a request: for each choice the caller's limit, the limit that the gateway
+// sends instead, or the model's maximum, and in addition the predicted output, because rejected predictions are charged as output.
 func maxOutputOf(req *llm.Request, sent int64, m *catalog.Model) int64 {
 	return cmp.Or(req.MaxOutput, sent, m.MaxOutput, maxOutput)*int64(max(req.Choices, 1)) + int64(req.Predicted)
 }

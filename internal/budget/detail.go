@@ -17,7 +17,7 @@ import (
 // Detail is a budget with its history.
 type Detail struct {
 	Item
-	Start    time.Time // start of the period, or time of the first charge for a budget that never resets
+	Start    time.Time // start of the period; if the budget never resets, creation of the owner or, if that is later or unknown, the first charge
 	Step     time.Duration
 	Spent    []Charge // cumulative spending at times since Start, in chronological order
 	Expected []Point  // forecast curve from the current time on

@@ -31,7 +31,7 @@ const (
 	Unknown Outlook = "unknown"  // there is too little data for a forecast
 	Idle    Outlook = "idle"     // there is no recent spending
 	Lasts   Outlook = "lasts"    // the budget lasts until the reset, or for a year if it never resets
-	RunsOut Outlook = "runs_out" // the budget will be used up before the reset
+	RunsOut Outlook = "runs_out" // the budget will be used up before the reset, or within a year if it never resets
 	UsedUp  Outlook = "used_up"  // the budget has been used up
 )
 
@@ -62,8 +62,8 @@ type Point struct {
 }
 
 // NewRecentSpending returns the intervals for a budget, without charges: hourly intervals of the last 24 hours for a daily budget, otherwise
-// 24-hour intervals of the last 7 days. Intervals begin at full hours, because charges are stored as sums per hour. since is the creation
-// time of the budget's owner; the intervals do not begin earlier.
+// 24-hour intervals of the last 7 days. Intervals begin at full hours, because charges are stored as sums per hour. The first interval does
+// not begin before the hour of since, the time at which the owner's spending began.
 func NewRecentSpending(p ledger.Period, since, now time.Time) RecentSpending {
 	span, step := 7*24*time.Hour, 24*time.Hour
 	if p == ledger.Daily {
@@ -143,7 +143,8 @@ func Predict(b *ledger.Budget, s ledger.Status, recent RecentSpending, now time.
 	return f
 }
 
-// Points returns the forecast curve up to the given time. It is empty if the forecast is unknown.
+// Points returns the forecast curve up to the given time. It is empty if there is too little data, or if until is not after the time of the
+// forecast.
 func (f *Forecast) Points(until time.Time) []Point {
 	if f.curve.step == 0 || !until.After(f.curve.from) {
 		return nil

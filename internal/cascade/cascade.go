@@ -139,7 +139,7 @@ func (c *Checker) post(ctx context.Context, address string, body []byte) (float6
 	if err != nil {
 		return 0, "", errors.New(notAsked) // err contains the address of the hook
 	}
-	defer func() { _ = resp.Body.Close() }() // the error is ignored, because the response has been read
+	defer func() { _ = resp.Body.Close() }() // the error is ignored, because it does not affect the result
 	if resp.StatusCode != http.StatusOK {
 		return 0, "", fmt.Errorf("status %d", resp.StatusCode)
 	}

@@ -30,7 +30,7 @@ type count struct {
 	at              time.Time
 }
 
-// decayed returns the count with the weights at the given time. A time before c.at is treated as c.at.
+// decayed returns the count with the weights at the given time. The weights do not change if now is before c.at.
 func (c count) decayed(now time.Time) count {
 	factor := math.Exp2(-max(0, now.Sub(c.at)).Hours() / halfLife.Hours())
 	return count{c.checked * factor, c.failed * factor, now}

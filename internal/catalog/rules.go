@@ -192,7 +192,7 @@ type CacheRule struct {
 	Extendable  bool          // whether a request can ask for a longer lifetime
 	Lookback    int           // number of messages before a breakpoint that are searched for a cached prefix; 0 for no limit
 	Writes      bool          // whether cache writes are billed separately
-	HitRate     float64       // assumed share of the expected cached tokens that is read from the cache, used until it is measured
+	HitRate     float64       // prior for the share of the expected cached tokens that is read from the cache; it is combined with measurements
 
 	// EndMark reports whether the provider accepts a request member that marks the end of the prompt. EndMark and the break-even
 	// points depend on the provider's API, not on the model, so the caller sets them.

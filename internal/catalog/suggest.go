@@ -35,7 +35,7 @@ func (c *Catalog) Suggest(name string, n int) []string {
 	return nearest(all, n)
 }
 
-// Nearest returns the n names most similar to name. It uses the same measure as Suggest.
+// Nearest returns up to n names that are similar to name, most similar first. It uses the same measure as Suggest.
 func Nearest(name string, names []string, n int) []string {
 	name = bare(strings.ToLower(name))
 	var all []near

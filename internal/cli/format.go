@@ -99,7 +99,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d m %d s", int64(whole/time.Minute), int64(whole%time.Minute/time.Second))
 }
 
-// DurationOrDash formats a duration, or returns a dash for zero.
+// DurationOrDash formats a duration, or returns a dash if it is not positive.
 func DurationOrDash(d time.Duration) string {
 	if d <= 0 {
 		return Dash

@@ -65,7 +65,7 @@ type Client struct {
 	started time.Time
 
 	state   atomic.Pointer[State]
-	waiting atomic.Int64  // start of the first call without a reply, in nanoseconds after Client.started; 0 for none
+	waiting atomic.Int64  // start of the first call since the last successful reply, in nanoseconds after Client.started; 0 for none
 	slots   chan struct{} // semaphore with one element per running call
 	wake    chan struct{} // channel that triggers a heartbeat
 
@@ -75,7 +75,7 @@ type Client struct {
 
 // State is an immutable snapshot of a Client.
 type State struct {
-	Up       bool      // whether the last call got a reply in time
+	Up       bool      // whether Redis is available; false from the start of an outage until a heartbeat succeeds
 	Ready    bool      // whether Redis is up and its data is complete
 	Epoch    string    // ID of the data in Redis; a new epoch means that all data was lost
 	Replicas int       // last known number of replicas, including this one
@@ -175,8 +175,8 @@ const (
 	maxWaits = 50
 )
 
-// Do makes a call that a request waits for. It returns ErrUnavailable when the call takes longer than Options.Budget or Redis is
-// down. The call continues if the client disconnects, because its outcome must be known. A single late reply does not mark Redis
+// Do makes a call that a request waits for. It returns ErrUnavailable when the call fails or takes longer than Options.Budget, or Redis
+// is down. The call continues if the client disconnects, because its outcome must be known. A single late reply does not mark Redis
 // as down.
 func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
 	if !l.enter() {
@@ -200,8 +200,8 @@ func (l *Client) Do(ctx context.Context, call func(context.Context, redis.Script
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// enter acquires a slot for a call. It waits while other calls get replies. It returns false if Redis has not replied for
-// Options.Budget, because the call would then take at least twice that time.
+// enter acquires a slot for a call. It waits while other calls get replies, but at most maxWaits budgets. It returns false if Redis has
+// not replied for Options.Budget, because the call would then take at least twice that time.
 func (l *Client) enter() bool {
 	select {
 	case l.slots <- struct{}{}:

@@ -21,8 +21,8 @@ const shortestMasterKey = 32
 // check validates single values by their tags, then combinations.
 func (l *loader) check(o Options) {
 	// Top-level timeouts must be positive, because they have nothing to inherit from. Only the headers timeout can be zero; the
-	// first-token timeout then applies. This check runs before the checks by tag, because it is
-	// stricter and only the first problem of a value is reported.
+	// first-token timeout then applies. This check runs before the checks by tag, because it is stricter and only the first problem of a
+	// value is reported.
 	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
 		if f.name != "headers" {
 			f.check = "positive"

@@ -69,7 +69,9 @@ var checks = map[string]func(name, text string) *fault{
 	"redact": func(name, text string) *fault { return checkOneOf(name, "built-in rule", text, redact.Names()) },
 	"tag": func(name, text string) *fault {
 		fix := ""
-		switch text { // reject tags that are set automatically, because policies rely on them; the tag local is allowed, because only the operator can set it
+		// Reject tags that are set automatically, because policies rely on them. Accept local, because only the operator knows which
+		// providers are local.
+		switch text {
 		case "zdr":
 			fix = "set zero_retention: true instead"
 		case "collects":

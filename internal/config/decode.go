@@ -80,7 +80,7 @@ func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {
 	})
 }
 
-// pairs calls each(key, value) for all entries of a mapping. Duplicate keys are reported.
+// pairs calls each(key, value) for the entries of a mapping. It reports and skips duplicate keys, merge keys and keys that are not scalars.
 func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -9,7 +9,7 @@ import (
 func Diff(before, after *Config) (reloadable, needRestart []string) {
 	pairs(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), "", func(path string, reload bool, a, b reflect.Value) {
 		bothEmpty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0                                       // nil equals an empty list
-		samePolicies := a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") // ignores leading and trailing blank lines
+		samePolicies := a.Type() == policiesType && strings.Trim(a.String(), "\n") == strings.Trim(b.String(), "\n") // ignores the position in the file, which blank lines preserve
 		switch {
 		case bothEmpty, samePolicies, reflect.DeepEqual(a.Interface(), b.Interface()):
 		case reload:

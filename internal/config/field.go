@@ -22,7 +22,7 @@ type field struct {
 	index  int
 	typ    reflect.Type
 	doc    string
-	check  string // key of the validator in checks; empty for none
+	check  string // key of the validator in checks, or "positive" for a duration; empty for none
 	secret string // "true" hides the value, "url" hides the password in it; empty for other fields
 	enum   []string
 	lowest string // inclusive lower bound of a number; empty for none

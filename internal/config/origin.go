@@ -52,7 +52,7 @@ func originOf(origins map[string]Origin, path string) Origin {
 	}
 }
 
-// forget removes the origins of a list that a later layer overrides.
+// forget removes the origins of the entries of a list or map that a later layer overrides.
 func forget(origins map[string]Origin, path string) {
 	for known := range origins {
 		if strings.HasPrefix(known, path+"[") || strings.HasPrefix(known, path+".") {

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/document"
 )
 
-// Policies is a YAML document that contains only the list of policies. It is the configuration file with everything else blanked,
-// so that lines and columns match the file and no secrets are included. It is empty if the file contains no such list. Config does not
+// Policies is a YAML document that contains only the list of policies. For a list in the configuration file, it is the file with everything
+// else blanked, so that lines and columns match the file and no secrets are included. It is empty if there are no policies. Config does not
 // validate policies, because their validation needs the known models. Refuse formats the problems found later.
 type Policies string
 

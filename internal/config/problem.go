@@ -23,7 +23,7 @@ const (
 	NotAllowed     Code = "E1007" // value that is not allowed
 	MissingEnv     Code = "E1008" // ${NAME} refers to a variable that is not set
 	MissingFile    Code = "E1009" // file:/path cannot be read
-	OutOfRange     Code = "E1010" // number that is too small or too large
+	OutOfRange     Code = "E1010" // number, size or duration that is too small or too large
 	BadValue       Code = "E1011" // invalid address, URL, name or range
 	MissingField   Code = "E1012" // required field is missing
 	WeakSecret     Code = "E1013" // an empty or short secret

@@ -43,11 +43,11 @@ const (
 	maxText      = 12 << 10 // maximum length of the task in bytes
 	maxSystem    = 3 << 10  // maximum length of the instructions in bytes
 	maxTurns     = 12       // maximum number of user turns that are read to find the task
-	maxFollowUps = 2 << 10  // maximum total length of follow-ups in bytes
+	maxFollowUps = 2 << 10  // total length of follow-ups in bytes above which the next follow-up counts as the task
 	maxResults   = 24       // maximum number of tool results that are read
 )
 
-// Read reads a chat request. The cost is linear in the size of the body. Only content within the limits above is decoded.
+// Read reads a chat request. The cost is linear in the size of the body. Only the beginning and the end of long content are decoded.
 func Read(req *llm.Request) Reading {
 	r, _ := ReadTurn(req, nil)
 	return r

@@ -88,7 +88,8 @@ func withoutSignature(text string) string {
 	return before
 }
 
-// cutClause splits text before its last clause. before is empty if text is a single clause.
+// cutClause splits text before its last clause. If text is a single clause, or if its last clause has more than politeClause bytes,
+// before is empty and clause is the whole text.
 func cutClause(text string) (before, clause string) {
 	end := strings.TrimRight(text, clauseEnds+" ") // the last clause may end with punctuation
 	from := max(0, len(end)-politeClause)

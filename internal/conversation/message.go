@@ -159,8 +159,8 @@ func member(v rawjson.Value, keys ...string) (found rawjson.Value) {
 	return found
 }
 
-// maxRaw is the maximum number of bytes of a string that are decoded. Three quarters are taken from its beginning, the rest from
-// its end.
+// maxRaw is the approximate maximum number of bytes of a message's text that are decoded. Of a string that is too long, three
+// quarters are taken from its beginning, the rest from its end.
 const maxRaw = 32 << 10
 
 // contentText returns the text in content, which is a string or a list of parts. limit is the approximate maximum number of bytes to

@@ -40,7 +40,8 @@ var lexicon = func() map[string]wordUse {
 	return words
 }()
 
-// scriptPhrases lists phrases by use, longest first, in languages that are written without spaces.
+// scriptPhrases lists phrases by use, in languages that are written without spaces. The polite phrases are ordered longest first,
+// because they are removed from a clause in this order.
 var scriptPhrases = map[wordUse][]string{
 	polite: {
 		"ขอความช่วยเหลือ", "お忙しいところ恐れ入りますが", "どうぞよろしくお願いします", "よろしくお願いいたします", "ช่วยฉันหน่อย", "お世話になっております", "よろしくお願い致します",

@@ -24,7 +24,8 @@ type SyntaxError struct {
 // Error returns the message.
 func (e *SyntaxError) Error() string { return e.Message }
 
-// Parse returns the root node of the document in text, or nil if text is empty. Text with more than one document is a SyntaxError.
+// Parse returns the root node of the document in text, or nil if text is empty. It returns a SyntaxError for invalid YAML and for more than
+// one document.
 func Parse(text []byte) (*yaml.Node, *SyntaxError) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document, more yaml.Node

@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// CheckURL validates a provider address entered by a user. It must be an https URL (http is accepted on an allowed private
-// network) without user information, query or fragment, and its host must resolve to public or allowed addresses. The guard repeats the
-// address check at every connection. Errors are *llm.Error of kind InvalidRequest.
+// CheckURL validates a provider address entered by a user. It must be an https URL (http is accepted for allowed hosts and allowed
+// private networks) without user information, query or fragment. Its host must not resolve to a special-purpose address that is not
+// allowed. The guard repeats the address check at every connection. Errors are *llm.Error of kind InvalidRequest.
 func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	s := c.current.Load()
 	u, err := url.Parse(raw)

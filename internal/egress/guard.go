@@ -6,7 +6,8 @@ import (
 )
 
 // ranges lists the special-purpose blocks of IPv4 and those within the global unicast space of IPv6 (2000::/3). All IPv6 addresses outside
-// that space are special. The list follows the IANA special-purpose registries and adds Azure's platform address.
+// that space are special, except NAT64 addresses of public IPv4 addresses; the listed blocks outside that space have a specific name. The
+// list follows the IANA special-purpose registries and adds Azure's platform address.
 var ranges = []addressRange{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified", false},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private", true},

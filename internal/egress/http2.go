@@ -154,7 +154,8 @@ func (w *stallWatch) begin(c *watchedConn) {
 	}
 }
 
-// check cancels the call if its connection has received no data for w.limit. Otherwise it checks again after the remaining time.
+// check cancels the call if its connection has received no data for w.limit since the request was written. Otherwise it checks again
+// after the remaining time.
 func (w *stallWatch) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

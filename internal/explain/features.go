@@ -15,9 +15,9 @@ import (
 // redactionMark is the start of the text that replaces redacted parts of a stored prompt.
 const redactionMark = "[redacted: "
 
-// Features returns the features of a logged request and the version of the predictor that computed them. It recomputes the features if
-// they are missing because the request named its model, or if an earlier predictor computed them, provided that the prompt was stored
-// unchanged. Otherwise it returns the recorded features.
+// Features returns the features of a logged request and the version of the predictor that computed them. It recomputes the features of a
+// chat request if they are missing because the request named its model, or if an earlier predictor computed them, provided that the prompt
+// was stored unchanged. Otherwise it returns the recorded features.
 func (s *Service) Features(ctx context.Context, e *requestlog.Entry) (features predict.Features, predictor string) {
 	if e.Decision == nil {
 		return predict.Features{}, ""
@@ -50,7 +50,7 @@ func (s *Service) features(ctx context.Context, in *route.Input, body []byte) *p
 			return nil
 		}
 		req.Model = "auto"
-		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // on an error, d still has the input
+		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // if no target is available, d still has the input
 		if d == nil {
 			return nil
 		}

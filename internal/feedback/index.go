@@ -73,7 +73,7 @@ type Index struct {
 	mu       sync.Mutex // held during a computation
 	revision int64
 	due      map[string]bool // changed workspaces that are still to be recomputed
-	day      time.Time       // reference day for the ages of ratings; zero before the first Refresh
+	day      time.Time       // reference day for the ages of ratings; zero before the first computation
 }
 
 // workspaceState holds the corrections of a workspace and their statistics.

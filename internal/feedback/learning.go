@@ -36,7 +36,7 @@ type Learned struct {
 	Trust       []learn.Trust // trust in each signal, sorted by signal
 	Tasks       []LearnedTask // sorted by model and task
 	Exploration Exploration
-	At          time.Time // time of the computation; zero without outcomes
+	At          time.Time // time of the computation; zero before the first one
 }
 
 // LearnedTask is the learned ability of a model for a task. Abilities are mean success probabilities over the prompts with outcomes.
@@ -46,7 +46,7 @@ type LearnedTask struct {
 	Outcomes int
 	Static   float64 // mean ability predicted without outcomes
 	Learned  float64 // mean ability predicted with outcomes
-	Low      float64 // lower bound of the 95 % confidence interval of Learned; High is the upper bound
+	Low      float64 // lower bound of the 95 % interval of Learned; High is the upper bound
 	High     float64
 	Changed  time.Time // time at which the model's quality changed; earlier outcomes are not used; zero if it did not change
 }

@@ -43,7 +43,7 @@ const (
 	SchemaViolation Signal = "schema_violation" // the response does not match the requested schema
 	Refusal         Signal = "refusal"
 	Truncation      Signal = "truncation"
-	Retry           Signal = "retry"             // the request repeats a prompt that was sent shortly before
+	Retry           Signal = "retry"             // the next request repeats the prompt shortly after the response
 	Reask           Signal = "reask"             // the next turn repeats the request or says that the response was wrong
 	InvalidToolCall Signal = "invalid_tool_call" // unknown tool, or arguments that do not match its schema
 	FailedTool      Signal = "failed_tool"       // a tool call of the response failed

@@ -123,7 +123,7 @@ func (t *trials) pending() map[string]Exploration {
 }
 
 // syncTrials exchanges trial totals with the other replicas and renews this replica's claims. It claims nothing for a workspace without
-// requests since the last exchange.
+// requests on this replica since the last exchange.
 func (b *Index) syncTrials(ctx context.Context) error {
 	pending := b.trials.pending()
 	for workspaceID, s := range *b.workspaces.Load() {

@@ -7,7 +7,7 @@ import (
 
 const (
 	before     = 60  // maximum bytes of text before the first match
-	maxExcerpt = 240 // maximum length of an excerpt in bytes
+	maxExcerpt = 240 // length of an excerpt in bytes, before it is extended to the end of a match or a character
 )
 
 // Span is a part of an excerpt.
@@ -26,7 +26,7 @@ type Excerpter struct {
 // NewExcerpter returns an Excerpter without text.
 func NewExcerpter(q Query) *Excerpter { return &Excerpter{query: q} }
 
-// Done reports whether an added text contains all query terms.
+// Done reports whether an added text contains all required query terms.
 func (e *Excerpter) Done() bool { return e.best == len(e.query.required) }
 
 // Excerpt returns the excerpt, or nil if no added text contains a query term.

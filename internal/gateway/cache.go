@@ -18,7 +18,7 @@ import (
 )
 
 // cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty
-// if neither the request, nor its key, nor a policy enables the cache.
+// if the request has no cache header and neither its key nor a policy enables the cache.
 func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recording.Recorder) (age time.Duration, reason string) {
 	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
@@ -54,8 +54,8 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 	return age, ""
 }
 
-// lookup returns the cached response for a request. If none is cached, it returns nil and sets rec.Cache.Flight, through which the response
-// is stored in the cache.
+// lookup returns the cached response for a request, or nil if none is cached or the request does not use the cache. After a miss,
+// rec.Cache.Flight or, for embeddings, rec.Cache.Inputs stores the response in the cache.
 func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recording.Recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
 	switch {

@@ -237,7 +237,7 @@ func usesFeatures(req *llm.Request, policies *policy.Set) bool {
 	return route.IsAuto(req.Model) || policies.Len() > 0
 }
 
-// fillInput sets the fields of input that depend on the request.
+// fillInput replaces *input with the values of the request, its key and its workspace. route adds the conversation and the predictor's data.
 func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Caller, p *prompt, f predict.Features) error {
 	req, key, workspace := p.req, who.Grant.Key, who.Grant.Workspace
 	tradeoff := in.HTTP.Header.Get("X-Fairlead-Tradeoff")

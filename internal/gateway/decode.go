@@ -28,7 +28,7 @@ type prompt struct {
 	budgets     []ledger.Budget          // budgets of the session and the end user
 	limited     bool                     // whether a policy limits the session
 	downgrade   string                   // reason why the request is routed by auto:cost; empty if it is routed as requested
-	turn        *turncache.Turn          // cached states of earlier turns; nil for a short body
+	turn        *turncache.Turn          // cached states of earlier turns; nil for a body that is too short or too long to cache
 	reading     responsecache.ReadingKey // key for caching the computed features if the request uses the response cache; zero for none
 }
 

@@ -45,7 +45,7 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 }
 
 // retention returns where the reasoning of a response may be kept: nowhere if the caller requires zero data retention, only in the memory
-// of this process if the text of the request is not stored, and otherwise in shared storage.
+// of this process if the text of the request must not be stored, and otherwise in shared storage.
 func retention(p plan, rec *recording.Recorder) reasoning.Retention {
 	switch {
 	case p.req.Controls.Provider.ZeroRetention:

@@ -33,8 +33,8 @@ func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 	}
 }
 
-// limitByPolicy applies a policy's session budget, unless the key sets a lower one. It reports whether the request must be routed again
-// with the model auto:cost.
+// limitByPolicy applies a policy's session budget, unless the key enforces one that is not higher. It reports whether the request must be
+// routed again with the model auto:cost.
 func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *prompt, limit policy.SessionLimit) bool {
 	b, ok := g.Sessions.PolicyBudget(grant, p.req.Controls.SessionID, limit)
 	if !ok {

@@ -188,8 +188,8 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
-// describeBackoff updates h for a target that backs off with all credentials. The circuit is shown as open until the first of these
-// backoffs ends.
+// describeBackoff updates h for a target with its own backoff for every credential. It ignores backoffs that apply to all targets of a
+// credential. The circuit is shown as open until the first of the target's backoffs ends.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	var first *backoff
 	for _, id := range p.credentials() {

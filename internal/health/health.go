@@ -362,8 +362,8 @@ type TargetHealth struct {
 	Target    string        `json:"target"`
 	Circuit   string        `json:"circuit"` // circuit state: closed, half-open or open
 	Reason    string        `json:"reason,omitempty"`
-	Cause     Cause         `json:"cause,omitzero"` // rule that opened the circuit; empty for a backoff
-	Since     time.Time     `json:"since,omitzero"` // time at which the circuit opened
+	Cause     Cause         `json:"cause,omitzero"` // rule that opened the circuit; empty for a backoff and while traffic returns
+	Since     time.Time     `json:"since,omitzero"` // time at which the circuit first opened since the last full recovery
 	NextProbe time.Time     `json:"next_probe,omitzero"`
 	Share     float64       `json:"share"` // admitted share of normal traffic; below 1 after an outage
 	Calls     int64         `json:"calls"` // number of calls in the last few minutes, with more weight for newer calls

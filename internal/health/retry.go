@@ -4,7 +4,7 @@ import "time"
 
 const (
 	repeatShare         = 0.20 // maximum share of repeats in the target's recent attempts
-	repeatFloor         = 10   // number of repeats that are always allowed
+	repeatFloor         = 10   // number of repeats per window that are always allowed
 	repeatWindowSeconds = 10
 	longestWait         = 5 * time.Second
 )

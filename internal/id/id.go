@@ -31,7 +31,7 @@ func Floor(prefix string, t time.Time) string {
 }
 
 func encode(prefix string, t time.Time, random [10]byte) string {
-	var raw [17]byte // 26 characters have 130 bits: two zero bits and the 128 bits of the value, as in a ULID
+	var raw [17]byte // 17 bytes hold the 130 bits of 26 characters: two zero bits and the 128 bits of the value, as in a ULID
 	ms := uint64(max(t.UnixMilli(), 0))
 	var value [16]byte
 	for i := range 6 {

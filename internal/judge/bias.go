@@ -99,7 +99,7 @@ type tally struct {
 func (t *tally) add(p KnownPair, reversed bool, one, other float64) {
 	t.pairs++
 	t.position += (one + other) / 2
-	combined := 0.0 // bias in favour of the response that is listed first
+	combined := 0.0 // verdict of both orders: positive for the response that is listed first, 0 for a tie
 	if one == -other {
 		combined = one
 	}

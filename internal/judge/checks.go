@@ -69,8 +69,8 @@ func checkSchema(x *Exchange) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// compile returns a function that reports whether text is JSON that matches the schema. An empty schema accepts any JSON. It reports false
-// for an invalid schema. References to other documents are not followed.
+// compile returns a function that reports whether text is JSON that matches the schema. An empty schema accepts any JSON, and a
+// validation that takes too much work counts as a match. ok is false for an invalid schema. References to other documents are not followed.
 func compile(schema []byte) (matches func([]byte) bool, ok bool) {
 	decode := func(text []byte) (any, bool) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

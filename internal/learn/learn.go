@@ -75,7 +75,7 @@ type Model struct {
 	Learned  predict.Ability          // static ability, corrected by the outcomes
 	Tasks    map[predict.Task]float64 // additional change of the logit per task
 	Outcomes int                      // number of ratings and comparisons used
-	Dropped  int                      // number of ratings and comparisons before Changed, which are not used
+	Dropped  int                      // number of unused ratings and comparisons: those before Changed or before a change of the compared model
 	Changed  time.Time                // time at which the quality of the model changed; zero if it did not change
 }
 

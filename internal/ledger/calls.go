@@ -17,7 +17,7 @@ const (
 	deliveryMargin = 100 * time.Millisecond // maximum time between charging an entry and writing it to the spool, including clock differences
 	recountAfter   = 10 * time.Second       // minimum age at which a base that may include charges twice is loaded again
 	allowanceIdle  = 10 * time.Second       // time since the last use after which a budget has no local allowance
-	idleSyncEvery  = 30 * time.Second       // interval at which an unused budget is compared with Redis
+	idleSyncEvery  = 30 * time.Second       // interval at which an unused budget with charges of this replica is compared with Redis
 )
 
 // holdReply is the reply of holdScript.
@@ -67,8 +67,8 @@ func (s *Shared) callHold(ctx context.Context, states []*budgetState, amount mon
 	return s.readHold(reply, states, versions, amount), nil
 }
 
-// readHold decodes the reply of holdScript and updates the totals of the budgets. After a successful hold, it also adds the amount to each
-// budget whose window has not ended since the call. The caller holds the lock.
+// readHold decodes the reply of holdScript. After a successful hold, it adds the amount to each budget whose window has not ended since
+// the call, and updates its totals. After a rejection, it updates the totals of the budget that caused it. The caller holds the lock.
 func (s *Shared) readHold(reply []any, states []*budgetState, versions []stateVersion, amount money.Amount) holdReply {
 	a := holdReply{status: textOf(reply, 0), versions: versions}
 	if a.status == "held" {

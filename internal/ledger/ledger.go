@@ -29,8 +29,8 @@ type Budget struct {
 	Amount      money.Amount
 	Period      Period
 	Zone        string // IANA time zone; empty for UTC
-	WarnPercent int    // percentage of Amount that triggers a warning; 0 for none
-	WarnOnly    bool   // whether the budget only warns and never rejects requests
+	WarnPercent int    // percentage of Amount that triggers a warning; 0 for none, or for 100 with WarnOnly
+	WarnOnly    bool   // whether requests that exceed the budget cause only a warning and are not rejected
 }
 
 // Status is the state of a budget in its current window.
@@ -46,9 +46,10 @@ type Status struct {
 // Ledger reserves and charges amounts on budgets. Implementations keep the sums in the process or share them between replicas.
 type Ledger interface {
 	// Hold reserves the amount on all budgets or on none. It returns an *llm.Error: BudgetExceeded when too little is left, RateLimited when
-	// only the reservations of other requests prevent the hold, or LedgerUnavailable when the amount spent is unknown. Hold waits up to two
-	// seconds for reservations to end, in the order of the calls. The hold must be settled or released. Edits to a budget take effect
-	// immediately and keep the amount spent.
+	// only the reservations of other requests prevent the hold, LedgerUnavailable when the amount spent is unknown or only other replicas may
+	// spend the rest of a budget, or ClientCancelled when ctx is done. Hold waits up to two seconds for reservations to end, in the order of
+	// the calls. The hold must be settled or released. Hold uses the settings in budgets: edits take effect immediately and keep the amount
+	// spent.
 	Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
 	// TryHold is Hold without waiting. It also returns RateLimited while other requests wait for one of the budgets.
 	TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)

@@ -57,8 +57,8 @@ end
 // active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, base_id, limit (below 0
 // for none). The reply of a hold has three values for each budget: spent, held, and whether spent may include charges twice. A rejection
 // replies with a status and the budget's position, spent and held. The status gives the reason why too little is left: `exceeded` for the
-// amount spent, `reserved` for holds of other requests, and `kept` for allowances of other replicas. A `kept` reply also has the positions
-// of all affected budgets.
+// amount spent, `recounting` if the amount spent may include charges twice, `reserved` for holds of other requests, and `kept` for
+// allowances of other replicas. A `kept` reply also has the positions of all affected budgets.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local reply, exceeded, reserved, kept_reply = {'held'}, nil, nil, nil

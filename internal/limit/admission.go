@@ -20,8 +20,8 @@ const (
 	minCongestion = 250 * time.Millisecond
 	// overloadMemory is the time for which Overloaded reports true after the latest rejection.
 	overloadMemory = 2 * time.Second
-	// rateWindow is the period over which admissions are counted. The new rate is at least rateDecay times
-	// the previous rate, because other processes may have used the CPUs in the latest window.
+	// rateWindow is the minimum period over which admissions are counted. The new rate is at least rateDecay times the previous rate,
+	// because other processes may have used the CPUs in the latest window.
 	rateWindow = 100 * time.Millisecond
 	rateDecay  = 0.9
 )

@@ -32,8 +32,8 @@ var abilityNames = []string{
 	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill", "responses_api", "web_search",
 }
 
-// Reasons reports whether the given reasoning effort or thinking type asks for reasoning. It returns false for "none", "minimal" and
-// "disabled", which every model can serve.
+// Reasons reports whether the given reasoning effort or thinking type asks for reasoning. It returns false for an empty effort, and for
+// "none", "minimal" and "disabled", which every model can serve.
 func Reasons(effort string) bool {
 	switch effort {
 	case "", "none", "minimal", "disabled":

@@ -150,8 +150,8 @@ type CacheMark struct {
 	TTL string // lifetime: 5m or 1h; empty for the provider's default
 }
 
-// WithEndMark returns the conversation with a cache breakpoint after its last part. It returns false if the conversation does not end with
-// a user message, or if the last part is blank text.
+// WithEndMark returns the conversation with a cache breakpoint after its last part. It returns false if the last message is not a user
+// message or has no parts, or if the last part is blank text.
 func (c *Conversation) WithEndMark(ttl string) (*Conversation, bool) {
 	last := len(c.Messages) - 1
 	if last < 0 || c.Messages[last].Role != User || len(c.Messages[last].Parts) == 0 {

@@ -178,7 +178,8 @@ func (k Kind) Retryable() bool { return k.facts().retryable }
 // NextMayHelp reports whether another target may serve the request now.
 func (k Kind) NextMayHelp() bool { return k.facts().next }
 
-// FromUpstream reports whether the error was caused by the provider's response or by the lack of one.
+// FromUpstream reports whether a provider caused the error: by its response, by a missing response, or because its format cannot express
+// the request.
 func (k Kind) FromUpstream() bool {
 	facts := k.facts()
 	return facts.next || facts.origin == FromProvider || k.passedOn()

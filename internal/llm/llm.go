@@ -103,7 +103,7 @@ type Prompt struct {
 type PromptSize struct {
 	ASCIIBytes    int // number of ASCII bytes in the prompt text
 	NonASCIIBytes int // number of non-ASCII bytes in the prompt text
-	ExtraBytes    int // number of text bytes in unknown members, which a provider may ignore
+	ExtraBytes    int // number of these bytes that are in unknown members, which a provider may ignore
 	RestoredBytes int // number of bytes of reasoning that the gateway adds because the client did not send it back
 	Predicted     int // number of bytes of predicted output; rejected predictions are billed as output
 	Text          Text
@@ -148,7 +148,7 @@ type Headers struct {
 type StoredResponse struct {
 	Workspace  string // ID of the workspace that created the response
 	Provider   string
-	Credential string // credential of the account that holds the response
+	Credential string // ID of the credential of the account that holds the response
 	ID         string // the provider's ID of the response
 	Session    string // session of the request that created the response; empty if unknown
 }
@@ -166,7 +166,7 @@ type Image struct {
 	Detail string `json:"detail,omitempty"` // detail level: low, high or original; empty when not given
 }
 
-// Clone returns a copy without the body. Later changes to the copy do not affect the original request.
+// Clone returns a copy without the body. Decoding the copy further does not change the original request.
 func (r *Request) Clone() Request {
 	c := *r
 	c.Body = nil
@@ -226,7 +226,7 @@ type Event struct {
 	Data    []byte // encoded in the client's wire format; valid until the next event is read
 	Own     bool   // whether the event owns Data; if so, Data stays valid
 	Type    string // content type of a response that is not JSON; empty for JSON
-	Content bool   // whether the event has text, reasoning, a refusal, audio or part of a tool call; afterwards, no other target is tried
+	Content bool   // whether the event has text, reasoning, a refusal, audio or part of a tool call; other targets can then only continue
 	Bare    bool   // whether the event contains only usage; such an event is dropped unless the caller asked for it
 	Finish  string // finish reason in the chat format; empty before the end
 	Usage   *Usage // usage totals so far, if reported

@@ -17,7 +17,7 @@ const (
 	rollUpEvery = time.Second
 	foldEvery   = 15 * time.Second
 	foldTime    = time.Minute
-	rollUpTime  = 10 * time.Second // time limit for one update of the roll-ups, so that an unresponsive database does not block the leader
+	rollUpTime  = 10 * time.Second // time limit for one step of updating the roll-ups, so that an unresponsive database does not block the leader
 )
 
 // Tasks runs the periodic tasks of one replica.
@@ -28,8 +28,8 @@ type Tasks struct {
 	samples   atomic.Pointer[[]overview.StorageSample]
 }
 
-// New returns the tasks for a database. retention returns the current default retention. report is called after every run of a
-// task, with a nil error if the run succeeded.
+// New returns the tasks for a database. retention returns the current default retention. report is called after every step of a
+// task, with a nil error if the step succeeded.
 func New(db *store.DB, retention func() logstore.Retention, report func(task string, err error)) *Tasks {
 	t := &Tasks{store: db, retention: retention, report: report}
 	t.samples.Store(&[]overview.StorageSample{})

@@ -40,7 +40,7 @@ type rendered struct {
 // section is the part of a page below one heading.
 type section struct {
 	page  *page
-	id    string // URL fragment of the heading; empty for the text before the first heading
+	id    string // URL fragment of the heading; empty for the text between the title and the next heading
 	level int
 	title string
 	text  string
@@ -173,8 +173,8 @@ func unlink(link ast.Node) {
 	parent.RemoveChild(parent, link)
 }
 
-// resolve returns the address of a link on a page. ok is false if the site does not have the file. If extension is not empty, it returns
-// the address of the page's file with this extension instead.
+// resolve returns the address of a link on a page. Fragments, absolute paths and URLs with a scheme are returned unchanged. For other
+// links, ok is false if the link does not lead to a page. If extension is not empty, the address is that of the page with this extension.
 func (c *content) resolve(p *page, destination, extension string) (address string, ok bool) {
 	target, fragment, hasFragment := strings.Cut(destination, "#")
 	if target == "" || strings.Contains(target, ":") || strings.HasPrefix(target, "/") {
@@ -268,7 +268,8 @@ func (c *content) navigation() []group {
 	return append(groups, c.unlisted(groups)...)
 }
 
-// unlisted returns a group of the pages that are neither decisions nor linked on the home page.
+// unlisted returns a group of the pages, other than decisions and the home page, that the given groups do not link. It returns nil if all
+// pages are linked.
 func (c *content) unlisted(listed []group) []group {
 	more := group{Title: "More"}
 	for _, name := range slices.Sorted(maps.Keys(c.pages)) {

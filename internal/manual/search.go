@@ -78,7 +78,7 @@ func (s *searchable) result(terms []string) result {
 			break
 		}
 	}
-	if at < 0 || len(s.lowText) != len(s.text) { // positions differ, because some letters change their length in lower case
+	if at < 0 || len(s.lowText) != len(s.text) { // no match in the text, or letters that change their length in lower case
 		r.After = cutWords(s.text, excerptLen)
 		return r
 	}

@@ -132,7 +132,8 @@ func (l *lite) separate(known *catalog.Model, name string) bool {
 	return false
 }
 
-// vendor returns the vendor of a deployment and the vendor's name for the model. The vendor is empty for an endpoint of an unknown vendor.
+// vendor returns the vendor of a deployment and the vendor's name for the model. The vendor is empty for an endpoint of an unknown vendor,
+// and "?" followed by the prefix for an unknown provider without an endpoint.
 func (l *lite) vendor(m liteModel) (vendor, upstream string) {
 	name := text(m.Params["model"])
 	prefix, rest, ok := strings.Cut(name, "/")
@@ -377,14 +378,14 @@ func (m *model) alias(name string) {
 	}
 }
 
-// understood lists the deployment parameters that are converted.
+// understood lists the deployment parameters that are converted, and the AWS keys, for which instance adds a finding.
 var understood = []string{
 	"model", "custom_llm_provider", "api_base", "api_key", "api_version", "litellm_credential_name", "input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost", "cache_creation_input_token_cost",
 	"timeout", "stream_timeout", "aws_region_name", "aws_profile_name", "aws_role_name", "aws_external_id", "aws_access_key_id", "aws_secret_access_key", "aws_session_token",
 	"vertex_project", "vertex_location", "vertex_credentials", "tenant_id", "client_id",
 }
 
-// advice maps each unsupported deployment parameter to its replacement.
+// advice maps unsupported deployment parameters to their replacements. Parameters without an entry have no equivalent.
 var advice = map[string]string{
 	"rpm": "limits are per API key (--rpm)", "tpm": "limits are per API key (--tpm)", "weight": "the gateway balances by health, latency and price",
 	"order": "the gateway orders by health, latency and price; provider.order in a request takes precedence", "max_parallel_requests": "set providers[].concurrent",

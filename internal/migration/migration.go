@@ -33,7 +33,7 @@ type Finding struct {
 // Result is a converted configuration.
 type Result struct {
 	YAML     string    // configuration file with comments
-	Findings []Finding // results in the order of the imported file
+	Findings []Finding // results: models in the order of the imported file, then the settings
 	Commands []string  // commands that create objects outside the configuration file, such as API keys
 }
 

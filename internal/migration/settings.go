@@ -165,7 +165,7 @@ func (l *lite) budget(done map[string]bool) {
 	}
 }
 
-// settingAdvice maps each unsupported setting to its replacement.
+// settingAdvice maps unsupported settings to their replacements. Settings without an entry have no equivalent.
 var settingAdvice = map[string]string{
 	"general_settings.master_key":               "create an account (fairlead admin create) and API keys (fairlead keys create); the master key of LiteLLM is not used",
 	"general_settings.database_url":             "use a separate database: store: postgres://user@host/fairlead; the data of LiteLLM is not read",
@@ -225,7 +225,7 @@ func callbackNames(v any) string {
 	return strings.Join(names, ", ")
 }
 
-// period returns the budget period for a LiteLLM duration.
+// period returns the budget period for a LiteLLM duration. It returns "total" if no period has this duration.
 func period(duration string) string {
 	switch duration {
 	case "1d", "24h":

@@ -40,7 +40,7 @@ type Behaviour struct {
 	OneByte      bool // whether each byte is written and flushed separately
 	CRLF         bool // whether lines end in CR LF
 	NoSpace      bool // whether to write "data:{" without the space
-	Comments     bool // whether to write a comment before each event
+	Comments     bool // whether to write a comment, an event field and an id field before the data of each event
 	Unterminated bool // whether to omit the final newlines and [DONE]
 	NoDone       bool // whether to end the stream cleanly without [DONE]
 }

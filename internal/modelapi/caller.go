@@ -125,7 +125,7 @@ type Flags struct {
 }
 
 // ReadFlags reads the headers that control dry runs, storing of prompts and responses, and the response cache. If a value is invalid, it
-// returns an error and flags that disable storing.
+// returns an error and the flags read so far. If the header for storing is invalid, the flags disable storing.
 func ReadFlags(h http.Header) (Flags, error) {
 	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
 	if err != nil {

@@ -169,7 +169,7 @@ func (a Amount) AppendText(to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// MarshalJSON encodes the amount as a string, because common JSON parsers round large numbers.
+// MarshalJSON encodes the amount as a string, because common JSON parsers round numbers with many digits.
 func (a Amount) MarshalJSON() ([]byte, error) {
 	text, err := a.AppendText(append(make([]byte, 0, 24), '"'))
 	return append(text, '"'), err
@@ -179,7 +179,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 func (a *Amount) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if n := len(b); n > 1 && b[0] == '"' && b[n-1] == '"' && !bytes.ContainsAny(b, `\`) {
-		text = string(b[1 : n-1]) // string written by MarshalJSON
+		text = string(b[1 : n-1]) // a string without escapes, as MarshalJSON writes it
 	} else if n > 0 && b[0] == '"' {
 		if err := json.Unmarshal(b, &text); err != nil {
 			return err

@@ -84,7 +84,7 @@ type Service struct {
 	Keys       modelapi.Keys
 	IDs        storedresponse.IDs
 	Log        Log
-	Observe    func(*requestlog.Entry) // called with every log entry for a batch
+	Observe    func(*requestlog.Entry) // called with the log entries of a batch when they are charged
 	Logger     *slog.Logger
 
 	cache ownerCache
@@ -199,7 +199,8 @@ func (o *Request) references(ctx context.Context, file batch.Object) func(member
 	}
 }
 
-// newObject returns an object that the caller is about to create. Objects are created with the provider's first credential.
+// newObject returns an object that the caller is about to create. It has the provider's first credential; for a batch, the caller replaces
+// this with the credential of the input file.
 func (o *Request) newObject(p *provider.Provider) batch.Object {
 	o.Rec.Entry.Provider = p.Name
 	made := batch.Object{WorkspaceID: o.Caller.Grant.Workspace.ID, Kind: o.kind, KeyID: o.Caller.Grant.Key.ID, Provider: p.Name, CreatedAt: o.In.Start}

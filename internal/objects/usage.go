@@ -112,7 +112,7 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, object 
 	if err != nil {
 		return databaseError(err)
 	}
-	if first { // if first is false, another request has charged the batch
+	if first { // if first is false, another request has charged the batch, or the batch was removed
 		for _, e := range entries {
 			o.Observe(e)
 		}

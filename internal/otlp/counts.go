@@ -47,7 +47,7 @@ func (c countedMetrics) Export(ctx context.Context, m *metricdata.ResourceMetric
 		c.to.counts.metricsFailed.Inc()
 		c.to.failed.report("metrics", err)
 	}
-	return nil // the failure has been counted and logged
+	return nil // a failure has been counted and reported above
 }
 
 // failureLog logs export failures, at most once a minute.

@@ -120,7 +120,7 @@ func (x *Exporter) providerName(provider string) string {
 	return cmp.Or(providerNames[vendor], vendor, provider)
 }
 
-// attributes collects the attributes of a span. Its methods skip empty strings, zeros and false.
+// attributes collects the attributes of a span. Its methods skip empty strings, false, nil amounts, and counts and durations of zero.
 type attributes []attribute.KeyValue
 
 func (a *attributes) text(key, value string) {

@@ -209,8 +209,8 @@ func (c *splitter) openList(start int) {
 	c.open, c.levels = true, nil
 }
 
-// element ends a part after an array element that is an object or a string. The part ends before the comma, so that the last element is the
-// same part in the next turn.
+// element ends a run after an array element that is an object or a string. The run ends before the comma, so that the last element is the
+// same part in the next turn. Other elements do not end a run, so an array of numbers is not split.
 func (c *splitter) element(end int) {
 	last := end - 1
 	for last > 0 && (c.body[last] == ' ' || c.body[last] == '\n' || c.body[last] == '\t' || c.body[last] == '\r') {

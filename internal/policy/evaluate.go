@@ -15,8 +15,8 @@ import (
 //   - Restrictions add up: a target must pass every allow and every exclude, and the lowest limit applies.
 //   - Preferences are concatenated in the order of the policies.
 //
-// A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, only the
-// restrictions of the remaining policies apply, so that an expensive condition cannot disable a denial.
+// A condition that cannot be evaluated is false. If the conditions together exceed the cost limit, the remaining policies
+// that have a condition apply with their restrictions only, so that an expensive condition cannot disable a denial.
 func (s *Set) Evaluate(f *condition.Facts) Outcome { return s.EvaluateInto(f, nil) }
 
 // EvaluateInto is like Evaluate but appends the results to hits. The caller may reuse the slice after copying the hits it needs.

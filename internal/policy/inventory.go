@@ -20,7 +20,7 @@ type Inventory struct {
 	Tags      []string                                  // tags of providers and targets
 	Zone      func(name string) (*time.Location, error) // loads a time zone, for example time.LoadLocation; if nil, only UTC is accepted
 	// AllowUnknown accepts names that are not in the inventory. It is used for saved policies, which were checked when they were saved: if a
-	// model or a provider is removed later, restrictions that refer to it must stay active.
+	// model or a provider is removed later, a reference to it must not disable restrictions or other policies.
 	AllowUnknown bool
 }
 

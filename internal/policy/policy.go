@@ -40,8 +40,8 @@ func (p *Policy) Active() bool { return p.Enabled == nil || *p.Enabled }
 // SessionLimit is the budget of each session.
 type SessionLimit struct {
 	Amount      money.Amount `json:"amount_usd" yaml:"amount_usd"`
-	WarnPercent int64        `json:"warn_percent,omitempty" yaml:"warn_percent,omitempty"` // percentage of the budget that triggers a warning and the downgrade; 0 for the default
-	Downgrade   bool         `json:"downgrade,omitempty" yaml:"downgrade,omitempty"`       // whether requests are served by auto:cost once WarnPercent of the budget is spent
+	WarnPercent int64        `json:"warn_percent,omitempty" yaml:"warn_percent,omitempty"` // percentage of the budget that triggers a warning and the downgrade; 0 for no warning and a downgrade at session.DowngradePercent
+	Downgrade   bool         `json:"downgrade,omitempty" yaml:"downgrade,omitempty"`       // whether chat requests are served by auto:cost once WarnPercent of the budget is spent
 }
 
 // Selector selects targets by model, provider and tag patterns. A pattern is a name, or a prefix followed by a star. A model pattern may

@@ -50,7 +50,7 @@ func (s *Store) newest(ctx context.Context, workspaceID string) (Version, error)
 	return v, err
 }
 
-// Rollback saves the document of an earlier version as a new version. All names in the document must still exist.
+// Rollback saves the document of an earlier version as a new version. All names that the document refers to must still exist.
 func (s *Store) Rollback(ctx context.Context, workspaceID string, number int64, by string) (Version, []policy.Problem, error) {
 	old, err := s.Version(ctx, workspaceID, number)
 	if err != nil {

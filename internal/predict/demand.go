@@ -111,7 +111,7 @@ func isSeparator(r rune) bool {
 	return r <= ' ' || strings.ContainsRune(`.,;:!?"'()[]{}<>/\|*=+&%$#@^~。，、？！；：「」`+"`", r)
 }
 
-// capitals counts the upper-case letters and all ASCII letters of a word.
+// capitals counts the upper-case ASCII letters and all ASCII letters of a word.
 func capitals(word string) (upper, letters int) {
 	for i := range len(word) {
 		switch b := word[i]; {

@@ -14,7 +14,7 @@ type net struct {
 	shared, families      int       // number of shared skills, and number of families
 	heads                 []int
 	table                 []byte    // weight table of size buckets × lanes, in row-major order
-	scale, offset         []float64 // scale and offset of the weights in each lane
+	scale, offset         []float64 // scale of the table weights and offset of the sum, by lane
 	dense                 []float64 // weights of the dense features, of size denseCount × lanes
 	denseMean, denseScale []float64
 	sharpness, clip       float64   // sharpness of the softmax over family scores; maximum absolute value of a skill

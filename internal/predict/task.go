@@ -93,7 +93,7 @@ type taskScores struct {
 	bytes         int
 	foreign       bool // whether the text contains letters outside ASCII
 	isQuestion    bool // whether a sentence starts with a question word
-	amount        int  // number of quantity words that occur in word problems
+	amount        int  // number of quantity words, amounts of money and percent signs, as in word problems
 	blank         bool // whether the text contains a gap to fill in
 }
 

@@ -8,9 +8,9 @@ import (
 // optionBytes is the maximum number of bytes read from an option.
 const optionBytes = 256
 
-// textStats counts properties of a prompt that its normal form does not preserve.
+// textStats counts properties of a prompt. Its normal form does not preserve most of them.
 type textStats struct {
-	bytes                                       [128]int // number of occurrences of each byte in the normal form
+	bytes                                       [128]int // number of occurrences of each ASCII punctuation character
 	upper, lines, bullets, numbered, indented   int
 	options, optionMax, optionBytes, optionSums int // statistics of multiple-choice options; optionSums counts options that start with a number or a formula
 	letters, digitRuns, digitMax, bigNumbers    int

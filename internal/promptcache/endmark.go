@@ -21,8 +21,9 @@ func outlook(turns int, gap time.Duration) Outlook {
 	return Outlook{Another: float64(turns+1) / float64(turns+2), Gap: gap}
 }
 
-// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. It returns Unmarked if the
-// caller has set any marks, or if the reads expected within the lifetime do not save more than the write costs.
+// EndMark returns the mark that the gateway sets at the end of the prompt for a target with the given rules. The lifetime of the mark
+// covers the expected pause, and the expected reads save more than the write costs. EndMark returns Unmarked if no lifetime meets both
+// conditions, if the rules do not allow an end mark or require a longer prompt, or if the caller has set any marks.
 func (fp Fingerprint) EndMark(rules catalog.CacheRule) Mark {
 	if !rules.EndMark || fp.Tokens() < rules.Minimum || fp.Outlook.Another <= 0 || fp.Outlook.Another >= 1 {
 		return Unmarked

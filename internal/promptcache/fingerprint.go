@@ -127,9 +127,9 @@ func member(p *llm.Payload, name string) ([]byte, bool) {
 type builder struct {
 	fingerprint *Fingerprint
 	hash        xxhash.Digest
-	weight      int64 // number of bytes hashed so far
+	weight      int64 // size in bytes of the values so far, in which media have a fixed size
 	mark        Mark  // mark on content that has no link yet
-	pending     bool  // whether tools or instructions were added that have no link yet
+	pending     bool  // whether content was added that has no link yet
 	afterModel  bool  // whether the previous message was written by the model
 
 	turn   *turncache.Turn            // states of earlier turns; nil if none are kept

@@ -31,7 +31,7 @@ const (
 type Memory struct {
 	names          *targetTable
 	initialBuckets int      // initial number of buckets
-	maxBuckets     int      // maximum number of buckets
+	maxBuckets     int      // number of buckets at which doubling stops
 	buckets        []bucket // current buckets, replaced only with all locks held
 	locks          [stripes]struct {
 		sync.Mutex
@@ -164,7 +164,7 @@ func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Us
 const tolerance = 0.05
 
 // lastCachedLink returns the index of the last link that a target has cached after reading a prompt, or -1. If the provider reports cache
-// reads and writes, the reported token counts determine the link. If guess is true, the usage is ignored.
+// reads and writes, the reported token counts determine the link. If guess is true or the usage is estimated, the usage is ignored.
 func lastCachedLink(fp Fingerprint, rules catalog.CacheRule, u llm.Usage, guess bool) int {
 	whole := fp.Tokens()
 	if rules.Granularity == catalog.NoCache || whole < rules.Minimum {
@@ -260,7 +260,7 @@ func (b *bucket) at(p linkKey) *entry {
 	return nil
 }
 
-// put applies an update. It does not create an entry for an update that sets no turn and only extends an expiry.
+// put applies an update. It creates an entry only if the update sets a turn or an expiry time. Extending an expiry time does not create one.
 func (m *Memory) put(p linkKey, n entryUpdate) {
 	create := n.turn > 0 || n.until > 0 && !n.refresh
 	b, lock := m.bucketOf(p)

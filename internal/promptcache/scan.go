@@ -11,7 +11,7 @@ import "bytes"
 type value struct {
 	raw    []byte
 	marked bool // whether the value contains a cache mark
-	excess int  // number of media bytes excluded from the weight, because the token count of media does not depend on its size
+	excess int  // size of the media minus the size counted for it, because the token count of media does not depend on its size
 }
 
 const (

@@ -13,7 +13,7 @@ import (
 
 const (
 	readTimeout    = 2 * time.Millisecond // maximum time that a request waits for the Remote
-	readBackoff    = time.Second          // pause between reads after a failed or slow read
+	readBackoff    = time.Second          // time without reads after a failed or slow read
 	remoteTimeout  = time.Second          // timeout of calls in the background, for which no request waits
 	maxReads       = 16
 	queueSize      = 4096 // maximum number of links waiting to be published

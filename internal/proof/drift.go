@@ -18,7 +18,7 @@ const block = 50
 // Changes returns the changes of the mean difference, oldest first. It compares the samples before each block with the samples of the next
 // 1, 2, 4 … blocks. It reports a change if the two intervals do not overlap. Both intervals are valid at any time, and the levels of all
 // comparisons sum to 5 %: if the mean never changes, the probability of ever reporting a change is at most 5 %, regardless of how often the
-// test runs. Samples must be in chronological order.
+// test runs. It sorts the samples by time and ignores invalid samples.
 func Changes(samples []Sample, floor float64) []QualityChange {
 	samples, floor = usable(samples, floor)
 	var starts []int

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Estimate is a mean with a 95 % interval that is valid at any time: the probability that the interval excludes the true mean after any
-// number of samples is at most 5 %.
+// Estimate is a mean with a 95 % interval that is valid at any time: the probability that the interval ever excludes the true mean, at any
+// number of samples, is at most 5 %.
 type Estimate struct {
 	Value float64 `json:"value" doc:"Estimated mean, weighted by the inverse of the sampling probability."`
 	Low   float64 `json:"low" doc:"Lower bound of the 95 % interval, valid at any time."`
 	High  float64 `json:"high" doc:"Upper bound of the 95 % interval."`
 }
 
-// miss is the maximum probability that an interval excludes the true mean.
+// miss is the maximum probability that an interval ever excludes the true mean.
 const miss = 0.05
 
 // bets defines how the capital of a sequence is divided into parts. Each part bets a constant fraction of its capital, in units of the
@@ -34,7 +34,7 @@ const levels = 4096
 // sequence is a confidence sequence for the mean of bounded values that are observed with known probabilities, after
 // Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2023). For each candidate mean m,
 // it bets against m: the capital is a product of factors 1 + bet·u·(x-m) with u = floor/propensity, a martingale if m is the
-// mean of all requests, compared or not. By Ville's inequality the capital exceeds 1/a with a probability of at most a.
+// mean of all requests, compared or not. By Ville's inequality the capital ever exceeds 1/a with a probability of at most a.
 // The zero sequence has no samples.
 type sequence struct {
 	n     int
@@ -160,7 +160,7 @@ func (s *sequence) bound(d side, floor, level float64) float64 {
 const digits = 1e6
 
 // estimate returns the mean of values from low to 1 with its interval, which is rounded outwards. floor is the smallest propensity that the
-// sampler may use. level is the probability that the interval excludes the mean.
+// sampler may use. level is the maximum probability that the interval ever excludes the mean.
 func (s *sequence) estimate(low, floor, level float64) Estimate {
 	below, above := side{1, low}, side{-1, -1}
 	return Estimate{

@@ -10,8 +10,8 @@ type Target struct {
 }
 
 // Wanted returns the share of requests to compare, given the samples of one group of requests, such as a task kind. It returns t.Share
-// until the interval of the difference is narrower than t.Width, then t.Watch. After a change of the difference, it considers only the
-// samples since the change, so it returns t.Share again.
+// until the width of the difference's interval is at most t.Width, then t.Watch. After a change of the difference, it considers only the
+// samples since the change, so it returns t.Share again until their interval is narrow enough.
 func Wanted(samples []Sample, t Target) float64 {
 	current, floor := usable(samples, 0)
 	floor = min(floor, t.Share)

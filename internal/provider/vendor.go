@@ -70,7 +70,7 @@ func (s Settings) Clock() func() time.Time {
 	return s.Now
 }
 
-// TargetsWithout returns copies of the targets without the given abilities.
+// TargetsWithout returns copies of the targets without the given abilities. It also applies s.Collects to them.
 func (s Settings) TargetsWithout(lacks llm.Abilities) []*Target {
 	targets := make([]*Target, len(s.Targets))
 	for i, t := range s.Targets {

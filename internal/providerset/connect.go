@@ -278,7 +278,7 @@ func (c *Connector) hostOf(p provider.Connected) string {
 	return u.Scheme + "://" + provider.HostPort(u)
 }
 
-// build builds a provider without credentials and without the models in the provider's own list.
+// build builds a provider without its stored credentials and without the models in the provider's own list.
 func (c *Connector) build(p provider.Connected) *provider.Provider {
 	built, _ := Builder{Config: c.Config(), Env: c.Loader.Env}.fromStore(c.blank(), p)
 	return built

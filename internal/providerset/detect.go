@@ -73,7 +73,8 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	return names
 }
 
-// decodeModels decodes one page of a model list in OpenAI's, Anthropic's or Google's format. partial reports whether there are more pages.
+// decodeModels decodes one page of a model list in OpenAI's, Anthropic's or Google's format. It reads at most 4 MiB. partial reports whether
+// there are more pages.
 func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 	var list struct {
 		Data []struct {

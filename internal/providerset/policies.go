@@ -21,8 +21,8 @@ import (
 const instanceSet = "instance"
 
 // Inventory returns the names that policies may use: every model, vendor and offer in the catalog, whether or not its provider is
-// configured, and the providers, targets and tags of this instance. A rule about a provider stays valid while the provider has no
-// credential.
+// configured, and the models, providers, targets and tags of this instance. A rule about a provider stays valid while the provider has
+// no credential.
 func (f *Set) Inventory() policy.Inventory {
 	canonical := func(name string) (string, bool) {
 		m, ok := f.Catalog.Model(name)

@@ -11,7 +11,7 @@ import (
 
 // Built-in target tags.
 const (
-	tagZDR         = "zdr"          // the provider guarantees zero data retention
+	tagZDR         = "zdr"          // the operator declares that the provider stores nothing (zero data retention)
 	tagCollects    = "collects"     // the provider may store prompts or train on them
 	tagSimulated   = "simulated"    // the target is served by the simulator
 	tagLocal       = "local"        // the target is on this machine or in its private network

@@ -38,8 +38,8 @@ func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	}
 }
 
-// RecordStored determines whether the response may be stored in the cache. If not, it records the reason: for example, the response is
-// incomplete, comes from a model other than the first model of the plan, or did not pass its checks.
+// RecordStored discards a response that is incomplete, comes from a model other than the first model of the plan, or did not pass its
+// checks, so that it is not cached. It records the reason why a response is not cached.
 func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
 	if r.Cache.Flight == nil {
 		return

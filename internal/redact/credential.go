@@ -120,7 +120,7 @@ func (m *Masker) text(data []byte) []byte {
 // last returns the document that is being scanned.
 func (m *Masker) last() []byte { return m.docs[len(m.docs)-1].Data }
 
-// own replaces document i with a copy that may be modified, unless the document is already a copy.
+// own makes the data of document i modifiable. It replaces the data with a copy unless Own is set.
 func (m *Masker) own(i int) {
 	if d := &m.docs[i]; !d.Own {
 		d.Data, d.Own = bytes.Clone(d.Data), true

@@ -1,8 +1,9 @@
-// Package redact implements the rules that remove sensitive data from stored text: e-mail addresses, card numbers, keys and custom patterns
-// of a workspace. It performs no I/O.
+// Package redact implements the rules that remove sensitive data from text before it is stored: e-mail addresses, card numbers, keys and
+// custom patterns of a workspace. It also masks the gateway's provider credentials in responses. It performs no I/O.
 //
 // A match is replaced with a mark that names the rule, such as [redacted: email]. In a JSON document, only the content of string values
-// changes, so the document stays valid and keeps its members. Every rule takes time linear in the length of the text.
+// changes, so the document stays valid and keeps its members. Every built-in rule takes time linear in the length of the text. Custom
+// patterns can take longer and stop at the deadline of the Pass.
 package redact
 
 import (

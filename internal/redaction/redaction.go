@@ -139,7 +139,7 @@ func (r *Filter) RedactBatch(entries []requestlog.Entry) {
 			size += textLen(&entries[i])
 			waiting++
 		case entries[i].Body.Split && len(entries[i].Preview) > llm.PreviewBytes:
-			// The preview is still the PreviewSource, because the workspace had rules when the request was split.
+			// The preview is still the PreviewSource: the workspace had rules when the request was split, but has none now.
 			entries[i].Preview = shorten(entries[i].Preview)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 // Source reads stored traffic.
 type Source interface {
-	// Traced returns a page of matching entries, newest first. If before is not empty, it is the ID of an entry, and the page
-	// contains only older entries. next is the start of the following page, or empty after the last page. A page that is not the last
-	// one may have fewer than limit rows, or none.
+	// Traced returns a page of matching entries, newest first. If before is not empty, the page contains only entries with smaller IDs.
+	// next is the value of before for the following page, or empty after the last page. A page that is not the last one may have fewer
+	// than limit rows, or none.
 	Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []Row, next string, err error)
 }
 

@@ -76,7 +76,7 @@ type Skip struct {
 type Comparison struct {
 	Changed   int64       `json:"changed"`   // requests that get a different model
 	Moved     int64       `json:"moved"`     // requests that get the same model at a different provider
-	Unchanged int64       `json:"unchanged"` // requests that keep their target
+	Unchanged int64       `json:"unchanged"` // requests that keep their target or stay rejected
 	Rejected  []Rejection `json:"rejected"`  // requests that are rejected only after the change, most frequent reason first
 	Accepted  int64       `json:"accepted"`  // requests that are rejected only before the change
 	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare changes are summed

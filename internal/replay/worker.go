@@ -30,7 +30,7 @@ type result struct {
 	logged   choice
 	live     choice
 	draft    choice
-	evidence *evidence // evidence from the rating; nil if the request is not rated
+	evidence *evidence // evidence from the rating; nil if the request is not rated or the first choice did not respond
 }
 
 // choice is the target of a request, with its cost and predicted quality.
@@ -73,8 +73,8 @@ func (w *worker) decide(row *Row, rated *outcome) result {
 	return out
 }
 
-// evidence returns the rating with the predictions to compare. It returns nil unless the first choice responded, because the probability of
-// a fallback is not recorded.
+// evidence returns the rating with the predictions to compare. It returns nil if the request is not rated, or if the first choice did not
+// respond, because the probability of a fallback is not recorded.
 func (w *worker) evidence(rated *outcome, r *result) *evidence {
 	if rated == nil || rated.model != r.logged.model || r.logged.chances.of(rated.model) <= 0 {
 		return nil

@@ -42,7 +42,7 @@ type Query struct {
 	Measure Measure   // sort order of the groups; Spend if empty
 	Limit   int       // maximum number of groups on each level; DefaultLimit if 0
 
-	// Within lists the values of By for which Source needs the second level; empty for all values. A Reader may ignore it.
+	// Within lists the values of By whose groups Source needs; empty for all values. A Reader may ignore it.
 	Within []string
 }
 

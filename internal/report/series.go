@@ -24,8 +24,9 @@ type Bin struct {
 }
 
 // Series runs a query for each bin of its range. It ignores the second grouping level. Each bin needs a separate query, so the bin
-// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the query is not grouped by key or member,
-// and uses at most one dimension, which the overview roll-ups contain. Otherwise they begin at midnight UTC, like the other roll-ups.
+// width is chosen to get at most about a hundred bins. Daily bins begin at midnight in zone if the whole range has hourly buckets, and the
+// query is not grouped by key or member and uses at most one dimension, which the overview roll-ups contain. Otherwise they begin at
+// midnight UTC, like the other roll-ups.
 func (s *Source) Series(ctx context.Context, q Query, zone *time.Location, now time.Time) (*Series, error) {
 	q.Then = ""
 	whole, err := s.Run(ctx, q, now)

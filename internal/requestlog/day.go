@@ -26,7 +26,7 @@ func NextDay(t time.Time, zone *time.Location) time.Time {
 	return DayStart(start.Add(36*time.Hour), zone)
 }
 
-// DayShift returns the difference between DayStart(t, zone) and midnight in the zone.
+// DayShift returns DayStart(t, zone) minus midnight in the zone.
 func DayShift(t time.Time, zone *time.Location) time.Duration {
 	start := DayStart(t, zone)
 	return start.Sub(dayOf(start.Add(12*time.Hour), zone))

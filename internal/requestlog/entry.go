@@ -94,7 +94,7 @@ type Routing struct {
 	Simulated bool     `json:"simulated,omitempty"`
 	Policy    string   `json:"policy,omitempty"` // policy that changed the decision
 	Warnings  []string `json:"warnings,omitempty"`
-	Signals   []string `json:"signals,omitempty"`   // signals detected in the response: truncation, refusal, retry
+	Signals   []string `json:"signals,omitempty"`   // signals: truncation or refusal of the response; retry if the request repeats an earlier one
 	Escalated string   `json:"escalated,omitempty"` // reason for routing a stuck task to a stronger model; empty for other requests
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
@@ -317,7 +317,7 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 // parts: see package outline.
 type Body struct {
 	Request  []byte
-	Turn     *turncache.Turn // cached states of earlier turns; nil if Request is split, from storage, or too short or too long to cache
+	Turn     *turncache.Turn // cached states for Request and earlier turns; nil if Request is split, from storage, or too short or too long to cache
 	Response []byte
 	Streamed bool // whether Response is a list of events that are not assembled yet
 	Folded   bool // whether the events are encoded by a Folder

@@ -98,7 +98,8 @@ type RollupFilter struct {
 type SeriesQuery struct {
 	RollupFilter
 	Step time.Duration // width of a bucket: a minute, an hour or a day; other widths are rounded up to one of these
-	// Zone is the time zone of daily buckets (see DayStart); nil for UTC. Days whose hourly roll-ups have been deleted are UTC days.
+	// Zone is the time zone of daily buckets (see DayStart); nil for UTC. All days are UTC days if the range begins before the oldest stored
+	// hourly roll-ups.
 	Zone *time.Location
 }
 
@@ -146,7 +147,7 @@ type RequestCounts struct {
 	Expected  int64 `json:"expected"`
 	Fallbacks int64 `json:"fallbacks"`
 	Policies  int64 `json:"policies"`
-	Priced    int64 `json:"priced"`   // number of requests with a known cost
+	Priced    int64 `json:"priced"`   // number of requests with a known cost, except hits in the response cache
 	Compared  int64 `json:"compared"` // number of requests with a known cost and a known baseline cost
 }
 

@@ -56,8 +56,9 @@ type option struct {
 	repeat  bool // whether the target has just failed and its retry must wait
 }
 
-// Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target produces different
-// text, the search ends, because other targets would probably also produce different text.
+// Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target that starts again
+// produces different text, the search ends, because other targets would probably also produce different text. After a failed prefill, the
+// same target may start again.
 func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
@@ -155,7 +156,7 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 // try makes one attempt to continue the response.
 func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
-	// Resume cannot fail, because it succeeded in New. Call it again, because a result can be used for only one response.
+	// Resume cannot fail, because it succeeded in New. It is called again, because a result can be used for only one response.
 	rest, _ := r.format.Resume(req, r.sent)
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
 	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}

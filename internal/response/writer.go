@@ -77,8 +77,8 @@ func (w *Writer) Streams() bool { return w.stream }
 // Traces reports whether the client wants the full trace.
 func (w *Writer) Traces() bool { return w.trace }
 
-// StartStream makes the response a stream and starts the keep-alive timer. The timer sends the headers after hold, and then a comment after
-// every interval without an event.
+// StartStream makes the response a stream and starts the keep-alive timer. If no event is sent before
+// hold ends, the timer sends the headers and a keep-alive message. It sends further keep-alive messages after every interval without an event.
 func (w *Writer) StartStream(hold, interval time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,8 +122,8 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 	return w.writeEvent(*ev)
 }
 
-// Events writes the events of a complete stream. It frames them together to save writes. The last events may be held until the end of the
-// response.
+// Events writes the events of a complete stream. It frames them together to save writes. The last events may stay in a buffer until the
+// end of the response.
 func (w *Writer) Events(events []llm.Event, s Summary) error {
 	if !w.Streams() || w.trace {
 		for i := range events {
@@ -286,7 +286,7 @@ func (w *Writer) StopKeepAlive() (started bool) {
 	return w.started
 }
 
-// Size returns the number of body bytes written so far, including a complete response that is held.
+// Size returns the number of body bytes written so far, including a complete response that is held. Call it before End.
 func (w *Writer) Size() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -54,8 +54,8 @@ func (r *ranking) addAll() error {
 	return nil
 }
 
-// addNamed adds the targets for the names in order. If restrict is set, the names limit the choice of auto: their order has no effect, and
-// unknown names are ignored.
+// addNamed adds the targets for the names in order. If restrict is set, the names limit the choice of auto, and their order has no effect.
+// Unknown names are ignored, but it is an error if no name is known or, without restrict, if the first name is unknown.
 func (r *ranking) addNamed(names []string, restrict bool) error {
 	for i, name := range names {
 		targets := r.snap.Named(name)

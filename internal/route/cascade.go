@@ -47,7 +47,7 @@ func (r *candidate) step() CascadeStep {
 	return CascadeStep{Target: r.Target, Model: r.Model, Price: r.cost, Failure: r.failure()}
 }
 
-// cascadeCost returns the expected cost of a cascade from the candidate first to the candidate second.
+// cascadeCost returns the expected cost of trying first, and then second if the response of first fails the checks.
 func cascadeCost(first, second *candidate) money.Amount {
 	return first.cost.Add(money.Amount(first.failure() * float64(second.cost)))
 }
@@ -74,8 +74,8 @@ func applicableChecks(in *Input, v *policy.ResponseChecks) []string {
 	return checks
 }
 
-// cascade plans the response checks of a request and moves the first model of the cascade to the front. It returns nil if no policy
-// requires checks, no check can apply, or only one model can serve the request.
+// cascade plans the response checks of a request and moves the models of the cascade to the front. It returns nil if no policy requires
+// checks of this request, no check can apply, or there is no second model to try.
 func (r *ranking) cascade() *Cascade {
 	v := r.rules.Verify
 	if !v.IsSet() || r.in.Op != llm.Chat || r.in.Choices > 1 || r.in.Stream && v.Value.Streams != nil && !*v.Value.Streams {
@@ -91,7 +91,7 @@ func (r *ranking) cascade() *Cascade {
 	if first == nil {
 		first, second = choice, r.stronger(choice)
 		prefers := second != nil && first.preference != second.preference && first.fallbackOrder == second.fallbackOrder && first.providerOrder == second.providerOrder
-		// Skip a first model that a policy prefers if the second model alone is expected to cost less than the cascade.
+		// Skip a first model that a policy prefers if the second model alone is expected to cost no more than the cascade.
 		if prefers && first.cost < second.cost && cascadeCost(first, second) >= second.cost {
 			skipped := first.step()
 			first, c.Skipped = second, &skipped
@@ -154,8 +154,8 @@ func (r *ranking) stronger(choice *candidate) *candidate {
 	return nil
 }
 
-// moveToFront moves the models of the given candidates to the front of the plan, in the given order. Targets that the caller or a policy
-// ranks behind the candidates are not moved.
+// moveToFront moves the models of the given candidates to the front of the plan, in the given order. It does not move targets of these
+// models that the caller or a policy ranks differently from the candidates.
 func (r *ranking) moveToFront(leaders ...*candidate) {
 	ordered := make([]*candidate, 0, len(r.ready))
 	for _, leader := range leaders {

@@ -149,7 +149,7 @@ type promptTokens struct {
 	prompt     []int64 // number of prompt tokens by model
 }
 
-// standings holds the candidates, sorted by penalty.
+// standings holds the candidates after filtering. See ranking.sort for the order of ranked and ready.
 type standings struct {
 	ranked   []*candidate // sorted candidates, including temporarily unavailable candidates
 	ready    []*candidate // available candidates of ranked
@@ -192,8 +192,8 @@ func (r *ranking) rank() {
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates. If no candidate remains, it drops optional needs of the request and tries again. The adapter
-// of the chosen provider omits the fields of the dropped needs and adds a warning.
+// evaluate filters and scores the candidates. If no candidate remains, it drops optional needs of the request and tries again, unless the
+// request sets require_parameters. The adapter of the chosen provider omits the fields of the dropped needs and adds a warning.
 func (r *ranking) evaluate() {
 	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discardedReasoningCost()
 	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch
@@ -228,7 +228,8 @@ func (r *ranking) evaluateFor(needs llm.Abilities) {
 	}
 }
 
-// admits reports whether a target can serve the request. If so, it scores the target. Otherwise, it stores the reason in x.
+// admits reports whether a target can serve the request and policies permit it. If so, it scores the target. Otherwise, it stores the
+// reason in x. A target that is excluded only for its expected cost is scored, too.
 func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) bool {
 	cand.prompt = r.promptFor(cand)
 	if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), x) {

@@ -1,6 +1,5 @@
 // Package route decides which targets may serve a request, in which order, and why. Decide is a pure function: the same input, snapshot and
-// conditions give the same decision. The functions that explain, verify and backtest decisions call
-// Decide again.
+// conditions give the same decision. The functions that explain, verify and backtest decisions call Decide again.
 package route
 
 import (
@@ -132,7 +131,7 @@ type ExpectedCost struct {
 // the reasoning of the current tool loop.
 type Stay struct {
 	Target      string       `json:"target"`      // kept target
-	Alternative string       `json:"alternative"` // choice without cached prompts and without the cost of discarded reasoning
+	Alternative string       `json:"alternative"` // choice without cached prompts or, for StayReasoning, without the cost of discarded reasoning
 	Switch      money.Amount `json:"switch_usd"`  // additional cost of switching, now and in later turns
 	Reason      StayReason   `json:"reason,omitempty"`
 }

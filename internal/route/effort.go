@@ -14,7 +14,8 @@ type effortEntry struct {
 }
 
 // efforts returns the efforts to compare: the target's efforts that leave enough of the caller's output limit for the response, or only the
-// effort set by the caller. It returns nil if the effort is unknown or the caller named the model.
+// effort set by the caller. It returns nil if the target does not have the caller's effort, or if the caller set no effort and the request
+// is not for a chat model chosen by auto.
 func (r *ranking) efforts(cand *candidate) []effortEntry {
 	all := cand.entry.efforts
 	if r.in.Effort != "" {

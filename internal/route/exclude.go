@@ -93,8 +93,8 @@ func format(in *Input, e *candidate, why *Exclusion) bool {
 	return false
 }
 
-// abilities excludes targets without a required capability. It does not exclude a model that the request or a pin
-// names, because the catalog may be out of date.
+// abilities excludes targets without a required capability. Unless the request sets require_parameters, it does not exclude a model that
+// the request or a pin names, because the catalog may be out of date.
 func abilities(in *Input, e *candidate, needs llm.Abilities, why *Exclusion) bool {
 	if w := &in.Controls.Provider; w.BestEffort && !w.RequireParameters {
 		needs &^= optionalNeeds

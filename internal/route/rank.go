@@ -77,6 +77,7 @@ func (r *ranking) keptFor(penaltyOf func(*candidate) float64) *Stay {
 }
 
 // baseline returns the model named by the caller, a policy, the key or the workspace, or otherwise the most expensive eligible candidate.
+// It returns nil if no such model is named and no eligible candidate has a price.
 func (r *ranking) baseline() *Baseline {
 	in := r.in
 	if !IsAuto(in.Model) {

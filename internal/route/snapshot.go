@@ -152,7 +152,7 @@ func (s *Snapshot) cheapest(share float64) int {
 	return at
 }
 
-// comparable reports whether auto can choose the model.
+// comparable reports whether auto can choose the model for a chat request.
 func (m *modelEntry) comparable() bool { return m.model.Op == llm.Chat && !m.model.Deprecated }
 
 // catalogQuality is a Predictor that uses only the quality in the catalog.

@@ -135,7 +135,7 @@ func (h *history) repeat(template *requestlog.Entry, at time.Time) requestlog.En
 	e := *template
 	e.ID, e.Time, e.TraceID = id.New("req", at), at, ""
 	if e.Session != "" {
-		e.Session += at.Format("-0102150405.000") // each repetition of a conversation is a separate session
+		e.Session += at.Format("-0102150405.000") // each repeated request is in a separate session
 	}
 	factor := math.Exp(0.35 * h.rnd.NormFloat64())
 	stretch := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/internal/policy"
 )
 
-// DowngradePercent is the warning threshold of a budget that defines none: requests are served by auto:cost when this percentage of the
-// budget is spent.
+// DowngradePercent is the percentage of a budget that must be spent before requests are served by auto:cost. It applies to budgets
+// without a warning threshold.
 const DowngradePercent = 80
 
 // Budgets returns the budgets that a key sets for a session and for an end user. An empty name has no budget.
@@ -33,7 +33,8 @@ func (n *Namer) Budgets(grant *account.Grant, session, endUser string) []ledger.
 	return all
 }
 
-// PolicyBudget returns the budget that a policy sets for a session. It returns false for a request without a session.
+// PolicyBudget returns the budget that a policy sets for a session of a key. It returns false for a nil Namer and for a request without a
+// session.
 func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.SessionLimit) (ledger.Budget, bool) {
 	if n == nil || session == "" {
 		return ledger.Budget{}, false
@@ -45,7 +46,7 @@ func (n *Namer) PolicyBudget(grant *account.Grant, session string, limit policy.
 }
 
 // Exhausts returns the reason for serving a request by auto:cost: a text that states how much of the budget is spent. It returns ""
-// if less than the warning threshold is spent.
+// if less than the warning threshold is spent, or if the amount spent is not loaded.
 func Exhausts(b ledger.Budget, s ledger.Status) string {
 	threshold := b.WarnPercent
 	if threshold <= 0 {

@@ -53,8 +53,8 @@ type Options struct {
 	Hooks   Doer
 	Redact  func(entries []requestlog.Entry) // applies each workspace's redaction rules
 	Charged func(c proof.Charge)             // called after a charge is stored
-	Report  func(task string, err error)     // reports errors of the store
-	// Verdict receives each stored comparison record with the routing decision for its request. It may be nil.
+	Report  func(task string, err error)     // called with the result of each task, such as storing a charge; err is nil on success
+	// Verdict receives the record of each comparison that made a shadow call, with the routing decision for its request. It may be nil.
 	Verdict func(ctx context.Context, r *proof.Record, d *route.Decision) error
 	Wait    func(ctx context.Context) (ok bool) // delays a comparison while the gateway is busy; nil for no delay
 }
@@ -62,7 +62,7 @@ type Options struct {
 const (
 	workers     = 4
 	queued      = 64
-	queuedBytes = 32 << 20 // maximum total size of the queued requests and responses
+	queuedBytes = 32 << 20 // maximum total size of the requests and responses that are queued or being compared
 	// compareTime limits one comparison.
 	compareTime = 10 * time.Minute
 	// minOutput is the minimum output limit of a shadow call if the request has no limit. The limit is outputFactor times the estimated

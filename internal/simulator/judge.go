@@ -20,7 +20,7 @@ type Judging struct {
 	FamilyBias float64
 }
 
-// simulatedTies is the share of ties in comparisons of two simulated models if Difference is 0.
+// simulatedTies is the maximum share of ties between two simulated models of different quality. Models of equal quality always tie.
 const simulatedTies = 0.4
 
 // verdict returns the judge's verdict if the conversation is a prompt from package judge. Otherwise it returns false.

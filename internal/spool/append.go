@@ -10,7 +10,7 @@ import (
 const (
 	keepBuffer = 1 << 20 // maximum capacity of a buffer that is returned to the pool
 	keepBatch  = 4 << 20 // maximum capacity of a batch buffer that is reused; a batch has the entries of many requests
-	mostSpare  = 256     // maximum length of inFlight.spare; each element uses about a kilobyte
+	mostSpare  = 256     // maximum length of inFlight.spare and of recent.spare; a begin record uses about a kilobyte
 )
 
 // begun holds the state of a request that has begun but not ended.
@@ -141,8 +141,8 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 
 // End records the whole entry. An earlier call of Begin is not required. When End returns nil, the entry survives the end of the
 // process (with Options.Strict also a power cut) and will be delivered. Otherwise the error is an *llm.Error of kind
-// LedgerUnavailable. The entry is then kept in memory without its bodies and written when the disk recovers, unless End is called
-// again first.
+// LedgerUnavailable. If the disk failed, the entry is kept in memory without its bodies, up to unwrittenLimit for all entries, and
+// written when the disk recovers, unless End is called again first.
 //
 // Bodies are omitted if the queue, or the workspace's share of the queue, has no space for them. The entry of a request that has
 // begun is always written. The caller must not change values that e refers to afterwards, because delivery reads them.

@@ -47,7 +47,7 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-// longestPause is the maximum pause of delivery between two batches while requests need the CPU.
+// longestPause is the maximum pause of delivery between two batches while requests need the CPU and the queue is at least half full.
 const longestPause = 500 * time.Millisecond
 
 // Run delivers entries to the writer until the context is done. Only one call may run at a time. If the writer fails, Run retries until it
@@ -88,12 +88,12 @@ type backlog struct {
 	entries  int64              // number of ended entries from pos on
 	oldest   time.Time          // end time of the oldest of these entries
 	wanted   int64              // number of entries that delivery waits for
-	failing  bool               // whether the writer rejected the latest batch
+	failing  bool               // whether the latest write failed
 	rejected int64              // number of entries that were written to the file of rejected entries
 	flushing int                // number of callers of Flush that wait for an empty queue
 	reading  int                // number of callers of Settle that wait for queued entries
 	progress chan struct{}      // channel that is closed and replaced after each delivery
-	wake     chan struct{}      // channel that signals a full batch or a waiting caller
+	wake     chan struct{}      // channel that signals that wanted entries are queued, or that a caller waits
 	file     File               // position file, which stores pos; used by Run and Close
 }
 
@@ -143,8 +143,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay pauses delivery while requests need the CPU. The pause is shorter when the queue is fuller. There is no
-// pause while a caller waits for an empty queue.
+// makeWay pauses delivery while requests need the CPU. If the queue is less than half full, the pause lasts until requests no longer need
+// the CPU. Otherwise, the pause is shorter when the queue is fuller. There is no pause while a caller waits for an empty queue.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.fullness() < 0.5 {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {
@@ -259,7 +259,8 @@ func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// idle waits until there are entries to deliver. If there are only a few, it waits a little longer for more.
+// idle waits until there are entries to deliver, but at most Options.IdleAfter. If there are only a few entries, it waits a little longer
+// for more.
 func (d *delivery) idle(ctx context.Context) error {
 	s := d.spool
 	if s.want(1) {

@@ -24,7 +24,7 @@ func (s *space) shares(workspace string, size int64) bool {
 }
 
 // add adds size to the queued bytes of a workspace; size is negative after a delivery. The result is at least 0, although entries of
-// an earlier process are subtracted without having been added.
+// an earlier process and entries written by heal are subtracted without having been added.
 func (s *space) add(workspace string, size int64) {
 	if n := s.queued[workspace] + size; n > 0 {
 		s.queued[workspace] = n

@@ -172,12 +172,12 @@ func (s *Spool) Ready() error {
 
 // Stats describes the state of the queue.
 type Stats struct {
-	Entries  int64         // number of ended entries that are not yet delivered
+	Entries  int64         // number of ended and interrupted entries that are not yet delivered
 	Bytes    int64         // number of bytes written but not yet delivered
 	Oldest   time.Duration // age of the oldest waiting entry
 	Disk     int64         // total size of all segments in bytes
 	Open     int           // number of requests that have begun but not ended
-	Rejected int64         // number of entries that the writer rejected, which are kept in a separate file
+	Rejected int64         // number of entries that this process wrote to the file of rejected entries
 	Corrupt  int64         // number of bytes that could not be read
 }
 

@@ -94,8 +94,8 @@ func (c *connection) unless(err error) error {
 	return err
 }
 
-// checkEndpoints returns an error if a required endpoint is missing from the metadata, or if the issuer uses https and an
-// endpoint does not.
+// checkEndpoints returns an error if a required endpoint is missing from the metadata, or if an endpoint uses neither https nor the
+// scheme of the issuer.
 func checkEndpoints(issuer string, p *oidc.Provider) error {
 	var endpoints struct {
 		Authorization string `json:"authorization_endpoint"`

@@ -98,7 +98,7 @@ type Due struct {
 	Limit         int
 }
 
-// Store stores identities. A change of grants replaces the account's memberships with the source account.ByGroup. If the
+// Store stores identities. A change of grants replaces the memberships of the account whose source is account.ByGroup. If the
 // account loses a workspace, the keys that it created there are revoked.
 type Store interface {
 	// SignInIdentity returns account.ErrConflict if another account has the address and must not be linked.

@@ -21,7 +21,7 @@ const (
 	playground = "playground"
 )
 
-// sums accumulates the sums of a statement. Its size depends on the number of models, keys and days.
+// sums accumulates the sums of a statement. Its size depends on the number of models, keys, days and versions.
 type sums struct {
 	total              *summed
 	models, keys, days map[string]*summed

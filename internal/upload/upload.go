@@ -37,7 +37,7 @@ const (
 type Limits struct {
 	Body  int64         // maximum size of one body in bytes
 	Total int64         // maximum total size of all bodies in bytes
-	Pause time.Duration // maximum time between two reads from the client
+	Pause time.Duration // maximum time to wait for the next data from the client
 }
 
 // Body holds a request body and the number of bytes that it has reserved from a Budget.

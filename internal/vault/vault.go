@@ -31,7 +31,7 @@ type Credential struct {
 	ID        string
 	Provider  string // name of the provider
 	Sealed    []byte
-	Hint      string // last four characters of the secret
+	Hint      string // last four characters of the secret; empty for a short secret and for the text of a file
 	CreatedBy string // account ID of the creator
 	CreatedAt time.Time
 }

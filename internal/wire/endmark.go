@@ -19,8 +19,8 @@ func CacheControl(lifetime string) []byte {
 }
 
 // MarkEnd adds cache_control to the last message of a request in the messages or the chat format: to a tool message itself, or to the last
-// part of a user message. It returns the unchanged body and false if the last message has another role, or if its last part cannot have
-// cache_control.
+// part of a user message. It returns the unchanged body and false if the lifetime is neither 5m nor 1h, if the last message has another role,
+// or if its last part cannot have cache_control.
 func MarkEnd(body []byte, lifetime string) ([]byte, bool) {
 	mark := CacheControl(lifetime)
 	if mark == nil {

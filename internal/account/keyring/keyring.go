@@ -123,7 +123,7 @@ func (r *Ring) Stale() time.Duration {
 	return max(0, time.Since(*last)) // r.now is only for key expiry
 }
 
-// AllowsUnpriced reports whether any key has allowed models without a price since the process started.
+// AllowsUnpriced reports whether any key has allowed models without a price since all keys were last loaded.
 func (r *Ring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
 
 // Workspace returns a workspace, or nil if it is unknown. The caller must not change it.
@@ -202,7 +202,8 @@ func (r *Ring) grant(found *slot) (*account.Grant, error) {
 }
 
 // keyFrom returns the API key of a request: the bearer token, the x-api-key header that Anthropic clients use, or the
-// x-goog-api-key header that Google clients use. Two different keys in one request are rejected.
+// x-goog-api-key header that Google clients use. Two different bearer tokens are rejected, and two different keys of the gateway in any of
+// these headers or in the api-key header, which is otherwise ignored.
 func keyFrom(h http.Header) (string, error) {
 	text := ""
 	for _, value := range h.Values("Authorization") {

@@ -65,7 +65,7 @@ type Use struct {
 	Refusal   account.AuditEvent // audit event to write if the counter did not increase
 }
 
-// Store stores passkeys. A method with an event parameter writes the event in the same transaction.
+// Store stores passkeys. A method that receives an audit event writes the event in the same transaction.
 type Store interface {
 	// PasskeysOf returns the passkeys of an account, oldest first.
 	PasskeysOf(ctx context.Context, accountID string) ([]Passkey, error)

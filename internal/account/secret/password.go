@@ -61,8 +61,8 @@ const maxPasswordSlots = 8
 // requests.
 func PasswordSlots(processors int) int { return min(max(processors/2, 1), maxPasswordSlots) }
 
-// Acquire waits for a slot. The caller must call release. It returns Overloaded while model requests are being shed, because
-// sign-ins have a lower priority.
+// Acquire waits for a slot. The caller must call release. It returns Overloaded if the queue is full, if no slot becomes free within
+// hashWait, and while model requests are being shed, because sign-ins have a lower priority.
 func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error) {
 	if h.shedding() {
 		return nil, busy()

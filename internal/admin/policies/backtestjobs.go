@@ -132,7 +132,7 @@ func (j *backtest) run(ctx context.Context, run runner, now func() time.Time) {
 	j.report, j.err, j.finished = report, err, now()
 }
 
-// onProgress records the progress. It keeps a known total if p has none.
+// onProgress records the progress. The total never decreases, because a report may have none.
 func (j *backtest) onProgress(p replay.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -80,7 +80,7 @@ func providersOf(targets []TargetState) []string {
 	return names
 }
 
-// offers lists the catalog providers that offer the model. Connected targets have their effective price.
+// offers lists the connected targets of the model, with their effective prices, and then the other catalog providers that offer it.
 func (a *handlers) offers(l *listing) []OfferView {
 	list, connect := []OfferView{}, a.connectable()
 	for _, t := range l.targets {

@@ -84,7 +84,7 @@ type ModelDetail struct {
 	Better       []AlternativeView  `json:"better" doc:"Models of better predicted quality that cost at most 20 % more, best first."`
 }
 
-// OfferView is the offer of a model by a catalog provider.
+// OfferView describes a model at a connected provider or at another provider of the catalog.
 type OfferView struct {
 	Provider  string     `json:"provider"`
 	Connected bool       `json:"connected"`

@@ -20,7 +20,7 @@ const (
 	createdLine = "created "
 )
 
-// ErrFormat is returned for content that is not a valid catalog file.
+// ErrFormat is returned for content without the structure of a catalog file. Missing or invalid tables cause other errors.
 var ErrFormat = errors.New("not a catalog file")
 
 // Bundle is a parsed catalog file.

@@ -39,7 +39,7 @@ type Change struct {
 	Model    string
 	Old      *catalog.Price // current price; nil if there is none
 	New      *catalog.Price // resulting price; nil if the list has none
-	Factor   float64        // largest factor by which a rate changes; 0 without an old price
+	Factor   float64        // largest factor by which a rate changes from the old price or else the model's list price; 0 if there is neither
 	Reason   string         // reason why a price was rejected or kept; otherwise empty
 
 	row      Row
@@ -52,7 +52,7 @@ type Diff struct {
 	Source    string
 	Changes   []Change // changes sorted by provider, then model
 	Unchanged int
-	Unknown   int // number of skipped models that are not in the catalog
+	Unknown   int // number of skipped rows, such as aliases and models that are not in the catalog
 }
 
 // Count returns the number of changes in the given state.

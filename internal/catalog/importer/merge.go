@@ -9,7 +9,8 @@ import (
 )
 
 // merge combines the listed price with the known one. Lists have less detail than the catalog: if the input and output
-// rates are unchanged, rates missing from the list are kept. Service tiers and hours are factors and are always kept.
+// rates are unchanged, rates missing from the list are kept. Hours are always kept, and the service tiers and the search
+// fee are kept if the list has none.
 func merge(old, listed *catalog.Price, at time.Time) *catalog.Price {
 	p := *listed
 	p.Tiers = slices.Clone(p.Tiers)
@@ -65,8 +66,8 @@ func fillMissing(t, old catalog.Tier) catalog.Tier {
 	return t
 }
 
-// same reports whether two prices lead to the same charges. A rate that only one price has is not a difference if it equals the
-// default rate.
+// same reports whether two prices have the same token rates, tiers and fee per request. It does not compare service tiers, hours and
+// search fees. A rate that only one price has is not a difference if it equals the default rate.
 func same(a, b *catalog.Price) bool {
 	if len(a.Tiers) != len(b.Tiers) || a.PerRequest != b.PerRequest {
 		return false

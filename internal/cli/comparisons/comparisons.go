@@ -41,7 +41,7 @@ func (s *commands) with(ctx context.Context, do func(*instance.Instance, account
 	return instance.WithWorkspace(ctx, s.Console, s.Options, s.Workspace, do)
 }
 
-// recent is the period that the counts in the output of "show" cover.
+// recent is the period that the counts of the command "show" and the list of the command "list" cover.
 const recent = 30 * 24 * time.Hour
 
 // stateView is the JSON form of a comparison.

@@ -213,7 +213,8 @@ func findings(found []finding, width int) *cli.Table {
 	return t
 }
 
-// fold wraps text into lines of at most room columns. If width is 0, the output is not a terminal, and fold returns one line.
+// fold wraps text into lines of at most room columns, or of 2*cli.MinSoftWidth columns if room is smaller. If width is 0, the output is not
+// a terminal, and fold returns one line.
 func fold(text string, width, room int) []string {
 	if width == 0 || cli.Width(text) <= room {
 		return []string{text}

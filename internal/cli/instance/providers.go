@@ -175,8 +175,8 @@ func (s *ProviderSet) Providers() []providers.ProviderState {
 	return list
 }
 
-// Test makes a free call to the provider. A failed call is part of the result, not an error. It returns account.ErrNotFound
-// for an unknown or disabled provider.
+// Test requests the provider's model list, which is free. It does not test a provider that has no such list. A failed call is part of the
+// result, not an error. Test returns account.ErrNotFound for an unknown or disabled provider.
 func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	i := slices.IndexFunc(s.set.Providers, func(p *provider.Provider) bool { return p.Name == name })
 	if i < 0 {

@@ -67,7 +67,7 @@ type modelTarget struct {
 	price    *catalog.Price
 	here     bool   // whether a configured provider offers the model
 	needs    string // requirements in addition to an API key
-	unpriced string // reason why the price is unknown; empty if the reason is unknown
+	unpriced string // reason why the price is unknown; set only for targets of the catalog
 }
 
 // gather returns the selected models sorted by name, with the prices that apply at the given time.

@@ -206,7 +206,7 @@ func readPrices(path string) (map[string]*catalog.Price, error) {
 	return prices, err
 }
 
-// readNames reads a file that maps the model names in the data files to catalog model names.
+// readNames reads a file that maps names in the data files, as lower-case keys, to model names.
 func readNames(path string) (map[string]string, error) {
 	names := map[string]string{}
 	err := readTable(path, "name,model", func(row []string) error {

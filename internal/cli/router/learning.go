@@ -93,14 +93,14 @@ type learningResult struct {
 	Prompts int     `json:"prompts"` // number of prompts in the traffic
 	Models  int     `json:"models"`
 	Runs    int     `json:"runs"`
-	Learned float64 `json:"learned"`        // mean quality of the learned router over all trade-offs
+	Learned float64 `json:"learned"`        // mean quality of the learned router over trade-offs from 0.1 to 0.9
 	Static  float64 `json:"static"`         // mean quality of the static router at the same costs
 	Gain    float64 `json:"gain"`           // mean of Learned minus Static
 	Low     float64 `json:"gain_low"`       // smallest gain in any run
 	Active  float64 `json:"active"`         // share of runs whose learned state was in use at the end
 	Loss    float64 `json:"loss_mean"`      // mean loss over the simulated traffic as a share of the static router's spending; negative for a gain
 	Worst   float64 `json:"loss_worst"`     // largest loss in any run
-	Tried   float64 `json:"explored_spent"` // largest share of a run's spending that went to trials
+	Tried   float64 `json:"explored_spent"` // largest cost of trials in any run as a share of the static router's spending
 }
 
 func showLearning(c *cli.Console, o *cli.Options, results []learningResult) error {

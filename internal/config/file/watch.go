@@ -11,7 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is the time without events after which the file is read, because editors write a file in several steps.
+// settle is the delay between the last event for the file and reading it, because editors write a file in several steps.
 const settle = 200 * time.Millisecond
 
 // Watch calls onChange whenever the content of a file of at most limit bytes changes. It returns nil when ctx is cancelled. It

@@ -39,7 +39,7 @@ type Problem struct {
 type compiler struct {
 	*Language
 	source   string
-	open     bool // whether unknown names are accepted
+	open     bool // whether unknown values, unknown time zones and any cost are accepted
 	problems []Problem
 	info     *ast.SourceInfo
 	cost     uint64 // estimated maximum cost
@@ -240,7 +240,7 @@ func (c *compiler) checkZone(call ast.CallExpr) {
 	name, _ := textLiteral(call.Args()[1])
 	zone, err := c.zone(name)
 	if err != nil && c.open {
-		return // accepted: the condition evaluates to false
+		return // accepted: reading the zone fails when the condition is evaluated
 	}
 	if err != nil || name == "" || name == "Local" { // conditions must not depend on the server's time zone
 		c.report(UnknownValue, c.start(call.Args()[1]), len([]rune(name))+2, fmt.Sprintf("unknown time zone %s", document.Quote(name)), "use a name such as Europe/Berlin, America/New_York or UTC")

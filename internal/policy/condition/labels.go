@@ -118,7 +118,7 @@ type clock struct {
 	of    func(time.Time) ref.Val
 }
 
-// Find returns the local time in a time zone. The compiler has checked that the zone exists.
+// Find returns the local time in a time zone, or an error for an unknown zone, which only saved conditions can name.
 func (c *clock) Find(key ref.Val) (ref.Val, bool) {
 	name, _ := key.(types.String)
 	zone := c.zones[string(name)]

@@ -123,8 +123,8 @@ var otherNames = map[string]string{
 	"bfclv4irrelevancedetection": "bfclv4irrelevance", "livebench": "livebenchaverage", "geminiflores": "flores", "alpacaeval2": "alpacaeval",
 }
 
-// directNames maps folded names of benchmarks to the families that contain them. A score on such a benchmark is used directly as the mean
-// success probability of the family.
+// directNames maps folded names of benchmarks to a family. A score on a benchmark without anchors of its own is used directly as the mean
+// success probability of this family.
 var directNames = map[string]string{
 	"arc": "common", "arcchallenge": "common", "arceasy": "common", "routerbencharc": "common", "commonsenseqa": "common", "openbookqa": "common",
 	"hellaswag": "common", "winogrande": "fill_in", "routerbenchwinogrande": "fill_in", "mbpp": "code", "routerbenchmbpp": "code", "humaneval": "code",

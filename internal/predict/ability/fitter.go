@@ -149,8 +149,8 @@ func newAbilityFitter(p Source) *abilityFitter {
 	return g
 }
 
-// family returns the anchors of a benchmark family, whose weights sum to one. If the artefact does not have the family, it returns all
-// anchors.
+// family returns at most maxAnchors anchors of a benchmark family, with weights that sum to one. If the artefact does not have the family,
+// it selects from the anchors of all benchmarks.
 func (g *abilityFitter) family(name string) []predict.Anchor {
 	var list []predict.Anchor
 	for _, benchmark := range families[name].benchmarks {
@@ -166,7 +166,7 @@ func (g *abilityFitter) family(name string) []predict.Anchor {
 	return thin(list)
 }
 
-// maxAnchors is the maximum number of anchors in a pool. It is enough to estimate a mean.
+// maxAnchors is the maximum number of anchors that thin keeps. It is enough to estimate a mean.
 const maxAnchors = 32
 
 // thin keeps evenly spaced anchors and normalises their weights.

@@ -21,7 +21,7 @@ const (
 	skillsShare     = 0.2 // share of the variance assigned to the skills of such a vector; the remainder is assigned to the intercept
 	updateRounds    = 12
 	enoughClose     = 1e-5
-	spreadOver      = 100 // approximate number of labels used to compute the new spread
+	spreadOver      = 100 // approximate maximum number of labels used to compute the new spread
 )
 
 // Update corrects an ability with ratings. The new vector is the most probable one given the ability and the ratings. In a vector with a

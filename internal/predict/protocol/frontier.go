@@ -23,7 +23,7 @@ type costPoint struct{ cost, quality float64 }
 
 const (
 	budgets   = 2001
-	tradeOffs = 300 // number of trade-offs; each assumes a value in dollars for a good response: zero, or a millionth to ten thousand dollars
+	tradeOffs = 300 // number of positive values of a good response, from a millionth of a dollar to ten thousand dollars; zero is an additional trade-off
 )
 
 func evaluateFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {

@@ -18,7 +18,7 @@ type Row struct {
 	Costs        map[string]float64 // costs in dollars by model, if recorded
 	Chars        map[string]float64 // response lengths in characters by model, if recorded
 	Group        string             // group of near-duplicate prompts; empty if unknown
-	Contaminated bool               // whether the prompt may be in training data; such prompts are not used for pairs
+	Contaminated bool               // whether the prompt may be in training data; such prompts are not used for pairs, pools and calibration
 }
 
 // Predictions are success probabilities by prompt and model.

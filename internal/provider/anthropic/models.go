@@ -52,7 +52,8 @@ var models = []model{
 	{name: "claude-sonnet-5-5", systemTurns: true, Traits: unforced("between_tools"), ownSeals: true},
 }
 
-// thinker returns the traits of a model that thinks by default. off is the thinking type that disables thinking.
+// thinker returns the traits of a model that thinks by default. off is the thinking type that disables thinking; empty if the model always
+// thinks.
 func thinker(off string) messagesconv.Traits {
 	return messagesconv.Traits{
 		Thinking: messagesconv.AdaptiveThinking, Efforts: all, ThinksByDefault: true, Off: off, Schemas: true, FixedSampling: true,

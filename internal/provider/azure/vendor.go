@@ -115,7 +115,7 @@ func askedBy(version string) compatible.Asks {
 	return compatible.Asks{MaxTokensOnly: old, NoStreamOptions: old}
 }
 
-// exchange adds Azure's addresses and authentication to the chat exchange.
+// exchange adds Azure's addresses and authentication to an exchange of package compatible.
 type exchange struct{ provider.Exchange }
 
 func (e exchange) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {

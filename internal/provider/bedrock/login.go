@@ -160,7 +160,8 @@ func options(lookup func(string) string) map[string]string {
 	return found
 }
 
-// ambient reads the access key from the environment, or returns the name of the variable that selects another SDK credential source.
+// ambient returns the access key from the environment, or provider.Identity if a variable selects another credential source of the SDK.
+// source is the name of the variable. Both results are empty if no such variable is set.
 func ambient(lookup func(string) string) (secret, source string) {
 	id, key := lookup("AWS_ACCESS_KEY_ID"), lookup("AWS_SECRET_ACCESS_KEY")
 	if id != "" && key != "" {

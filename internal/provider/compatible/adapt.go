@@ -96,7 +96,7 @@ const (
 	reasoningEffort     = "reasoning_effort"
 )
 
-// effort returns the reasoning effort of the adapted request as JSON.
+// effort returns the effort of the target, or else the effort that the client requested, as JSON. The model may not support the effort.
 func (a *adaptation) effort() string {
 	if effort := a.call.Target.Effort; effort != "" {
 		return `"` + effort + `"`
@@ -205,7 +205,7 @@ func (a *adaptation) members() {
 	}
 }
 
-// values replaces values that have another name at the vendor.
+// values replaces values that have another name at the vendor, and unsupported values that have a weaker replacement.
 func (a *adaptation) values() {
 	for _, f := range a.call.Request.Fields {
 		if a.row.Asks.Values[f.Name] == nil && a.row.Asks.Weaker[f.Name] == nil || slices.Contains(a.edit.Drop, f.Name) {

@@ -42,7 +42,7 @@ const MaxInputs = 2048
 
 // Input is one input string, or token IDs instead of a string.
 type Input struct {
-	Words  []string // lower-case words in order
+	Words  []string // lower-case words in order; for token IDs, "#" followed by the ID
 	Tokens int64
 }
 

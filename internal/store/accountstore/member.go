@@ -157,7 +157,7 @@ func (s *Store) DeleteInvitation(ctx context.Context, workspaceID, invitationID 
 // AcceptInvitation makes the account a member and deletes the invitation.
 func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, accountID string, event account.AuditEvent) (m account.Member, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serialises changes of the inviter's role and of the account
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // prevents concurrent changes of the inviter's role and of the account
 			return err
 		}
 		a, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))

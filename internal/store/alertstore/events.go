@@ -205,7 +205,8 @@ func (s *Store) Events(ctx context.Context, workspaceID, ruleID, before string, 
 	return events, nil
 }
 
-// Expire deletes events older than the given time, with their deliveries. It also deletes the reports that ended replicas left behind.
+// Expire deletes events older than the given time, with their deliveries. It also deletes reports older than 24 hours, which ended replicas
+// left behind.
 func (s *Store) Expire(ctx context.Context, before time.Time) error {
 	if _, err := s.db.Exec(ctx, `delete from alert_reports where at < $1`, sqldb.Millis(s.db.Now().Add(-24*time.Hour))); err != nil {
 		return fmt.Errorf("delete old alert reports: %w", err)

@@ -17,8 +17,8 @@ var ErrNoVersion = errors.New("this version is not archived")
 // again at least once a day, so a version's last request is never later than its last recorded use plus this margin.
 const usedMargin = 48 * time.Hour
 
-// KeepVersion archives the inputs of decisions by kind (snapshot, policies, abilities) and version. If the version is archived already,
-// KeepVersion only updates the time of its last use. Call KeepVersion when a version becomes active, and at least once a day.
+// KeepVersion archives the inputs of decisions by kind (snapshot, catalog, policies, abilities) and version. If the version is archived
+// already, KeepVersion only updates the time of its last use. Call KeepVersion when a version becomes active, and at least once a day.
 func (s *Store) KeepVersion(ctx context.Context, kind, version string, body []byte) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		used := sqldb.Millis(s.db.Now())

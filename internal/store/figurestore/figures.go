@@ -77,8 +77,8 @@ func coarsest(f *requestlog.RollupFilter, by rollupDimensions) rollupDimensions 
 	return needed
 }
 
-// eachFigure calls fn for every roll-up row that the filter selects in the segments. The rows are
-// separated at least by the given dimensions.
+// eachFigure calls fn for every roll-up row that the filter selects in the segments. The rows are separated at least by the given
+// dimensions.
 func (s *Store) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by rollupDimensions, spans []segment, fn func(*figureRow)) error {
 	for _, span := range spans {
 		if err := s.segmentFigures(ctx, f, by, span, fn); err != nil {

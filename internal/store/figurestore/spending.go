@@ -75,8 +75,9 @@ func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Tim
 	return spending, rows.Err()
 }
 
-// WorkspaceCharges returns the spending of a workspace in intervals of the given length. The first interval begins at since, which must
-// be a full hour. It omits sample traffic, which is not charged. Hours are kept for 400 days; older intervals are whole UTC days.
+// WorkspaceCharges returns the spending of a workspace in intervals of length step. The first interval begins at since, which must be a
+// full hour. It omits sample traffic, which is not charged. Hourly sums are kept for 400 days. If since is earlier, all intervals are
+// computed from daily sums, and a UTC day counts for the interval in which it begins.
 func (s *Store) WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]budget.Charge, error) {
 	var samples []string
 	for _, key := range requestlog.SampleKeys() {

@@ -28,8 +28,8 @@ type Table struct {
 // ScopeBits is the number of low bits that distinguish the scopes of a day. A scope is a day of a workspace; see package messagestore.
 const ScopeBits = 24
 
-// Tables returns the partitioned tables in the order in which a day's partitions are created. They are dropped in reverse order, so that
-// a row in requests always has its rows in the other tables.
+// Tables returns the partitioned tables in the order in which a day's partitions are created. They are dropped in reverse order, with
+// requests last, so that an interrupted run can continue.
 func Tables() []Table {
 	return []Table{
 		{Name: "requests", Key: "id"},

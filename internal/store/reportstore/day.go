@@ -25,7 +25,7 @@ func newGrain(a, b report.Dimension) grain {
 	return grain{a, b}
 }
 
-// rank returns the position of a dimension in a grain's order. Tags are last.
+// rank returns the position of a dimension in a grain's order, which is also the index of its text column. Tags are last.
 func rank(d report.Dimension) int {
 	if i := slices.Index(report.Dimensions(), d); i >= 0 {
 		return i

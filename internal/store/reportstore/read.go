@@ -132,9 +132,9 @@ func (r *reading) read(ctx context.Context, tx *sql.Tx) error {
 // selective reports whether the filter has end users or sessions. Only a few chunks contain requests that match such a filter.
 func (r *reading) selective() bool { return len(r.q.User)+len(r.q.Session) > 0 }
 
-// facts reads all facts of a range that can match the filter, and returns true. If sample is false, and
-// there are too many facts or some are already deleted, it reads nothing and returns false. If sample is true, it leaves out the days with
-// deleted facts; if there are too many facts, it then reads the sample instead and returns false.
+// facts reads all facts of a range that can match the filter, and returns true. If sample is false, and there are too many facts or some
+// are already deleted, it reads nothing and returns false. If sample is true, it skips the days with deleted facts; if there are too many
+// facts, it then reads the sample instead and returns false.
 func (r *reading) facts(ctx context.Context, tx *sql.Tx, from, to time.Time, sample bool) (exact bool, err error) {
 	if oldest := r.store.db.Now().Add(24*time.Hour - report.FactAge).Truncate(24 * time.Hour); from.Before(oldest) {
 		if !sample {

@@ -1,7 +1,7 @@
 // Package reportstore stores the roll-ups of the report. Every batch of entries is queued as blocks of facts. A fact contains the
 // dimensions and figures of one request, and a block stores facts by column. Fold stores the queued facts by hour and adds them to
-// the daily sums for every pair of dimensions. When a day has ended, Fold sorts its facts by end user and keeps a sample. A query
-// reads the sums of whole days, and facts for the rest of its range.
+// the daily sums for every dimension and every pair of dimensions. When a day has ended, Fold sorts its facts by end user and keeps a
+// sample. A query reads the sums of whole days, and facts for the rest of its range.
 package reportstore
 
 import (
@@ -22,8 +22,8 @@ import (
 
 // Limits bound the work of a query. Tests lower them.
 type Limits struct {
-	Facts      int64 // maximum number of facts that a query reads; if more match, it reads the sample
-	SampleSize int   // number of facts per day that are kept as a sample
+	Facts      int64 // number of facts above which a query reads the sample or the sums of days instead
+	SampleSize int   // maximum number of facts that one step of Fold adds to the sample of a day
 }
 
 // Store implements report.Reader.
@@ -67,7 +67,7 @@ type Batch struct {
 // other requests.
 type place struct {
 	workspace string
-	start     int64 // start of the hour in Unix milliseconds
+	start     int64 // start of the hour in Unix milliseconds; in a step, start of the day
 	class     int64
 }
 
@@ -125,9 +125,10 @@ const (
 // query runs a statement that reads, in or outside a transaction.
 type query func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// Fold adds queued facts of finished hours to the hourly facts and the daily sums, then sorts the facts of finished days, and reports
-// whether more can be done. Readers see each fact once. With SQLite, Fold computes the rows before the transaction, so that writers do
-// not wait. This is safe, because no other process folds facts.
+// Fold performs one step and reports whether more can be done: it adds queued facts of one day to the hourly facts and the daily sums or,
+// if no queued facts are due, sorts the facts of a finished day. Queued facts are due when their hour has finished, or earlier if the hour
+// has many. Readers see each fact once. With SQLite, Fold computes the rows before the transaction, so that writers do not wait. This is
+// safe, because no other process folds facts.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 	s.folding.Lock()
 	defer s.folding.Unlock()

@@ -29,7 +29,7 @@ type Store struct {
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store { return &Store{db: db} }
 
-// Days returns the days with an index in SQLite, newest first. It does not read the database.
+// Days returns the days with an index in SQLite, newest first, as Prepare or Expire last read them.
 func (s *Store) Days() []int64 {
 	if days := s.days.Load(); days != nil {
 		return *days

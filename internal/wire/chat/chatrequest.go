@@ -225,8 +225,8 @@ func (d *decoder) content(first *rawjson.String) {
 	}
 }
 
-// part decodes one part of a message. The tokens of an image are estimated from its size. The tokens of other media and of parts of
-// unknown type are not estimated; only the provider can count them.
+// part decodes one part of a message. The tokens of an image are estimated from its size. For other media and parts of unknown type, whose
+// tokens only the provider can count, it records the number of parts and the length of the media.
 func (d *decoder) part(first *rawjson.String) {
 	var has llm.Abilities
 	var plain, unsized, unknown bool

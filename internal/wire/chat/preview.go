@@ -21,8 +21,8 @@ func preview(raw []byte) string {
 // miss a match that begins in the preview and ends after it.
 const lookahead = 4096
 
-// Preview returns the beginning of the last user message, or of the first input of an embeddings request. It passes the text to the
-// function edit before it truncates the text. ok is false when the body is not a valid request.
+// Preview returns the beginning of the last user message or, for an operation other than chat, of the first input. It passes the text to
+// the function edit before it truncates the text. ok is false when the body is not a valid request.
 func Preview(op llm.Op, body []byte, edit func(string) string) (text string, ok bool) {
 	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Payload: llm.Payload{Body: body}}}
 	if d.decode(op) != nil {

@@ -256,7 +256,8 @@ func thinkingBlock(t *llm.Thinking) []byte {
 	return b.Out
 }
 
-// end ends a choice. If the choice has tool calls, a finish reason of "stop" is corrected to "tool_calls".
+// end ends a choice. A missing finish reason becomes "stop". If the choice has calls, "stop" or a missing reason becomes "tool_calls",
+// because some providers report "stop" for calls. For clients with legacy functions, "function_call" replaces "tool_calls".
 func (w *responseWriter) end(c *choiceWriter, finish string) {
 	for _, call := range c.calls {
 		if !call.written && !call.call.Custom { // clients parse the arguments as JSON, so they must not be empty

@@ -155,7 +155,8 @@ func simply(parts []llm.Part) (text, refusal string, ok bool) {
 	return text, refusal, true
 }
 
-// thinking writes earlier thinking if the provider accepts it, and the signed blocks whose signatures the provider accepts.
+// thinking writes the text of earlier thinking, and the blocks whose signatures the provider accepts. It writes nothing if the provider
+// does not accept thinking.
 func (t *translator) thinking(thoughts []*llm.Thinking) {
 	if !t.o.Accepts.Thinking {
 		return
@@ -215,7 +216,8 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 	w.Out = append(w.Out, ']')
 }
 
-// content writes parts. A single text part is written as a string, which every provider accepts. Other parts are written as a list.
+// content writes parts. A single text part without a cache breakpoint is written as a string, which every provider accepts. An empty list
+// is written as an empty string, and any other parts as a list.
 func (t *translator) content(parts []llm.Part) {
 	w := &t.w
 	w.Key("content")

@@ -15,7 +15,7 @@ type chunk struct {
 	members
 	choices int // number of choices; -1 when the member is absent or not a list
 
-	hasMessage   bool // whether any choice has a delta or message
+	hasMessage   bool // whether any choice has a delta, message or text
 	content      bool
 	finish       string
 	ascii, other int

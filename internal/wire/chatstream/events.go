@@ -37,8 +37,8 @@ type EventOptions struct {
 	Warn func(string)
 }
 
-// Read decodes a provider's 2xx response. It detects from the content whether the response is streamed. A non-streamed response to a
-// streaming request becomes an equivalent stream. In a stream, usage is returned once, at the end, in a separate event.
+// Read decodes a provider's 2xx response. For a streaming request, it detects from the content whether the response is streamed; a
+// non-streamed response becomes an equivalent stream. The data of a stream contains the usage once, at the end, in a separate event.
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{responseReader: newResponseReader(r, o)}
 }
@@ -286,7 +286,8 @@ func (a *responseReader) recordHead(data []byte) {
 // finished reports whether every choice has a finish reason.
 func (p *progress) finished() bool { return !p.ended.empty() && p.ended == p.seen }
 
-// complete returns an error if the response is not complete. endMarker is true if the provider sent the end marker [DONE].
+// complete returns an error if the response is not complete. endMarker is true if the provider sent the
+// end marker [DONE] or a non-streamed response.
 func (p *progress) complete(endMarker bool) error {
 	switch {
 	case p.seen.empty() && !endMarker:

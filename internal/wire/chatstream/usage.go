@@ -77,7 +77,8 @@ func readCounts(raw []byte) (counts, bool) {
 	return c, s.Err == nil && c.present && !c.implausible
 }
 
-// details decodes prompt_tokens_details or completion_tokens_details. The number of audio tokens is stored in audio.
+// details decodes prompt_tokens_details, completion_tokens_details or server_tool_use. The number of audio tokens is stored in audio, unless
+// audio is nil.
 func (c *counts) details(s *rawjson.Scanner, audio *int64) {
 	if s.Kind() != '{' {
 		return

@@ -25,7 +25,7 @@ func Split(req *llm.Request, size int) [][]byte {
 }
 
 // listed returns the elements of a request's input list, each as JSON. It returns nil if the input is not a list, or if it is a list of
-// token IDs, which is a single input.
+// several token IDs, which is a single input.
 func listed(req *llm.Request) [][]byte {
 	var inputs [][]byte
 	for _, field := range req.Fields {

@@ -87,7 +87,7 @@ func (r *renderer) render() error {
 	return nil
 }
 
-// warn records a warning unless it is already recorded.
+// warn records a warning, unless it is already recorded or the number of warnings has reached show.MaxWarnings.
 func (r *renderer) warn(format string, args ...any) {
 	if len(r.warnings) == show.MaxWarnings {
 		return
@@ -135,8 +135,8 @@ func (r *renderer) system(systemParts []llm.Part, instruction string) {
 	}
 }
 
-// plain formats a member name for a warning or error message. A name that consists of letters, digits and common separators is returned
-// unchanged; any other name is quoted.
+// plain formats a member name for a warning or error message. A name that consists of letters, digits and common separators is cut to 60
+// bytes; any other name is quoted.
 func plain(name string) string {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {

@@ -51,7 +51,7 @@ func (g *grounding) UnmarshalJSON(data []byte) error {
 type support struct {
 	Segment struct {
 		Part  int `json:"partIndex"`
-		Start int `json:"startIndex"` // byte offset from the beginning of the part
+		Start int `json:"startIndex"` // byte offset in the part, or in a stream, in the complete text
 		End   int `json:"endIndex"`
 	} `json:"segment"`
 	Chunks []int `json:"groundingChunkIndices"`

@@ -106,8 +106,8 @@ func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out j
 // could otherwise use any amount of memory.
 type schemaBudget struct{ nodes, work int }
 
-// newSchemaBudget returns a budget that grows with the size of the schemas. It is sufficient for any number of schemas without references,
-// plus several schemas that each reach the limits for one schema.
+// newSchemaBudget returns a budget that grows with the size of the schemas, plus enough for several schemas that each reach the limits for
+// one schema.
 func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 	size := len(conv.Output.Schema)
 	for i := range conv.Tools {

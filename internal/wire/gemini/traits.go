@@ -20,10 +20,10 @@ type Traits struct {
 	Thinking        Thinking
 }
 
-// Thinking describes the thinking settings of a model. A model without levels and without a budget does not think.
+// Thinking describes the thinking settings of a model.
 type Thinking struct {
 	Levels []string // supported effort levels, lowest first
-	Most   int64    // maximum budget in tokens; 0 when budgets are not supported
+	Most   int64    // maximum budget in tokens; 0 if the model does not think
 	Least  int64    // minimum budget in tokens
 	Off    bool     // whether a budget of 0 disables thinking
 }
@@ -84,8 +84,8 @@ func versionOf(name string) (int, bool) {
 	return a*100 + b*10, true
 }
 
-// nearest returns the requested level if it is supported, otherwise the next higher supported level, or the highest one. The bool reports
-// whether the requested level is supported.
+// nearest returns the requested level if it is supported, otherwise the next higher supported level, or the highest one. For an unknown
+// level, it returns the lowest one. The bool reports whether the requested level is supported.
 func (t Thinking) nearest(level string) (string, bool) {
 	if slices.Contains(t.Levels, level) {
 		return level, true

@@ -18,8 +18,8 @@ func (r *reader) parts(v rawjson.Value) (parts []llm.Part) {
 	return parts
 }
 
-// part converts one part. It returns false for a part that other formats do not have. Signatures of thoughts are not converted, because
-// they are valid only at Google.
+// part converts one part. It returns false for a part that other formats do not have. Of the thought signatures, which are valid only at
+// Google, it keeps only those of calls.
 func (r *reader) part(v rawjson.Value) (part llm.Part, ok bool) {
 	thought, signature := false, ""
 	members(v, func(name string, value rawjson.Value) {

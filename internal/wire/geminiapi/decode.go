@@ -197,7 +197,7 @@ func samplingField(member, name string) field {
 	}}
 }
 
-// outputSchema decodes the output schema and counts it as text, because it is part of the prompt.
+// outputSchema checks that the output schema is an object and counts it as text, because it is part of the prompt.
 func (d *decoder) outputSchema(v rawjson.Value) {
 	if d.IsKind("generationConfig.responseSchema", v, "an object", rawjson.Object) {
 		d.schema = true

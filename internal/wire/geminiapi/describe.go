@@ -32,8 +32,8 @@ func withSnake(list ...string) (all []string) {
 // active reports whether decoding should continue. Loops over the parts of a request stop when the context is done.
 func (d *decoder) active() bool { return d.Context.Err() == nil }
 
-// rejectLookAlikes records a problem for every key of an object that differs from one of the known names only in case. path is the path of
-// the object, with a dot at the end.
+// rejectLookAlikes records a problem for every key of an object that differs from one of the known names only in case, and for every
+// member that appears in both spellings. path is the path of the object, with a dot at the end.
 func (d *decoder) rejectLookAlikes(path string, v rawjson.Value, known []string) {
 	if v.IsObject() && d.active() {
 		underscores := false

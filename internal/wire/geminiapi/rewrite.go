@@ -37,8 +37,8 @@ func Passes(req *llm.Request, t gemini.Traits) bool {
 }
 
 // Rewrite returns the body for a provider of the same format, without the gateway's own members and with settings that the model supports.
-// It removes empty text parts from contents and adds the placeholder signatures that the model requires. All other bytes and the order of
-// the members stay the same. warnings describes the changed settings.
+// It removes empty text parts from contents and adds the placeholder signatures that the model requires. All other members keep their bytes
+// and their order. warnings describes the changed settings.
 func Rewrite(req *llm.Request, o RewriteOptions) (body []byte, warnings []string) {
 	a := adaptation{req: req, o: o, edits: edits{set: map[string][]byte{}}}
 	var config rawjson.Value
@@ -172,8 +172,9 @@ func edited(v rawjson.Value, e edits) []byte {
 
 var emptyText = regexp.MustCompile(`"text"\s*:\s*""`)
 
-// withoutEmptyTexts removes empty text parts. Streams end with such a part, clients send it back in the chat history, and Google rejects
-// it. An element of contents that has no other parts is removed. If no element would remain, contents is returned unchanged.
+// withoutEmptyTexts removes empty text parts without a signature. Streams end with such a part, clients send it back in the chat history,
+// and Google rejects it. An element of contents that has no other parts is removed. If no element would remain, contents is returned
+// unchanged.
 func withoutEmptyTexts(contents []byte) []byte {
 	out := rawjson.Writer{Out: []byte{'['}}
 	rawjson.Parse(contents).ForEach(func(_, content rawjson.Value) bool {

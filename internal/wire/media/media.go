@@ -133,7 +133,7 @@ func (d *decoder) documents(v rawjson.Value) {
 	})
 }
 
-// text adds the length of a string to the prompt size.
+// text adds a string to the prompt size. The first string with a preview becomes the preview of the request.
 func (d *decoder) text(s string) {
 	ascii := 0
 	for i := range len(s) {

@@ -82,7 +82,8 @@ func ContentType(sent string) string {
 	return "application/octet-stream"
 }
 
-// usageOf returns the usage of a response, or nil if the response has no token counts. Some providers report only the total.
+// usageOf returns the usage of a response, or nil if the response reports no input tokens. Some providers report only the total, which
+// counts as input.
 func usageOf(v rawjson.Value) *llm.Usage {
 	u := v.Get("usage")
 	first := func(names ...string) int64 {

@@ -72,7 +72,7 @@ type block struct {
 	id        string
 	initial   string // input of the tool call in the start event
 	held      []byte // input received so far for a custom tool
-	spoke     bool   // whether input was sent
+	spoke     bool   // whether input was received after the start event
 	signature strings.Builder
 	sealed    string
 	from      int // position of the first character of a text block

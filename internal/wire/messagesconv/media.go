@@ -77,7 +77,7 @@ func imageType(m llm.Media) string {
 	return m.Type
 }
 
-// documentSource encodes a PDF or plain text. The provider does not support other documents.
+// documentSource encodes a PDF, a text or JSON document, or the URL of a document. The provider does not support other documents.
 func documentSource(w *rawjson.Writer, m llm.Media) error {
 	kind, _, _ := strings.Cut(m.Type, ";")
 	w.Open()

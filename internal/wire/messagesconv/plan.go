@@ -117,7 +117,8 @@ func (r *renderer) planOutput() {
 }
 
 // SchemaTool returns the name of the tool whose input is the response. Such a tool is sent to models that can enforce a schema only for
-// the input of a tool. SchemaTool returns an empty string if the request does not need the tool. Deltas needs the same name.
+// the input of a tool. SchemaTool returns an empty string if the request does not need the tool, or if the schema is not the schema of an
+// object. Deltas needs the same name.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
 	// If the client forces one of its tools, the response is a tool call, so the response schema does not apply.

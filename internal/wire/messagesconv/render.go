@@ -51,7 +51,7 @@ type RenderOptions struct {
 const (
 	maxMarks       = 4    // maximum number of cache_control marks
 	maxStrict      = 8    // maximum number of strict tools; the provider compiles their schemas into one grammar of limited size
-	usualMaxOutput = 4096 // output limit to send if the model's limit is unknown
+	usualMaxOutput = 4096 // output limit to send if no other limit is known
 	maxUser        = 256  // maximum length of metadata.user_id in bytes
 )
 

@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// planThinking decides whether and how thinking is requested. Thinking is not requested if a tool call is forced, or if earlier thinking
-// of the turn is missing, because the provider would reject the request.
+// planThinking decides whether and how thinking is requested. A forced tool call disables thinking, unless the model always thinks. Thinking
+// with a budget is also disabled if earlier thinking of the turn is missing, because the provider would reject the request.
 func (r *renderer) planThinking(turns []llm.Message) {
 	e, t, p := r.conv.Effort, r.o.Traits, &r.plan
 	wanted := e.Adaptive || e.Budget > 0 || e.Level != "" && e.Level != "none"

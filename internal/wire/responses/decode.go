@@ -222,7 +222,7 @@ func (r *requestReader) describeMedia(p llm.Part) {
 	default:
 		r.req.Needs |= llm.Files
 	}
-	r.req.Unsized++ // only the provider can count the tokens of a referenced item
+	r.req.Unsized++ // only the provider can count the tokens of audio and files
 	r.req.AttachedBytes += len(p.Media.Data)
 }
 

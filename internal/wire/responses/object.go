@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-// value is a JSON value in the request. It shares memory with the body.
+// value is a JSON value in the request. It shares memory with requestReader.source.
 type value struct {
 	rawjson.Value
 	text rawjson.String // position and length of a string value
@@ -69,7 +69,8 @@ func (r *requestReader) str(o *object, name string) string {
 	return ""
 }
 
-// textOf returns a member that must be a string, without decoding the string. For any other type it returns the zero value.
+// textOf returns a member that must be a string or null, without decoding the string. For any other type, it records a problem and returns
+// the zero value.
 func (r *requestReader) textOf(o *object, name string) value {
 	v := o.get(name)
 	if v.Kind != rawjson.Text && v.Kind != rawjson.Null {

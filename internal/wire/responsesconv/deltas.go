@@ -232,7 +232,7 @@ func (d *deltaReader) closeItem(output int64, item rawjson.Value) {
 	}
 }
 
-// end emits the usage and the finish reason. It returns an error if the response failed or is not complete.
+// end emits the usage and the finish reason. It returns an error if the response failed or has no finish reason.
 func (d *deltaReader) end(response rawjson.Value) error {
 	if usage := responsesstream.Usage(response); usage != nil {
 		usage.Searches = max(usage.Searches, d.searches) // some providers send an empty output list in the last event

@@ -28,7 +28,8 @@ type RenderOptions struct {
 	Signer string
 }
 
-// Render encodes a conversation as a Responses request. dropped lists the content that the format does not support.
+// Render encodes a conversation as a Responses request. dropped lists the content and settings that the format does not support, starting
+// with conv.Dropped.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, dropped []string) {
 	r := renderer{conv: conv, o: o, dropped: slices.Clone(conv.Dropped), custom: map[string]bool{}}
 	w := &r.w

@@ -23,8 +23,8 @@ func Usage(response rawjson.Value) *llm.Usage {
 // searchItem is the type of an output item for a web search that the provider ran.
 const searchItem = "web_search_call"
 
-// Searches returns the number of billed web searches that a complete output item represents: 1 for a search, 0 for any other item. A call
-// that opens a page from the results of an earlier search is not billed.
+// Searches returns the number of billed web searches that a complete output item represents: 1 for a search, 0 for a failed search
+// and any other item. A call that opens a page from the results of an earlier search is not billed.
 func Searches(item rawjson.Value) int64 {
 	if item.Get("type").String() != searchItem || item.Get("status").String() == "failed" {
 		return 0
@@ -40,7 +40,7 @@ func toolSearches(v rawjson.Value) int64 {
 	return min(max(v.Get("web_search.num_requests").Int(), 0), llm.MaxTokenCount)
 }
 
-// usageOf converts a usage object. It returns nil if data is not an object or its counts are missing or implausible.
+// usageOf converts a usage object. It returns nil if data is not an object, if the output count is missing, or if a count is implausible.
 func usageOf(data []byte, tier string, searches int64) *llm.Usage {
 	s := rawjson.Scanner{Data: data}
 	if s.Kind() != '{' {
