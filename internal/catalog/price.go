@@ -49,7 +49,7 @@ type Service struct {
 	Factor int64  `json:"factor"`
 }
 
-// Hours are times of the week, in UTC, at which a factor in thousandths multiplies every rate.
+// Hours are times of the week, in UTC, during which every rate is multiplied by a factor, given in thousandths.
 type Hours struct {
 	Name    string   `json:"name"`
 	Factor  int64    `json:"factor"`

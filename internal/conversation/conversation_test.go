@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the readings")
 
-// TestReadings compares the reading of every request in testdata with the recorded one. A file has one section per
-// request, followed by its reading.
+// TestReadings analyses every request in testdata and compares the result, called a reading, with the recorded one. In a file, the section
+// of a request is followed by the section of its reading.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")

@@ -2,5 +2,5 @@
 
 package gateway_test
 
-// slack is the tolerance for allocations: a garbage collection empties the pools.
+// slack is the number of additional allocations that are allowed, because a garbage collection can empty the pools.
 const slack = 4

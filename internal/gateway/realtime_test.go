@@ -647,7 +647,7 @@ func TestRealtimeTranscriptionsAreCharged(t *testing.T) {
 	}
 }
 
-// The price of a transcription model must be known unless the key may use models without a price, which a budget excludes.
+// The price of a transcription model must be known unless the key may use models without a price. A key with a budget may not.
 func TestRealtimeTranscriptionWithoutAPriceIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 
 // Minimum evidence for a signal to have a weight.
 const (
-	MinPairs = 20   // minimum of Trust.With and of Trust.Without
-	MinTrust = 0.10 // minimum of Trust.Low
+	MinPairs = 20   // lower limit of Trust.With and of Trust.Without
+	MinTrust = 0.10 // lower limit of Trust.Low
 )
 
 // certainty is the number of standard errors for a one-sided 95 % bound.

@@ -103,7 +103,7 @@ type Hit struct {
 type Verdict struct {
 	rule      *rule
 	result    condition.Result // result of the condition; if it exceeded the cost limit, only restrictions apply
-	overruled effects          // effects that an earlier policy has set
+	overruled effects          // effects that are ignored because an earlier policy has set them
 	matched   bool
 }
 

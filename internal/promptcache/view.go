@@ -147,8 +147,8 @@ func (v View) cachedTokens(link int, rules catalog.CacheRule) int64 {
 	return tokens
 }
 
-// writes returns the number of tokens that are written to the cache and billed if the given number of tokens is read from the cache, and
-// whether they are written with the long lifetime.
+// writes returns the number of tokens that are billed as cache writes if read tokens come from the cache. long reports whether they are
+// written with the long lifetime.
 func (v View) writes(rules catalog.CacheRule, read int64) (tokens int64, long bool) {
 	if !rules.Writes {
 		return 0, false

@@ -29,7 +29,7 @@ type Vendor struct {
 	Ambient func(lookup func(string) string) (secret, source string)
 
 	// Identity is the displayed name of the machine's cloud identity, such as "AWS default credentials". A provider in the
-	// configuration file without credentials uses this identity. It is empty for vendors without cloud identity.
+	// configuration file without credentials uses this identity. It is empty for vendors without a cloud identity.
 	Identity string
 
 	// Options returns defaults for Settings.Options from the environment. The operator's settings take precedence. It

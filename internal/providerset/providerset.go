@@ -235,7 +235,7 @@ func (b Builder) detectEnvironment(f *Set) {
 		s.Targets = b.withListed(f, v.Name, b.targets(f, v.Name, f.Catalog.Offers(v.Name), config.Provider{}), config.Provider{})
 		source := fromEnvironment
 		if secrets[0].Source == provider.Dashboard {
-			source = fromDashboard // the credentials are stored, not in the environment
+			source = fromDashboard // the credentials come from the store, not from the environment
 		}
 		b.add(f, v.New(s), source, address)
 	}

@@ -430,7 +430,7 @@ func (r *Result) note(requested *Query, kept bool) {
 // Limits on the number of values kept in the roll-ups of a day. Each limit applies both to the values with the highest cost and
 // to the values with the most requests.
 const (
-	TopValues     = 800  // values of a dimension
+	TopValues     = 800  // values of one dimension
 	TopConfigured = 5000 // pairs among the dimensions model, provider, key, policy and member
-	TopPairs      = 600  // pairs of other dimensions
+	TopPairs      = 600  // pairs of any other two dimensions
 )

@@ -107,7 +107,7 @@ func (s *Simulator) checkEmbed(q *embedRequest) (profile, []openai.Input, error)
 }
 
 // vector returns a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of three letters.
-// Inputs that share many of these have similar directions. For fewer dimensions, the sum is truncated before it is normalized.
+// Inputs that share many of these have similar directions. For fewer dimensions, the sum is truncated before it is normalised.
 func vector(words []string, dimensions int) []float32 {
 	sum := make([]float64, dimensions)
 	for i, word := range words {

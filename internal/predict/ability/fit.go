@@ -22,7 +22,7 @@ type anchorPool struct {
 type target struct {
 	pools []*anchorPool
 	logit float64 // logit of the mean success probability
-	noise float64 // standard deviation of that logit
+	noise float64 // standard deviation of logit
 
 	board    []string // families that a published benchmark resembles; nil for a training-data benchmark
 	strength float64  // general strength of a model with this score on the board; NaN if the board is unknown

@@ -8,9 +8,9 @@ import (
 
 // Gap measures the share of the quality gap between a weak and a strong model that is recovered by a router.
 type Gap struct {
-	APGR  float64 `json:"apgr"`  // mean recovered share of the gap over all shares of strong calls; 0.5 for random routing
-	CPT50 float64 `json:"cpt50"` // share of strong calls that recovers half the gap
-	CPT80 float64 `json:"cpt80"` // share of strong calls that recovers 80 % of the gap
+	APGR  float64 `json:"apgr"`  // mean recovered share of the gap, over all shares of calls to the strong model; 0.5 for random routing
+	CPT50 float64 `json:"cpt50"` // share of calls to the strong model that recovers half the gap
+	CPT80 float64 `json:"cpt80"` // share of calls to the strong model that recovers 80 % of the gap
 }
 
 const (

@@ -193,7 +193,7 @@ func TestSameFormatKeepsBytes(t *testing.T) {
 	}
 }
 
-// Claude Code adds messages with the role system for every model name that it does not know.
+// Claude Code adds messages with the role system for every model name that it does not recognise.
 func TestSystemTurnsAreMergedForOlderModels(t *testing.T) {
 	t.Parallel()
 	p := Vendor.New(provider.Settings{Targets: targets(t)})

@@ -114,7 +114,7 @@ func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) 
 		return content, content != nil
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("join the request: %w", err)
+		return nil, 0, fmt.Errorf("reassemble the request: %w", err)
 	}
 	return request, gone, nil
 }

@@ -21,7 +21,7 @@ type Store struct {
 	charges  *sqldb.Inserter
 }
 
-// New returns the sessions stored in db.
+// New returns a store that keeps sessions in db.
 func New(db *sqldb.DB) *Store {
 	text, number := sqldb.TextFields, sqldb.NumberFields
 	return &Store{

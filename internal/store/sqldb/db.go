@@ -137,12 +137,12 @@ func (db *DB) Query(ctx context.Context, q string, args ...any) (*sql.Rows, erro
 	return db.read.QueryContext(ctx, q, args...)
 }
 
-// QueryRow runs a statement that only reads and returns at most one row.
+// QueryRow runs a read-only statement that returns at most one row.
 func (db *DB) QueryRow(ctx context.Context, q string, args ...any) *sql.Row {
 	return db.read.QueryRowContext(ctx, q, args...)
 }
 
-// Strings runs a statement that only reads and returns its only column.
+// Strings runs a read-only statement with one column and returns the values of the column.
 func (db *DB) Strings(ctx context.Context, q string, args []any) ([]string, error) {
 	rows, err := db.Query(ctx, q, args...)
 	if err != nil {

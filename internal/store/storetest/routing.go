@@ -253,7 +253,7 @@ func versionsAreKept(t *testing.T, db *store.DB) {
 	all.Wait()
 }
 
-// versionsExpire archives versions at the suite's current time and checks their expiry later.
+// versionsExpire archives a version at the suite's current time and checks until which time it is kept.
 func versionsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	ctx, db := t.Context(), open(t)
 	const day = 24 * time.Hour

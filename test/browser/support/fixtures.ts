@@ -72,7 +72,7 @@ export const test = base.extend<{ watch: Watch }>({
   },
 });
 
-/** Makes a context report CSP violations, and watches it. */
+/** Reports CSP violations of a browser context on its console and collects its problems. */
 export async function prepare(context: BrowserContext, watch: Watch): Promise<void> {
   await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {

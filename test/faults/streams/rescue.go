@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// breaks returns the ways in which a stream ends after "one two".
+// breaks returns behaviours of a mock provider whose stream breaks after the text "one two".
 func breaks() map[string]mockprovider.Behaviour {
 	partial := []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}
 	return map[string]mockprovider.Behaviour{

@@ -11,7 +11,7 @@ interface Notice {
 let used = false;
 const listeners = new Set<() => void>();
 
-/** Reports whether a notification was shown. Only then is the container of notifications needed. */
+/** Reports whether a notification was shown. The notification container is needed only then. */
 export function useNotified(): boolean {
   return useSyncExternalStore(
     (listener) => {

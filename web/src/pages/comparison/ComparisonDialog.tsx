@@ -114,7 +114,7 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
         </Group>
         <ModelField
           label="Judge model"
-          description="Compares responses when checks cannot decide. Its vendor must differ from the vendors of both models. Leave empty for checks only."
+          description="Compares responses when checks cannot decide. Its vendor must differ from the vendors of both models. Leave empty to use only checks."
           value={draft.judge}
           onChange={(judge) => change({ judge })}
           error={problems["settings.judge"]}

@@ -6,7 +6,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { Money } from "../../components/Money";
 import { ComparisonDialog, comparisonQuery } from "./ComparisonDialog";
 
-/** Whether responses are compared with a baseline model, with a button that opens the dialog. */
+/** Shows whether responses are compared with a baseline model, and a button that opens the dialog. */
 export function ComparisonSummary({ editable }: { editable: boolean }) {
   const [opened, setOpened] = useState(false);
   const { data, error, refetch } = useQuery(comparisonQuery);

@@ -139,7 +139,7 @@ function Trust({ rows }: { rows: Schema["SignalTrust"][] }) {
                 {heading}
               </Table.Th>
             ))}
-            <Table.Th>Use in learning</Table.Th>
+            <Table.Th>Use for learning</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

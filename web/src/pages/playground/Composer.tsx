@@ -127,7 +127,7 @@ function FaultFields({ fault, onFault, simulated }: Props & { fault: Fault }) {
         searchable
         value={fault.name || null}
         onChange={(name) => onFault({ ...fault, name: name ?? "" })}
-        clearButtonProps={{ "aria-label": "Clear selected failure" }}
+        clearButtonProps={{ "aria-label": "Clear simulated failure" }}
       />
       <Select
         size="xs"

@@ -208,7 +208,7 @@ class Editor {
     return this.source.slice(0, from) + joined.join("") + this.source.slice(to);
   }
 
-  /** The splices that give a node another value; undefined if that cannot be done by splices. */
+  /** Returns the splices that change the value of a node, or undefined if splices cannot express the change. */
   private change(node: Node | null, wanted: unknown, field: string): Splice[] | undefined {
     if (node && equal(node.toJS(this.doc), wanted)) {
       return [];

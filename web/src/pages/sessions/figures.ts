@@ -41,7 +41,7 @@ export function durationOf(session: { start: string; last: string }): number {
 
 /** Labels of the notes of a turn. Adjustments of the router have labels of their own. */
 export const noteLabels: Record<string, string> = {
-  requested: "Other model requested",
+  requested: "Different model requested",
   policy: "Policy",
   fallback: "Fallback",
   explored: "Exploration",
