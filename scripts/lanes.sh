@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lanes.sh WORKERS GROUP...: runs groups of make targets. A group is one argument with a list of targets that run in sequence. WORKERS groups
 # run in parallel, and the next group starts when one has ended. A group with the prefix + starts immediately and needs no worker: it
-# downloads. The output of a target is printed when the target ends, after its time: elapsed, and CPU of the programs it waited for. After
+# downloads. A group with the prefix - uses only the CPU time that the other groups leave. The output of a target is printed when the target ends, after its time: elapsed, and CPU of the programs it waited for. After
 # a failure no further target is started.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -12,10 +12,11 @@ trap 'rm -rf "$dir"' EXIT
 
 # run executes the targets of a group.
 run() {
-	local target
-	for target in $1; do
+	local target priority=0
+	[ "${1#-}" = "$1" ] || priority=19
+	for target in ${1#-}; do
 		[ ! -e "$dir/failed" ] || return
-		{ time make --no-print-directory "$target" >"$dir/$target" 2>&1 </dev/null; } 2>"$dir/$target.time" || echo "$target" >>"$dir/failed"
+		{ time nice -n "$priority" make --no-print-directory "$target" >"$dir/$target" 2>&1 </dev/null; } 2>"$dir/$target.time" || echo "$target" >>"$dir/failed"
 		until mkdir "$dir/printing" 2>/dev/null; do sleep 0.1; done
 		echo "== $target: $(cat "$dir/$target.time")"
 		cat "$dir/$target"

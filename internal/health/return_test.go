@@ -46,6 +46,9 @@ func TestTrafficReturnsAfterAnOutage(t *testing.T) {
 		{name: "outage outlasts the stored speeds", outage: 15 * time.Minute, takes: steady(15 * time.Millisecond), answer: 15 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.outage > 0 && testing.Short() {
+				t.Skip("long computation: tested without the race detector")
+			}
 			t.Parallel()
 			const rate = 100
 			down := max(test.outage, outage)

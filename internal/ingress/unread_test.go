@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,8 +57,9 @@ var answers = map[string]func(w http.ResponseWriter) error{
 		return err
 	},
 	"events with flushes": func(w http.ResponseWriter) error {
+		event := []byte("data: " + strings.Repeat("tick", 250) + "\n\n")
 		for {
-			if _, err := w.Write([]byte("data: tick\n\n")); err != nil {
+			if _, err := w.Write(event); err != nil {
 				return err
 			}
 			if err := http.NewResponseController(w).Flush(); err != nil {

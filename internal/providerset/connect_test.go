@@ -349,6 +349,9 @@ func TestStoredKeyIsNotSentToAnotherHost(t *testing.T) {
 }
 
 func TestChangesOfOtherReplicasAreLoaded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	c := newConnection(t, nil)
 	other := &Loader{

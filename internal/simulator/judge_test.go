@@ -65,6 +65,9 @@ func TestBiasOfSimulatedJudgesIsMeasured(t *testing.T) {
 // TestSimulatedDifferenceIsMeasured compares many simulated responses with a biased judge. Swapping the order keeps the sign and
 // most of the size of the true difference, and removes the bias.
 func TestSimulatedDifferenceIsMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long computation: tested without the race detector")
+	}
 	t.Parallel()
 	for _, tc := range []struct{ difference, bias float64 }{{0, 0}, {0.3, 0}, {-0.3, 0}, {0, 0.2}, {0.3, 0.2}} {
 		ask := asking(simulator.NewSimulator(simulator.Options{Judging: simulator.Judging{Difference: tc.difference, PositionBias: tc.bias}}))
