@@ -236,18 +236,18 @@ func PasswordGuessing(t *testing.T, size scenario.Size) string {
 			t.Errorf("%d guesses of %s were checked, want 1 to 10", got, email)
 		}
 	}
-	known, unknown := signInTimes(t, g, size.Of(2, 10))
+	// The fast form runs concurrently with other tests, so it compares the fastest sign-ins, and its limit is higher.
+	known, unknown := signInTimes(t, g, size.Of(2, 10), float64(size.Of(0, 50))/100)
 	apart := (known - unknown).Abs()
-	// The limit is higher in the fast form, which runs concurrently with other tests.
 	if most := time.Duration(size.Of(30, 5)) * time.Millisecond; apart > most {
 		t.Errorf("sign-ins take %s for a known account and %s for an unknown one, want a difference of at most %s", known, unknown, most)
 	}
-	return fmt.Sprintf("of 2 × %d guesses %d were rejected unchecked; medians %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
+	return fmt.Sprintf("of 2 × %d guesses %d were rejected unchecked; sign-in %s known, %s unknown", n, refused.Load(), known.Round(100*time.Microsecond), unknown.Round(100*time.Microsecond))
 }
 
-// signInTimes returns the median time to reject a wrong password, for existing and unknown accounts. It alternates
-// between them.
-func signInTimes(t *testing.T, g *harness.Gateway, accounts int) (known, unknown time.Duration) {
+// signInTimes returns the given quantile of the time to reject a wrong password, for existing and unknown accounts. It alternates between
+// them.
+func signInTimes(t *testing.T, g *harness.Gateway, accounts int, quantile float64) (known, unknown time.Duration) {
 	t.Helper()
 	var here, nowhere []time.Duration
 	for i := range accounts {
@@ -271,5 +271,5 @@ func signInTimes(t *testing.T, g *harness.Gateway, accounts int) (known, unknown
 			}
 		}
 	}
-	return scenario.Quantile(here, 0.5), scenario.Quantile(nowhere, 0.5)
+	return scenario.Quantile(here, quantile), scenario.Quantile(nowhere, quantile)
 }
