@@ -46,14 +46,14 @@ web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
 # Two groups of targets run at a time, and downloads beside them. Targets that compile the same packages are in one group or start at
-# different times, because two commands that start at the same time would both compile them. The black-box tests measure time, so they run
-# alone. lint includes fmt-check.
+# different times, because two commands that start at the same time would both compile them. The black-box tests measure time, so the target
+# beside them has low priority. lint includes fmt-check.
 test: ## run everything that CI runs
-	@scripts/lanes.sh 2 +fetch 'compile lint unit-rest' 'setup check-web build browser' 'sdk deploy-check' services costs
-	@scripts/lanes.sh 1 blackbox
+	@scripts/lanes.sh 2 +fetch 'compile lint unit-rest' 'setup check-web build browser' 'sdk deploy-check' services
+	@scripts/lanes.sh 2 blackbox -costs
 
-compile: # compile the packages of the program and of its tests
-	$(COMPILE) $(GO) build ./... ./test/...
+compile: # compile the packages of the program and of its tests, without linking
+	$(COMPILE) $(GO) list -export -f '' ./... ./test/... >/dev/null
 
 fetch: # install the client libraries and coding agents of the target sdk
 	test/sdk/setup.sh
@@ -132,8 +132,9 @@ faults: build ## run the fault catalogue against the built binary with real serv
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
 
-matrix: ## send every combination of client format, model and parameters to mocks of the vendors; make test sends a fifth
+matrix: ## send every combination of client format, model and parameters to mocks of the vendors, and measure the translation of every list for every vendor; make test does a part
 	$(GO) test -count=1 -timeout 30m ./test/matrix -complete
+	$(GO) test -count=1 -timeout 30m -run TestRequestCostIsLinear ./internal/gateway -complete
 
 faults-table: ## copy the results of the last make faults into docs/reliability.md
 	scripts/faults-table.sh
