@@ -30,7 +30,10 @@ type numbered struct {
 	list, index int
 }
 
-// newPhraseSet returns the set of the phrases in lists. Every phrase must have at least three bytes.
+// minPhrase is the minimum length of a phrase in bytes.
+const minPhrase = 3
+
+// newPhraseSet returns the set of the phrases in lists. Every phrase must have at least minPhrase bytes.
 func newPhraseSet(lists [][]string) *phraseSet {
 	s := &phraseSet{}
 	for n, list := range lists {
@@ -58,7 +61,7 @@ func fold(c byte) byte {
 // each calls found(list, index, at, length) for every phrase in text until found returns false: the number of the phrase's list, its index
 // in the list, its offset in the text and its length.
 func (s *phraseSet) each(text string, found func(list, index, at, length int) bool) {
-	if len(text) < 3 {
+	if len(text) < minPhrase {
 		return
 	}
 	start := nextStart(nextStart(0, text[0]), text[1])

@@ -185,11 +185,11 @@ func (c *conversation) isProbe(turn string) bool {
 	turn = strings.ToLower(strings.Trim(strings.TrimSpace(turn), ".!?\"'"))
 	switch {
 	case c.system != "":
-		return len(c.system) <= maxProbeOrder && len(turn) <= 2*maxProbe && replyWords.in(strings.ToLower(c.system)) && namesProbe(c.system)
+		return len(c.system) <= maxProbeOrder && len(turn) <= 2*maxProbe && conceptsIn(strings.ToLower(c.system)).has(replyWords) && namesProbe(c.system)
 	case c.maxOutput > 0 && c.maxOutput <= probeOutput && len(turn) <= maxProbe:
 		return true
 	}
-	return lexicon[turn]&probe != 0 || len(turn) <= 2*maxProbe && replyWords.in(turn) && namesProbe(turn)
+	return lexicon[turn]&probe != 0 || len(turn) <= 2*maxProbe && conceptsIn(turn).has(replyWords) && namesProbe(turn)
 }
 
 // namesProbe reports whether an instruction contains the expected response, as in "Reply with OK."
@@ -210,50 +210,76 @@ func duty(instructions string) Purpose {
 		return ""
 	}
 	text := strings.ToLower(instructions)
-	brief := briefWords.in(text)
+	brief := conceptsIn(text).has(briefWords)
 	short := len(text) <= maxShortDuty && brief
 	for sentence := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?。！？।\n", r) }) {
-		about := conversationWords.in(sentence)
+		found := conceptsIn(sentence)
+		about := found.has(conversationWords)
 		switch {
-		case about && titleWords.in(sentence), about && brief && nameWords.in(sentence):
+		case about && found.has(titleWords), about && brief && found.has(nameWords):
 			return Title
-		case topicWords.in(sentence) && (about || messageWords.in(sentence)) && changeWords.in(sentence):
+		case found.has(topicWords) && (about || found.has(messageWords)) && found.has(changeWords):
 			return Topic
-		case about && summaryWords.in(sentence):
+		case about && found.has(summaryWords):
 			return Summary
-		case brief && suggestWords.in(sentence) && userWords.in(sentence):
+		case brief && found.has(suggestWords) && found.has(userWords):
 			return Suggestion
-		case commandWords.in(sentence) && checkWords.in(sentence):
+		case found.has(commandWords) && found.has(checkWords):
 			return Command
-		case commitWords.in(sentence) && (brief || messageWords.in(sentence)):
+		case found.has(commitWords) && (brief || found.has(messageWords)):
 			return Commit
-		case short && labelWords.in(sentence) && messageWords.in(sentence):
+		case short && found.has(labelWords) && found.has(messageWords):
 			return Label
 		}
 	}
 	return ""
 }
 
-// in reports whether lower-case text contains a word of the concept.
-func (c concept) in(text string) bool {
-	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
-	for _, stem := range stems[c] {
-		for at := 0; ; at += len(stem) {
-			i := strings.Index(text[at:], stem)
-			if i < 0 {
-				break
-			}
-			at += i
-			// Scripts without spaces, and those that attach particles to words, have no word boundaries.
-			if first, _ := utf8.DecodeRuneInString(stem); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul, unicode.Arabic, unicode.Hebrew) {
-				return true
-			}
-			before, _ := utf8.DecodeLastRuneInString(text[:at])
-			after, _ := utf8.DecodeRuneInString(text[at+len(stem):])
-			if !inWord(before) && (len(stem) > wholeStem || !inWord(after)) {
-				return true
+// concepts is a set of concepts, with one bit for each.
+type concepts uint32
+
+func (s concepts) has(c concept) bool { return s&(1<<c) != 0 }
+
+// stemSet holds the stems of all concepts, and the list of a stem is its concept. shortStems holds those that are too short for a phraseSet.
+var stemSet, shortStems = func() (*phraseSet, map[string]concepts) {
+	long, short := make([][]string, len(stems)), map[string]concepts{}
+	for c, list := range stems {
+		for _, stem := range list {
+			if len(stem) < minPhrase {
+				short[stem] |= 1 << c
+			} else {
+				long[c] = append(long[c], stem)
 			}
 		}
 	}
-	return false
+	return newPhraseSet(long), short
+}()
+
+// conceptsIn returns the concepts that lower-case text mentions.
+func conceptsIn(text string) (found concepts) {
+	stemSet.each(text, func(list, _, at, length int) bool {
+		if c := concept(list); !found.has(c) && beginsWord(text, at, length) {
+			found |= 1 << c
+		}
+		return true
+	})
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !inWord(r) }) {
+		if len(word) < minPhrase {
+			found |= shortStems[word]
+		}
+	}
+	return found
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+
+// beginsWord reports whether the stem at an offset of the text begins a word. A stem of up to wholeStem bytes must be a whole word.
+func beginsWord(text string, at, length int) bool {
+	// Scripts without spaces, and those that attach particles to words, have no word boundaries.
+	if first, _ := utf8.DecodeRuneInString(text[at:]); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Hangul, unicode.Arabic, unicode.Hebrew) {
+		return true
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[at+length:])
+	return !inWord(before) && (length > wholeStem || !inWord(after))
 }
