@@ -39,7 +39,7 @@ type Memory struct {
 	mu      sync.Mutex
 	budgets map[string]*window
 	zones   zones
-	forgot  time.Time // time at which unused budgets were last removed
+	pruned  time.Time // time at which unused budgets were last removed
 }
 
 func (o Options) withDefaults() Options {
@@ -193,8 +193,8 @@ func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
 			return nil, err
 		}
 		w = newWindow(b, zone, now, m.budgets[b.ID])
-		if len(m.budgets) >= m.o.MaxIdle && now.Sub(m.forgot).Abs() >= forgetEvery {
-			m.forgot = now
+		if len(m.budgets) >= m.o.MaxIdle && now.Sub(m.pruned).Abs() >= pruneEvery {
+			m.pruned = now
 			maps.DeleteFunc(m.budgets, func(_ string, w *window) bool { return w.held == 0 && now.Sub(w.used) > time.Hour })
 		}
 		m.budgets[b.ID] = w
@@ -213,8 +213,8 @@ func (m *Memory) current(b *Budget, now time.Time) *window {
 	return w
 }
 
-// forgetEvery is the time between two searches for unused budgets, each of which visits all budgets.
-const forgetEvery = 10 * time.Second
+// pruneEvery is the time between two searches for unused budgets, each of which visits all budgets.
+const pruneEvery = 10 * time.Second
 
 // load calls Spent once for all waiting requests. The call continues if the first client disconnects and is limited by
 // LoadTimeout.

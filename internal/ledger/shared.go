@@ -42,7 +42,7 @@ type Shared struct {
 	observed map[string]observation // totals of budgets that only other replicas use
 	zones    zones
 
-	forgot        time.Time    // time at which unused budgets were last removed
+	pruned        time.Time    // time at which unused budgets were last removed
 	stopping      bool         // whether the local allowances are released, because the process is shutting down
 	lastHeartbeat time.Time    // time of the last heartbeat
 	cursor        changeCursor // position in the list of changes; used only by the heartbeat
@@ -337,8 +337,8 @@ func (s *Shared) state(b *Budget, now time.Time) (*budgetState, error) {
 	t := s.budgets[b.ID]
 	switch {
 	case t == nil:
-		if len(s.budgets) >= s.o.MaxIdle && now.Sub(s.forgot).Abs() >= forgetEvery {
-			s.forgot = now
+		if len(s.budgets) >= s.o.MaxIdle && now.Sub(s.pruned).Abs() >= pruneEvery {
+			s.pruned = now
 			maps.DeleteFunc(s.budgets, func(_ string, t *budgetState) bool { return t.idle() && now.Sub(t.used) > time.Hour })
 		}
 		t = newBudgetState(b, zone, now)

@@ -51,8 +51,8 @@ var vendors = map[string]string{
 	"vercel_ai_gateway": "vercel", "azure_text": "azure", "text-completion-codestral": "mistral", "codestral": "mistral",
 }
 
-// lite converts one file.
-type lite struct {
+// litellmFile converts one LiteLLM file.
+type litellmFile struct {
 	Result
 	catalog   *catalog.Catalog
 	known     []string // vendor names
@@ -65,7 +65,7 @@ type lite struct {
 
 // LiteLLM converts the configuration file of the LiteLLM proxy. known lists the vendor names.
 func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
-	l := &lite{catalog: c, known: known, meanings: map[string]map[string]bool{}, places: map[string]map[string][]string{}}
+	l := &litellmFile{catalog: c, known: known, meanings: map[string]map[string]bool{}, places: map[string]map[string][]string{}}
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
 	}
@@ -96,7 +96,7 @@ func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 }
 
 // survey collects the models and providers of each LiteLLM name.
-func (l *lite) survey() {
+func (l *litellmFile) survey() {
 	for _, m := range l.file.Models {
 		vendor, upstream := l.vendor(m)
 		meaning := upstream
@@ -123,7 +123,7 @@ func (l *lite) survey() {
 
 // separate reports whether the name needs a separate model, because other LiteLLM names refer to the same model at other providers. If all
 // these names were aliases of one model, a request for one name could be sent to the providers of another.
-func (l *lite) separate(known *catalog.Model, name string) bool {
+func (l *litellmFile) separate(known *catalog.Model, name string) bool {
 	for other, places := range l.places[known.Name] {
 		if other != name && len(l.meanings[other]) == 1 && !slices.Equal(places, l.places[known.Name][name]) {
 			return true
@@ -134,7 +134,7 @@ func (l *lite) separate(known *catalog.Model, name string) bool {
 
 // vendor returns the vendor of a deployment and the vendor's name for the model. The vendor is empty for an endpoint of an unknown vendor,
 // and "?" followed by the prefix for an unknown provider without an endpoint.
-func (l *lite) vendor(m liteModel) (vendor, upstream string) {
+func (l *litellmFile) vendor(m liteModel) (vendor, upstream string) {
 	name := text(m.Params["model"])
 	prefix, rest, ok := strings.Cut(name, "/")
 	explicit := text(m.Params["custom_llm_provider"])
@@ -167,7 +167,7 @@ func (l *lite) vendor(m liteModel) (vendor, upstream string) {
 }
 
 // lookUp returns the catalog model for a deployment, or nil.
-func (l *lite) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
+func (l *litellmFile) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
 	if base := text(m.Info["base_model"]); base != "" {
 		_, plain, ok := strings.Cut(base, "/")
 		if !ok {
@@ -187,7 +187,7 @@ func (l *lite) lookUp(vendor, upstream string, m liteModel) *catalog.Model {
 }
 
 // model converts one deployment.
-func (l *lite) model(path string, m liteModel) {
+func (l *litellmFile) model(path string, m liteModel) {
 	vendor, upstream := l.vendor(m)
 	switch {
 	case upstream == "":
@@ -239,7 +239,7 @@ func (l *lite) model(path string, m liteModel) {
 
 // name sets the name of a model. Usually, the model gets its catalog name, with the LiteLLM name as an alias. If the LiteLLM name refers to
 // several models, or is the name of another catalog model, the model gets the LiteLLM name.
-func (l *lite) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
+func (l *litellmFile) name(path string, one *model, known *catalog.Model, vendor string, m liteModel) {
 	same, taken := l.catalog.Model(m.Name)
 	switch {
 	case known == nil && one.price.input == nil && slices.Contains([]string{"ollama", "vllm", "llamacpp", "lmstudio", "sglang"}, vendor):
@@ -280,7 +280,7 @@ func priceOf(m liteModel) price {
 }
 
 // instance returns the provider of a deployment, without models.
-func (l *lite) instance(path, vendor string, m liteModel) *instance {
+func (l *litellmFile) instance(path, vendor string, m liteModel) *instance {
 	params := m.Params
 	if name := text(params["litellm_credential_name"]); name != "" {
 		params = l.credential(path, name, params)
@@ -315,7 +315,7 @@ func (l *lite) instance(path, vendor string, m liteModel) *instance {
 }
 
 // credential returns the parameters of a deployment together with the parameters of a named credential.
-func (l *lite) credential(path, name string, params map[string]any) map[string]any {
+func (l *litellmFile) credential(path, name string, params map[string]any) map[string]any {
 	for _, c := range l.file.Credentials {
 		if c.Name != name {
 			continue
@@ -331,7 +331,7 @@ func (l *lite) credential(path, name string, params map[string]any) map[string]a
 }
 
 // key returns the value of api_keys. A key in plain text is replaced with a variable, so that it is not copied.
-func (l *lite) key(path, owner, key string) string {
+func (l *litellmFile) key(path, owner, key string) string {
 	switch {
 	case key == "":
 		return ""
@@ -352,7 +352,7 @@ func (l *lite) key(path, owner, key string) string {
 
 // place adds a model to an existing instance with the same settings as p, unless that instance has another model with the same name. If
 // no instance fits, it adds p with the model.
-func (l *lite) place(p *instance, one *model) {
+func (l *litellmFile) place(p *instance, one *model) {
 	for _, other := range l.instances {
 		sameKeys := slices.Equal(other.keys, p.keys)
 		conflicts := slices.ContainsFunc(other.models, func(m *model) bool { return m.name == one.name && m.upstream != one.upstream })
@@ -396,7 +396,7 @@ var advice = map[string]string{
 }
 
 // rest reports the parameters that were not converted.
-func (l *lite) rest(path string, m liteModel) {
+func (l *litellmFile) rest(path string, m liteModel) {
 	for _, name := range sortedKeys(m.Params) {
 		if !slices.Contains(understood, name) {
 			l.add(Unsupported, path+" "+name, "%s", cmp.Or(advice[name], "has no equivalent"))
@@ -419,7 +419,7 @@ func (l *lite) rest(path string, m liteModel) {
 }
 
 // aliases adds the router aliases to their models.
-func (l *lite) aliases() {
+func (l *litellmFile) aliases() {
 	for _, from := range []struct {
 		path   string
 		values any
@@ -437,7 +437,7 @@ func (l *lite) aliases() {
 
 // routerAlias adds one alias. An alias that equals the name of another catalog model becomes a separate model, because names take
 // precedence over aliases.
-func (l *lite) routerAlias(path, alias, target string) {
+func (l *litellmFile) routerAlias(path, alias, target string) {
 	if !validName(alias) {
 		l.add(Unsupported, path, "clients cannot use the name; choose another one")
 		return
@@ -485,7 +485,7 @@ func text(v any) string {
 }
 
 // reference returns the value as text. It converts os.environ/NAME to ${NAME}, the variable syntax of the configuration file.
-func (l *lite) reference(v any) string {
+func (l *litellmFile) reference(v any) string {
 	value := text(v)
 	if name, ok := strings.CutPrefix(value, "os.environ/"); ok {
 		return "${" + name + "}"

@@ -10,7 +10,7 @@ import (
 )
 
 // settings converts the settings sections.
-func (l *lite) settings(w *writer) {
+func (l *litellmFile) settings(w *writer) {
 	done := map[string]bool{}
 	find := func(name string, sections ...string) (float64, string) {
 		for _, section := range sections {
@@ -63,11 +63,11 @@ func (l *lite) settings(w *writer) {
 	l.remaining(done)
 }
 
-func (l *lite) section(name string) map[string]any {
+func (l *litellmFile) section(name string) map[string]any {
 	return map[string]map[string]any{"litellm_settings": l.file.Lite, "router_settings": l.file.Router, "general_settings": l.file.General}[name]
 }
 
-func (l *lite) breaker(w *writer, find func(string, ...string) (float64, string)) {
+func (l *litellmFile) breaker(w *writer, find func(string, ...string) (float64, string)) {
 	failures, failuresPath := find("allowed_fails", "router_settings", "litellm_settings")
 	after, afterPath := find("cooldown_time", "router_settings", "litellm_settings")
 	if (failuresPath == "" || failures < 1) && (afterPath == "" || after <= 0) {
@@ -85,7 +85,7 @@ func (l *lite) breaker(w *writer, find func(string, ...string) (float64, string)
 }
 
 // redis converts the Redis server of the router. The replicas share limits through this server.
-func (l *lite) redis(w *writer, done map[string]bool) {
+func (l *litellmFile) redis(w *writer, done map[string]bool) {
 	address, path := l.reference(l.file.Router["redis_url"]), "router_settings.redis_url"
 	if host := l.reference(l.file.Router["redis_host"]); address == "" && host != "" {
 		path = "router_settings.redis_host"
@@ -114,7 +114,7 @@ func (l *lite) redis(w *writer, done map[string]bool) {
 
 // fallbacks reports fallbacks between models. They are not converted, because another model changes the response: requests
 // must list their own fallback models.
-func (l *lite) fallbacks(done map[string]bool) {
+func (l *litellmFile) fallbacks(done map[string]bool) {
 	for _, section := range []string{"litellm_settings", "router_settings"} {
 		for _, name := range []string{"fallbacks", "default_fallbacks", "context_window_fallbacks", "content_policy_fallbacks"} {
 			value := l.section(section)[name]
@@ -148,7 +148,7 @@ func (l *lite) fallbacks(done map[string]bool) {
 }
 
 // budget reports the proxy budget and the key defaults.
-func (l *lite) budget(done map[string]bool) {
+func (l *litellmFile) budget(done map[string]bool) {
 	if n, ok := number(l.file.Lite["max_budget"]); ok {
 		done["litellm_settings.max_budget"], done["litellm_settings.budget_duration"] = true, true
 		l.add(Changed, "litellm_settings.max_budget", "set the budget of the workspace on the Budgets page: %g dollars per %s", n, period(text(l.file.Lite["budget_duration"])))
@@ -192,7 +192,7 @@ var settingAdvice = map[string]string{
 }
 
 // remaining reports every setting that was not handled.
-func (l *lite) remaining(done map[string]bool) {
+func (l *litellmFile) remaining(done map[string]bool) {
 	done["router_settings.model_group_alias"], done["litellm_settings.model_alias_map"] = true, true
 	for _, section := range []string{"litellm_settings", "router_settings", "general_settings"} {
 		for _, name := range sortedKeys(l.section(section)) {

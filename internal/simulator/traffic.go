@@ -90,7 +90,7 @@ func questions() []string {
 // question returns a request with the prompt. The model, the sample key and the options depend on i.
 func question(i int, prompt string) SampleRequest {
 	models := []string{"auto", "auto", "auto:cost", "auto:quality", "auto", "auto:speed", "sim-large", "sim-medium"}
-	body := fields{"model": models[i%len(models)], "messages": said(prompt), "stream": i%2 == 0, "user": fmt.Sprintf("user-%d", i%5+1)}
+	body := fields{"model": models[i%len(models)], "messages": userTurn(prompt), "stream": i%2 == 0, "user": fmt.Sprintf("user-%d", i%5+1)}
 	app := []string{"checkout", "support-bot", "editor", "batch"}[i%4]
 	one := chatSample(body, "X-Fairlead-Tags", "app="+app+",env=sample")
 	one.Key = []int{webApp, supportBot, webApp, batchJobs}[i%4]
@@ -99,9 +99,9 @@ func question(i int, prompt string) SampleRequest {
 
 // specials returns requests that use the optional features of the API.
 func specials() []SampleRequest {
-	manual := said("You answer questions about the handbook below.\n\n"+handbook(), "How many days of leave are there?")
-	again := said("You answer questions about the handbook below.\n\n"+handbook(), "Who approves travel?")
-	third := said("You answer questions about the handbook below.\n\n"+handbook(), "Where do I report a lost badge?")
+	manual := userTurn("You answer questions about the handbook below.\n\n"+handbook(), "How many days of leave are there?")
+	again := userTurn("You answer questions about the handbook below.\n\n"+handbook(), "Who approves travel?")
+	third := userTurn("You answer questions about the handbook below.\n\n"+handbook(), "Where do I report a lost badge?")
 	weather := []fields{{"type": "function", "function": fields{
 		"name": "get_weather", "description": "The weather of a city",
 		"parameters": fields{"type": "object", "properties": fields{"city": fields{"type": "string"}}, "required": []string{"city"}},
@@ -114,51 +114,51 @@ func specials() []SampleRequest {
 		{"type": "text", "text": "What is in this picture?"},
 		{"type": "image_url", "image_url": fields{"url": "data:image/png;base64,iVBORw0KGgo="}},
 	}}}
-	talk := append(said("Help me name a ferry."), fields{"role": "assistant", "content": "How about Marigold?"}, fields{"role": "user", "content": "Something older, please."})
+	talk := append(userTurn("Help me name a ferry."), fields{"role": "assistant", "content": "How about Marigold?"}, fields{"role": "user", "content": "Something older, please."})
 	return []SampleRequest{
 		chatSample(fields{"model": "sim-large", "messages": manual}),
-		chatSample(fields{"model": "auto", "messages": said("Use get_weather for Oslo."), "tools": weather}),
-		chatSample(fields{"model": "auto", "messages": said("Use get_weather for Oslo and Bergen in parallel."), "tools": weather, "stream": true}),
-		chatSample(fields{"model": "auto", "messages": said("Read this invoice: number A-17, total 12.50."), "response_format": invoice}),
+		chatSample(fields{"model": "auto", "messages": userTurn("Use get_weather for Oslo."), "tools": weather}),
+		chatSample(fields{"model": "auto", "messages": userTurn("Use get_weather for Oslo and Bergen in parallel."), "tools": weather, "stream": true}),
+		chatSample(fields{"model": "auto", "messages": userTurn("Read this invoice: number A-17, total 12.50."), "response_format": invoice}),
 		chatSample(fields{"model": "sim-large", "messages": again}),
 		embedSample("how to repair a net"),
-		chatSample(fields{"model": "sim-reasoner", "messages": said("A bat and a ball cost 1.10 together; the bat costs 1 more. What is the ball?"), "stream": true}),
+		chatSample(fields{"model": "sim-reasoner", "messages": userTurn("A bat and a ball cost 1.10 together; the bat costs 1 more. What is the ball?"), "stream": true}),
 		chatSample(fields{"model": "auto", "messages": picture}),
 		chatSample(fields{"model": "sim-large", "messages": third, "stream": true}),
 		chatSample(fields{"model": "auto", "messages": talk, "session_id": "sample-ferry"}),
 		// This request costs more than its baseline, so that the dashboard also shows negative savings.
-		chatSample(fields{"model": "sim-flagship", "messages": said("Draft the opening of a novel set in a lighthouse.")}, "X-Fairlead-Baseline", "sim-small"),
+		chatSample(fields{"model": "sim-flagship", "messages": userTurn("Draft the opening of a novel set in a lighthouse.")}, "X-Fairlead-Baseline", "sim-small"),
 		embedSample("rope", "anchor", "tide table"),
-		chatSample(fields{"model": "auto", "messages": said("Keep this to yourself: the surprise party is on Friday.")}, "X-Fairlead-Log-Body", "false"),
+		chatSample(fields{"model": "auto", "messages": userTurn("Keep this to yourself: the surprise party is on Friday.")}, "X-Fairlead-Log-Body", "false"),
 	}
 }
 
 // failures returns requests with an error in the provider, the client or the request. Some of them succeed with a fallback model.
 func failures() []SampleRequest {
-	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
+	gone := chatSample(fields{"model": "sim-large", "messages": userTurn("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true
-	forbidden := chatSample(fields{"model": "sim-flagship", "messages": said("Use the best model there is.")})
+	forbidden := chatSample(fields{"model": "sim-flagship", "messages": userTurn("Use the best model there is.")})
 	forbidden.Models = []string{"sim-small", "sim-nano"}
 	return []SampleRequest{
-		broken("503@sim-small", fields{"model": "sim-small", "models": []string{"sim-medium"}, "messages": said("Sort these words: pear, apple, fig.")}),
-		broken("500@sim-nano", fields{"model": "sim-nano", "models": []string{"sim-small"}, "messages": said("Is 91 a prime number?"), "stream": true}),
-		broken("429@sim-medium", fields{"model": "sim-medium", "models": []string{"sim-small"}, "messages": said("Turn this list into a table: a, b, c.")}),
-		broken("500", fields{"model": "sim-vision", "provider": fields{"only": []string{Provider}, "allow_fallbacks": false}, "messages": said("What went wrong last night?")}),
-		broken("cut", fields{"model": "sim-large", "messages": said("Read me the whole log of yesterday."), "stream": true}),
-		broken("content_filter", fields{"model": "sim-small", "messages": said("This prompt is refused by the provider.")}),
+		broken("503@sim-small", fields{"model": "sim-small", "models": []string{"sim-medium"}, "messages": userTurn("Sort these words: pear, apple, fig.")}),
+		broken("500@sim-nano", fields{"model": "sim-nano", "models": []string{"sim-small"}, "messages": userTurn("Is 91 a prime number?"), "stream": true}),
+		broken("429@sim-medium", fields{"model": "sim-medium", "models": []string{"sim-small"}, "messages": userTurn("Turn this list into a table: a, b, c.")}),
+		broken("500", fields{"model": "sim-vision", "provider": fields{"only": []string{Provider}, "allow_fallbacks": false}, "messages": userTurn("What went wrong last night?")}),
+		broken("cut", fields{"model": "sim-large", "messages": userTurn("Read me the whole log of yesterday."), "stream": true}),
+		broken("content_filter", fields{"model": "sim-small", "messages": userTurn("This prompt is refused by the provider.")}),
 		gone,
 		forbidden,
-		chatSample(fields{"model": "sim-smal", "messages": said("The name of this model is misspelt.")}),
+		chatSample(fields{"model": "sim-smal", "messages": userTurn("The name of this model is misspelt.")}),
 		chatSample(fields{"model": "auto", "messages": []fields{}}),
-		broken("no_usage", fields{"model": "sim-small", "messages": said("How many tokens was that?")}),
+		broken("no_usage", fields{"model": "sim-small", "messages": userTurn("How many tokens was that?")}),
 	}
 }
 
 // fields is a JSON object.
 type fields map[string]any
 
-// said returns a conversation with one user message, optionally preceded by a system message.
-func said(texts ...string) []fields {
+// userTurn returns a conversation with one user message, optionally preceded by a system message.
+func userTurn(texts ...string) []fields {
 	if len(texts) == 1 {
 		return []fields{{"role": "user", "content": texts[0]}}
 	}

@@ -41,16 +41,16 @@ func (s Session) Make() []Turn {
 	turns := make([]Turn, s.Turns)
 	for i := range turns {
 		call := fmt.Sprintf("call_%08x%08x", r.Uint32(), r.Uint32())
-		said, command, result := w.text(s.Growth/4), w.text(s.Growth/8), w.text(s.Growth/2)
+		reply, command, result := w.text(s.Growth/4), w.text(s.Growth/8), w.text(s.Growth/2)
 		arguments := json.RawMessage(encode(map[string]any{"command": command}))
 		answer := encode(map[string]any{"id": "chatcmpl-" + call, "object": "chat.completion", "model": "auto", "choices": []any{
 			map[string]any{"index": 0, "finish_reason": "tool_calls", "message": map[string]any{
-				"role": "assistant", "content": said,
+				"role": "assistant", "content": reply,
 				"tool_calls": []any{map[string]any{"id": call, "type": "function", "function": map[string]any{"name": "tool_3", "arguments": string(arguments)}}},
 			}},
 		}})
 		turns[i] = Turn{Body: s.body(system, tools, messages), Answer: answer, New: fresh}
-		added := s.exchange(said, call, arguments, result)
+		added := s.exchange(reply, call, arguments, result)
 		fresh = 0
 		for _, m := range added {
 			fresh += len(m) + 1
@@ -107,25 +107,25 @@ func mark(message json.RawMessage) json.RawMessage {
 	return encode(m)
 }
 
-func (s Session) exchange(said, call string, arguments json.RawMessage, result string) []json.RawMessage {
+func (s Session) exchange(reply, call string, arguments json.RawMessage, result string) []json.RawMessage {
 	switch s.Format {
 	case "messages":
 		return []json.RawMessage{
 			encode(map[string]any{"role": "assistant", "content": []any{
-				map[string]any{"type": "text", "text": said},
+				map[string]any{"type": "text", "text": reply},
 				map[string]any{"type": "tool_use", "id": call, "name": "tool_3", "input": arguments},
 			}}),
 			encode(map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": result}}}),
 		}
 	case "responses":
 		return []json.RawMessage{
-			encode(map[string]any{"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": said}}}),
+			encode(map[string]any{"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": reply}}}),
 			encode(map[string]any{"type": "function_call", "call_id": call, "name": "tool_3", "arguments": string(arguments)}),
 			encode(map[string]any{"type": "function_call_output", "call_id": call, "output": result}),
 		}
 	}
 	return []json.RawMessage{
-		encode(map[string]any{"role": "assistant", "content": said, "tool_calls": []any{
+		encode(map[string]any{"role": "assistant", "content": reply, "tool_calls": []any{
 			map[string]any{"id": call, "type": "function", "function": map[string]any{"name": "tool_3", "arguments": string(arguments)}},
 		}}),
 		encode(map[string]any{"role": "tool", "tool_call_id": call, "content": result}),

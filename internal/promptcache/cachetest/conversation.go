@@ -46,29 +46,29 @@ type message struct {
 func Conversation(s Shape) []Turn {
 	draw := rand.New(rand.NewPCG(s.Seed, 40))
 	tool := words(draw, s.System/2)
-	said := []message{{"system", words(draw, s.System/2)}, {"user", words(draw, 400)}}
+	messages := []message{{"system", words(draw, s.System/2)}, {"user", words(draw, 400)}}
 	turns := make([]Turn, 0, s.Turns)
 	at := time.Duration(0)
 	for range s.Turns {
 		turn := Turn{At: at, Messages: []string{tool}, Answer: words(draw, about(draw, s.Answer))}
-		for _, m := range said {
+		for _, m := range messages {
 			turn.Messages = append(turn.Messages, m.Role+": "+m.Content)
 		}
 		for _, text := range turn.Messages {
 			turn.Tokens += Tokens(text)
 		}
-		turn.Request = request(tool, said)
+		turn.Request = request(tool, messages)
 		turns = append(turns, turn)
-		said = append(said, message{"assistant", turn.Answer}, message{"user", words(draw, about(draw, s.Result))})
+		messages = append(messages, message{"assistant", turn.Answer}, message{"user", words(draw, about(draw, s.Result))})
 		at += time.Duration(float64(s.Pause) * (0.2 + 1.6*draw.Float64()))
 	}
 	return turns
 }
 
 // request returns a turn as a client would send it.
-func request(tool string, said []message) *llm.Request {
+func request(tool string, messages []message) *llm.Request {
 	body, err := json.Marshal(map[string]any{
-		"model": "auto", "messages": said,
+		"model": "auto", "messages": messages,
 		"tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "run", "description": tool}}},
 	})
 	if err != nil {

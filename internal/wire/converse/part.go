@@ -10,15 +10,15 @@ import (
 
 // part holds the state of an open content block of the response.
 type part struct {
-	call     bool
-	isOutput bool // whether the block is a call of the output tool, whose input is the response
-	custom   bool // whether the block is a call to a tool that accepts free text
-	index    int  // index among the calls to the client's tools
-	thinking bool
-	sign     strings.Builder
-	redacted []string        // redacted thinking, as base64 chunks
-	said     bool            // whether arguments have arrived
-	input    strings.Builder // input of a custom tool
+	call         bool
+	isOutput     bool // whether the block is a call of the output tool, whose input is the response
+	custom       bool // whether the block is a call to a tool that accepts free text
+	index        int  // index among the calls to the client's tools
+	thinking     bool
+	sign         strings.Builder
+	redacted     []string        // redacted thinking, as base64 chunks
+	hasArguments bool            // whether arguments have arrived
+	input        strings.Builder // input of a custom tool
 }
 
 func (dec *responseDecoder) part(i int) *part {
@@ -72,7 +72,7 @@ func (dec *responseDecoder) arguments(i int, text string) {
 	if text == "" {
 		return
 	}
-	p.said = true
+	p.hasArguments = true
 	switch {
 	case p.isOutput:
 		dec.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
@@ -128,11 +128,11 @@ func (dec *responseDecoder) stopBlock(i int) {
 	delete(dec.open, i)
 	switch {
 	case p == nil:
-	case p.isOutput && !p.said:
+	case p.isOutput && !p.hasArguments:
 		dec.emit(llm.Delta{Kind: llm.TextDelta, Text: "{}"})
 	case p.custom:
 		dec.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: unwrap(p.input.String())})
-	case p.call && !p.said:
+	case p.call && !p.hasArguments:
 		dec.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: "{}"})
 	case p.thinking:
 		t := &llm.Thinking{Signature: p.sign.String(), Redacted: joinBase64(p.redacted)}

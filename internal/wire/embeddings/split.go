@@ -46,7 +46,7 @@ func listed(req *llm.Request) [][]byte {
 // Join combines the responses to the parts of a request, in order. The usage is known only if every part reports it.
 func Join(parts []llm.Event) (llm.Event, error) {
 	joined := llm.Event{Content: true, Model: parts[0].Model}
-	usage, told := llm.Usage{}, 0
+	usage, counted := llm.Usage{}, 0
 	out := []byte(`{"object":"list","data":[`)
 	var last []byte
 	index := 0
@@ -64,12 +64,12 @@ func Join(parts []llm.Event) (llm.Event, error) {
 		}
 		if part.Usage != nil {
 			usage.Input += part.Usage.Input
-			told++
+			counted++
 		}
 		last = part.Data
 	}
 	out = append(append(out, `],"model":`...), cmp.Or(rawjson.Get(last, "model").Raw, `""`)...)
-	if told == len(parts) {
+	if counted == len(parts) {
 		joined.Usage = &usage
 		out = fmt.Appendf(out, `,"usage":{"prompt_tokens":%d,"total_tokens":%d}`, usage.Input, usage.Input)
 	}

@@ -30,12 +30,12 @@ func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 // Inside classifies an error inside a 2xx response. The body of such an error often contains the actual HTTP status.
 func Inside(raw []byte) *llm.Error {
 	f := readFault(raw)
-	status, told := f.status, f.status
+	status, reported := f.status, f.status
 	if status < 400 {
 		status = statusOf(f.code + " " + f.kind)
 	}
 	f.passes = passes(status, nil, f, time.Time{})
-	e := f.err(kindOf(status, f), told)
+	e := f.err(kindOf(status, f), reported)
 	if e.Retryable() {
 		e.RetryAfter = retryAfter(status, nil, f, time.Time{})
 	}

@@ -81,7 +81,7 @@ func (f *fault) say(s string) {
 
 // list joins the messages of the first maxDetails entries. The message of a validation error is prefixed with the path of the field.
 func (f *fault) list(list []any, depth int) {
-	var said []string
+	var messages []string
 	for _, entry := range list {
 		one := fault{}
 		one.read(entry, depth+1)
@@ -94,12 +94,12 @@ func (f *fault) list(list []any, depth int) {
 				one.message = strings.Join(path, ".") + ": " + one.message
 			}
 		}
-		if one.message != "" && len(said) < maxDetails {
-			said = append(said, one.message)
+		if one.message != "" && len(messages) < maxDetails {
+			messages = append(messages, one.message)
 		}
 		f.adopt(one)
 	}
-	f.say(strings.Join(said, "; "))
+	f.say(strings.Join(messages, "; "))
 }
 
 // adopt copies fields from o that are not set in f.

@@ -219,14 +219,14 @@ func TestDeltasStopWithTheConsumer(t *testing.T) {
 	body := `{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{"content":{"parts":[{"text":"t","thought":true,"thoughtSignature":"s"},{"text":"a"},{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`
 	whole, _, _ := deltaWords(strings.NewReader(body), DeltaOptions{})
 	for n := range whole {
-		heard := 0
+		count := 0
 		for range Deltas(strings.NewReader(body), DeltaOptions{}) {
-			if heard++; heard > n {
+			if count++; count > n {
 				break
 			}
 		}
-		if heard != n+1 {
-			t.Errorf("got %d deltas, want %d", heard, n+1)
+		if count != n+1 {
+			t.Errorf("got %d deltas, want %d", count, n+1)
 		}
 	}
 }

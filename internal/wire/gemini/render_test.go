@@ -20,8 +20,8 @@ func call(id, name, arguments string) llm.Part {
 	return llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: name, Arguments: arguments}}
 }
 
-func result(id, said string) llm.Part {
-	return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Parts: []llm.Part{text1(said)}}}
+func result(id, content string) llm.Part {
+	return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Parts: []llm.Part{text1(content)}}}
 }
 
 func media(kind llm.PartKind, m llm.Media) llm.Part { return llm.Part{Kind: kind, Media: &m} }
@@ -49,9 +49,9 @@ func TestContents(t *testing.T) {
 	own := llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "1", Name: "f", Arguments: "{}", Signature: "mine", Provider: "g"}}
 	other := llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "1", Name: "f", Arguments: "{}", Signature: "theirs", Provider: "x"}}
 	for name, tc := range map[string]struct {
-		said   []llm.Message
-		traits Traits
-		want   string
+		messages []llm.Message
+		traits   Traits
+		want     string
 	}{
 		"adjacent messages of a role are joined, and empty texts are dropped": {
 			[]llm.Message{user(text1("a")), user(text1(""), text1("b")), model(text1("")), model(text1("c"))},
@@ -122,7 +122,7 @@ func TestContents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, _ := rendered(t, llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits, Provider: "g"}, "contents")
+			got, _ := rendered(t, llm.Conversation{Messages: tc.messages}, RenderOptions{Traits: tc.traits, Provider: "g"}, "contents")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -134,9 +134,9 @@ func TestInstructions(t *testing.T) {
 	t.Parallel()
 	system := llm.Message{Role: llm.System, Parts: []llm.Part{text1("Be brief.")}}
 	for name, tc := range map[string]struct {
-		said   []llm.Message
-		traits Traits
-		want   string
+		messages []llm.Message
+		traits   Traits
+		want     string
 	}{
 		"are in a separate member": {
 			[]llm.Message{user(text1("a")), system, system},
@@ -161,7 +161,7 @@ func TestInstructions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			body, _, err := Render(t.Context(), &llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits})
+			body, _, err := Render(t.Context(), &llm.Conversation{Messages: tc.messages}, RenderOptions{Traits: tc.traits})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestInstructions(t *testing.T) {
 
 func TestUnsupportedContentIsRejected(t *testing.T) {
 	t.Parallel()
-	for name, said := range map[string]llm.Message{
+	for name, message := range map[string]llm.Message{
 		"a result without its call":  user(result("lost", "x")),
 		"an image by URL":            user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a.png"})),
 		"an image of unknown type":   user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a"})),
@@ -185,7 +185,7 @@ func TestUnsupportedContentIsRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{said}}, RenderOptions{})
+			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{message}}, RenderOptions{})
 			if e := llm.AsError(err); err == nil || e.Kind != llm.Untranslatable || e.Param != "messages" {
 				t.Errorf("Render: %v, want Untranslatable for messages", err)
 			}
@@ -207,10 +207,10 @@ func TestConversationBeginsWithTheUser(t *testing.T) {
 	const added = `{"role":"user","parts":[{"text":"…"}]}`
 	system := llm.Message{Role: llm.System, Parts: []llm.Part{text1("Be brief.")}}
 	for name, tc := range map[string]struct {
-		said   []llm.Message
-		traits Traits
-		want   string
-		warned bool
+		messages []llm.Message
+		traits   Traits
+		want     string
+		warned   bool
 	}{
 		"the model's turn is first": {
 			[]llm.Message{system, model(text1("a")), user(text1("b"))},
@@ -228,7 +228,7 @@ func TestConversationBeginsWithTheUser(t *testing.T) {
 			`[{"role":"user","parts":[{"text":"Be brief."}]},{"role":"model","parts":[{"text":"a"}]}]`, false,
 		},
 	} {
-		got, warnings := rendered(t, llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits}, "contents")
+		got, warnings := rendered(t, llm.Conversation{Messages: tc.messages}, RenderOptions{Traits: tc.traits}, "contents")
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -90,8 +90,8 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := func(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
-	result := func(id, name, said string, failed bool) llm.Part {
-		return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: []llm.Part{text(said)}, Failed: failed}}
+	result := func(id, name, content string, failed bool) llm.Part {
+		return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: []llm.Part{text(content)}, Failed: failed}}
 	}
 	call := func(c llm.ToolCall) llm.Part { return llm.Part{Kind: llm.CallPart, Call: &c} }
 	want := &llm.Conversation{

@@ -30,8 +30,8 @@ func TestEventsAreForwardedUnchanged(t *testing.T) {
 	in := messagestest.Stream(messagestest.Start, messagestest.TextStart, `{"type":"ping"}`, messagestest.Text, messagestest.TextStop, `{"type":"brand_new","x":1.0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"tool","input":{}}}`,
 		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"ä\":1}"}}`, messagestest.EndTurn, messagestest.Stop)
-	told := llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 2, Estimated: true}
-	soFar := func(output int64) *llm.Usage { u := told; u.Output = output; return &u }
+	reported := llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 2, Estimated: true}
+	soFar := func(output int64) *llm.Usage { u := reported; u.Output = output; return &u }
 	ev := func(name, data string, more llm.Event) llm.Event {
 		more.Name, more.Data, more.Model = name, []byte(data), "claude-1"
 		return more

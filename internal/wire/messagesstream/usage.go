@@ -12,10 +12,10 @@ import (
 type Counts struct {
 	input, read, written, writtenLong, output, thinking, searches int64
 
-	tier   string
-	told   bool
-	Final  bool // whether the output count is final; the count at the start of a stream is not
-	absurd bool
+	tier     string
+	reported bool
+	Final    bool // whether the output count is final; the count at the start of a stream is not
+	absurd   bool
 }
 
 // End adds the usage of a complete response or of the last event of a stream. Final stays false if the provider omits the output
@@ -42,16 +42,16 @@ func (c *Counts) Add(v rawjson.Value) {
 		{&c.thinking, "output_tokens_details.thinking_tokens"},
 		{&c.searches, "server_tool_use.web_search_requests"},
 	} {
-		told := v.Get(figure.name)
-		if told.Kind != rawjson.Number {
+		value := v.Get(figure.name)
+		if value.Kind != rawjson.Number {
 			continue
 		}
-		n := told.Float() + compacted(v, figure.name)
+		n := value.Float() + compacted(v, figure.name)
 		if n < 0 || n > llm.MaxTokenCount || n != float64(int64(n)) {
 			c.absurd = true
 			continue
 		}
-		c.told = true
+		c.reported = true
 		*figure.into = max(*figure.into, int64(n))
 	}
 	if tier := v.Get("service_tier"); tier.Kind == rawjson.Text {
@@ -79,7 +79,7 @@ func compacted(v rawjson.Value, name string) (sum float64) {
 
 // Usage returns the usage, or nil if the provider reported none or implausible counts. The gateway then estimates the usage.
 func (c *Counts) Usage() *llm.Usage {
-	if !c.told || c.absurd {
+	if !c.reported || c.absurd {
 		return nil
 	}
 	written := max(c.written, c.writtenLong)

@@ -45,7 +45,7 @@ func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) 
 	if it.id == "" || len(it.parts) == 0 || it.parts[0].text.Len() == 0 {
 		return wire.Continuation{}, false
 	}
-	w.items, w.said = []*item{it}, []*item{it}
+	w.items, w.openItems = []*item{it}, []*item{it}
 	return wire.Continuation{Text: it.parts[0].text.String(), Encode: w.write}, true
 }
 

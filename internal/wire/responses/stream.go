@@ -47,7 +47,7 @@ func (w *responseWriter) open(it *item, ev llm.Event) *item {
 	it.id = prefixes[it.kind] + w.newID(it.kind, it.index)
 	w.items = append(w.items, it)
 	if !it.isCall() {
-		w.said = append(w.said, it)
+		w.openItems = append(w.openItems, it)
 	}
 	w.emit(ev, "response.output_item.added", "output_index", it.index, "item", it.json())
 	return it
@@ -64,10 +64,10 @@ func (w *responseWriter) current(kind string) *item {
 // closeText closes open text or thinking before another item begins. Calls stay open, because the arguments of several calls may arrive
 // interleaved.
 func (w *responseWriter) closeText() {
-	for _, it := range w.said {
+	for _, it := range w.openItems {
 		w.close(it)
 	}
-	w.said = w.said[:0]
+	w.openItems = w.openItems[:0]
 }
 
 func (w *responseWriter) close(it *item) { w.closeAs(it, "completed") }

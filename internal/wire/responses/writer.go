@@ -65,9 +65,9 @@ type responseWriter struct {
 
 // outputItems holds the output items of a response.
 type outputItems struct {
-	items []*item
-	calls map[int]*item // tool calls by index
-	said  []*item       // open items that are not calls
+	items     []*item
+	calls     map[int]*item // tool calls by index
+	openItems []*item       // open items that are not calls
 }
 
 // textSize holds the length of the response text.

@@ -158,7 +158,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 				t.Fatalf("%d events, %v; want 1", len(whole), err)
 			}
 			var lines []byte
-			var told strings.Builder
+			var deltas strings.Builder
 			ascii, other := 0, 0
 			for n, ev := range events {
 				var data struct {
@@ -169,7 +169,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 				if err := json.Unmarshal(ev.Data, &data); err != nil || data.Type != ev.Name || data.Sequence != n {
 					t.Errorf("event %d has name %s and data %s, want its type and sequence number", n, ev.Name, ev.Data)
 				}
-				told.WriteString(data.Delta)
+				deltas.WriteString(data.Delta)
 				ascii, other = ascii+ev.ASCIIBytes, other+ev.NonASCIIBytes
 				lines = append(append(lines, ev.Data...), '\n')
 			}
@@ -184,7 +184,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 			if err != nil || !bytes.Equal(again, whole[0].Data) {
 				t.Errorf("Assemble of a complete response = %s, %v; want it unchanged", again, err)
 			}
-			if ascii != whole[0].ASCIIBytes || other != whole[0].NonASCIIBytes || ascii+other < told.Len() {
+			if ascii != whole[0].ASCIIBytes || other != whole[0].NonASCIIBytes || ascii+other < deltas.Len() {
 				t.Errorf("%d and %d bytes in the stream, %d and %d in the complete response",
 					ascii, other, whole[0].ASCIIBytes, whole[0].NonASCIIBytes)
 			}

@@ -44,9 +44,9 @@ func (g *gemini) envelope(c *vendormock.Conversation, r vendormock.Reply, candid
 }
 
 func geminiUsage(c *vendormock.Conversation, r vendormock.Reply, last bool) vendormock.Object {
-	said := (r.Usage.Output - r.Usage.Thinking) * cmp.Or(c.Answers, 1)
+	visible := (r.Usage.Output - r.Usage.Thinking) * cmp.Or(c.Answers, 1)
 	u := vendormock.Object{
-		"promptTokenCount": r.Usage.Input, "totalTokenCount": r.Usage.Input + said + r.Usage.Thinking,
+		"promptTokenCount": r.Usage.Input, "totalTokenCount": r.Usage.Input + visible + r.Usage.Thinking,
 		"promptTokensDetails": []vendormock.Object{{"modality": "TEXT", "tokenCount": r.Usage.Input}},
 	}
 	if r.Usage.Thinking > 0 {
@@ -55,8 +55,8 @@ func geminiUsage(c *vendormock.Conversation, r vendormock.Reply, last bool) vend
 	if r.Usage.CacheRead > 0 {
 		u["cachedContentTokenCount"] = r.Usage.CacheRead
 	}
-	if last && said > 0 {
-		u["candidatesTokenCount"] = said
+	if last && visible > 0 {
+		u["candidatesTokenCount"] = visible
 	}
 	return u
 }
