@@ -18,7 +18,7 @@ import (
 type Checker interface {
 	// Check applies the checks of a cascade to a response within a bounded time.
 	Check(ctx context.Context, r *CheckedResponse) CheckResult
-	// Observed returns how many of a target's recent responses to a kind of task were checked, and how many of these failed.
+	// Observed returns how many of a target's recent responses to a task type were checked, and how many of these failed.
 	Observed(workspaceID string, task predict.Task, target string) (checked, failed float64)
 }
 

@@ -20,7 +20,7 @@ import (
 type Comparer interface {
 	// Offer receives a served request that was chosen for comparison. The Comparer then owns the request. Offer never blocks.
 	Offer(s *Served)
-	// Share returns the share of requests to compare for a workspace and a kind of task. It is at most the configured share.
+	// Share returns the share of requests to compare for a workspace and a task type. It is at most the configured share.
 	Share(workspaceID, task string, configured float64) float64
 }
 

@@ -213,7 +213,7 @@ type taskFeatures struct {
 	features predict.Features
 }
 
-// predict returns the features of a prompt. They depend on the text and the kind of task, so the features of an earlier turn with the same
+// predict returns the features of a prompt. They depend on the text and the task type, so the features of an earlier turn with the same
 // text and task are reused. ends lists the lengths of the body prefixes that the body of the next turn may repeat. The features are
 // cached for each of these prefixes.
 func (g *Gateway) predict(p *prompt, input predict.Prompt, ends []int) predict.Features {

@@ -56,7 +56,7 @@ type Predictor interface {
 
 // Lengths reports how observed response lengths differ from predictions. Factors are 0 without observations.
 type Lengths interface {
-	// Factors returns the factors of a workspace for a kind of task.
+	// Factors returns the factors of a workspace for a task type.
 	Factors(workspaceID string, task predict.Task) route.LengthFactors
 	// Model returns the factor of a target's model.
 	Model(target string) float64

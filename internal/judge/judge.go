@@ -31,7 +31,7 @@ type Verdict struct {
 
 // Exchange is a request with two responses, in the chat format.
 type Exchange struct {
-	Task     string // kind of task
+	Task     string // task type
 	Request  []byte // body of the request
 	Routed   Response
 	Baseline Response

@@ -20,7 +20,7 @@ length beyond what the request needs, their style of formatting, and the models 
 answer tie.
 Answer with one JSON object and nothing else: {"verdict": "A", "B" or "tie", "reason": "one sentence"}`
 
-// Rubric returns the criteria for a kind of task, in order of importance.
+// Rubric returns the criteria for a task type, in order of importance.
 func Rubric(task string) string {
 	switch task {
 	case "code":

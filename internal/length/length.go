@@ -29,7 +29,7 @@ type Tracker struct {
 	known map[subject]*state
 }
 
-// subject identifies the scope of a factor: either a kind of task in a workspace, or a model.
+// subject identifies the scope of a factor: either a task type in a workspace, or a model.
 type subject struct {
 	workspace string
 	task      predict.Task
@@ -64,7 +64,7 @@ func (m *mean) factor() float64 {
 // NewTracker returns a Tracker without observations.
 func NewTracker() *Tracker { return &Tracker{known: map[subject]*state{}} }
 
-// Factors returns the corrections for a kind of task in a workspace.
+// Factors returns the corrections for a task type in a workspace.
 func (t *Tracker) Factors(workspace string, task predict.Task) route.LengthFactors {
 	t.mu.Lock()
 	defer t.mu.Unlock()

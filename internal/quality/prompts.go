@@ -5,7 +5,7 @@ import "fairlead.dev/internal/predict"
 // longPrompt is the assumed length of long-context prompts in tokens.
 const longPrompt = 40_000
 
-// references lists the reference prompts for each kind of task. They are typical requests, neither trivial nor demanding for their kind.
+// references lists the reference prompts for each task type. They are typical requests, neither trivial nor demanding for their type.
 var references = []struct {
 	task    predict.Task
 	prompts []string
@@ -92,7 +92,7 @@ var references = []struct {
 	}},
 }
 
-// Prompts returns the reference prompts for a kind of task.
+// Prompts returns the reference prompts for a task type.
 func Prompts(task predict.Task) []predict.Prompt {
 	var list []predict.Prompt
 	for _, r := range references {

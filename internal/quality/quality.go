@@ -1,5 +1,5 @@
-// Package quality predicts the quality of models by kind of task, with the functions and abilities that routing uses. The quality for a
-// kind of task is the mean success probability over fixed reference prompts, so that models can be compared without traffic. The package
+// Package quality predicts the quality of models by task type, with the functions and abilities that routing uses. The quality for a
+// task type is the mean success probability over fixed reference prompts, so that models can be compared without traffic. The package
 // performs no I/O.
 package quality
 
@@ -35,12 +35,12 @@ type Interval struct {
 
 // Rating is the predicted quality of a model.
 type Rating struct {
-	Overall Interval // mean over all kinds of task except tool use, vision and long context
+	Overall Interval // mean over all task types except tool use, vision and long context
 	Source  string   // source of the ability: trained, benchmarks or quality
-	Tasks   []Task   // kinds of task that the model can do, in the order of predict.Tasks
+	Tasks   []Task   // task types that the model can do, in the order of predict.Tasks
 }
 
-// Task is the predicted quality for one kind of task.
+// Task is the predicted quality for one task type.
 type Task struct {
 	Task predict.Task
 	Interval
@@ -135,7 +135,7 @@ func (r *Rater) Rate(m *catalog.Model, corrections Corrections) *Rating {
 	return rating
 }
 
-// can reports whether the model supports the given kind of task.
+// can reports whether the model supports the given task type.
 func can(m *catalog.Model, task predict.Task) bool {
 	switch task { //nolint:exhaustive // the other kinds need only text
 	case predict.ToolUse:

@@ -267,7 +267,7 @@ type State struct {
 	Rejected   bool          `json:"rejected,omitempty"`          // rejected by the provider (credential or model); waiting does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
-	// Checked is the number of recently checked responses for the kind of task, and CheckFailed is the number of these responses that
+	// Checked is the number of recently checked responses for the task type, and CheckFailed is the number of these responses that
 	// failed. Both decay with time.
 	Checked     float64 `json:"checked,omitempty"`
 	CheckFailed float64 `json:"check_failed,omitempty"`
@@ -275,7 +275,7 @@ type State struct {
 	Length float64 `json:"length,omitempty"` // observed length of the model's responses divided by the predicted length; 0 if unknown
 }
 
-// LengthFactors holds the observed lengths of a workspace's responses divided by the predicted lengths, for one kind of task. A factor of 0
+// LengthFactors holds the observed lengths of a workspace's responses divided by the predicted lengths, for one task type. A factor of 0
 // means that no response was observed.
 type LengthFactors struct {
 	Visible   float64 `json:"visible,omitempty"`

@@ -95,7 +95,7 @@ type OfferView struct {
 	Price     *PriceView `json:"price,omitempty"`
 }
 
-// TaskQualityView is the predicted quality for one kind of task.
+// TaskQualityView is the predicted quality for one task type.
 type TaskQualityView struct {
 	Task    string  `json:"task"`
 	Mean    float64 `json:"mean"`

@@ -29,7 +29,7 @@ export type ModelDetail = Schema["ModelDetail"];
 
 const refreshMs = 15_000;
 
-/** One model: prices, quality by kind of task, observed speed and errors, traffic, alternatives. */
+/** One model: prices, quality by task type, observed speed and errors, traffic, alternatives. */
 export function ModelPage() {
   const { name = "" }: { name?: string } = useParams({ strict: false });
   const { data, error, refetch } = useQuery({ ...modelQuery(name), refetchInterval: refreshMs });

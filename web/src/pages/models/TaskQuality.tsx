@@ -11,7 +11,7 @@ const sources: Record<string, string> = {
   quality: "Based on the quality set for this model in the configuration file.",
 };
 
-/** The predicted quality by kind of task with its interval. */
+/** The predicted quality by task type with its interval. */
 export function TaskQuality({ model }: { model: ModelDetail }) {
   if (model.tasks.length === 0) {
     return (

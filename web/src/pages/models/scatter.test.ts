@@ -44,7 +44,7 @@ describe("pointsOf", () => {
     expect(names(pointsOf(models, "speed", ""))).toEqual(["small", "large"]);
   });
 
-  it("uses the quality of a kind of task", () => {
+  it("uses the quality of a task type", () => {
     expect(pointsOf(models, "price", "code").map((p) => p.y)).toEqual([0.4, 0.95]);
   });
 });

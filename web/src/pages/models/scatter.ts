@@ -14,7 +14,7 @@ export interface Point {
   y: number;
 }
 
-/** The models that have both values, from left to right. An empty task stands for all kinds of task. */
+/** The models that have both values, from left to right. An empty task stands for all task types. */
 export function pointsOf(models: CatalogModel[], axis: Axis, task: string): Point[] {
   return models
     .filter((m) => m.kind === "chat" && (!m.deprecated || m.requests > 0))
@@ -173,7 +173,7 @@ const taskLabels: Record<string, string> = {
   long_context: "Long context",
 };
 
-/** The name of a kind of task. */
+/** The name of a task type. */
 export function taskLabel(task: string): string {
   return taskLabels[task] ?? task;
 }
