@@ -175,7 +175,8 @@ def cold_figures(s, z, priors, trained):
     return {"pairs": got, "mean": mean}
 
 
-# Trained abilities, benchmark means only, corrected by labels, and benchmark means on the prompts of the corrected figure.
+# Names of the four figures: trained abilities; abilities from benchmark means only; these abilities corrected by 100 labels; and, for
+# comparison, the second figure computed only on the prompts of the third.
 COLD = "trained", "cold", "cold_100_labels", "cold_same_prompts"
 
 

@@ -45,8 +45,8 @@ const (
 type Forecast struct {
 	Outlook Outlook
 	PerDay  money.Amount // average recent spending per 24 hours
-	// Expected, Low and High are the spending at the reset, with the bounds of the 80 % interval. Without enough data all three are
-	// the amount spent; they are 0 for a budget without a reset.
+	// Expected is the expected spending at the reset. Low and High are the bounds of the 80 % interval. Without enough data, all three
+	// are the amount spent; they are 0 for a budget without a reset.
 	Expected, Low, High money.Amount
 	// UsedUp is the time at which the budget will be used up. Earliest and Latest are the bounds of the 80 % interval. A time is zero if it
 	// would be after the reset or, for a budget that never resets, more than a year away.

@@ -86,7 +86,7 @@ func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.No
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			d.report(path, d.place(key), fault{code: WrongType, message: "a key must be plain text", fix: "write the fields explicitly; merge keys are not supported"})
+			d.report(path, d.place(key), fault{code: WrongType, message: "a key must be a plain string", fix: "write the fields explicitly; merge keys are not supported"})
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {

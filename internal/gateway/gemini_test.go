@@ -84,7 +84,7 @@ func TestGeminiStreams(t *testing.T) {
 	}
 }
 
-// TestNewerGoogleClients checks the same endpoints below /proxy/v1.
+// TestNewerGoogleClients checks the Gemini endpoints under /proxy/v1. The other tests use /proxy/v1beta.
 func TestNewerGoogleClients(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

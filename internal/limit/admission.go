@@ -127,9 +127,9 @@ func (q *AdmissionQueue) Overloaded() bool {
 	return last != nil && time.Since(*last) < overloadMemory
 }
 
-// full reports whether a new request of key must be rejected. During a short burst, no request is rejected. After that, two
-// conditions must hold: the queue contains as many requests as can be admitted within the configured wait, and key has at least its
-// share of the queue.
+// full reports whether a new request of key must be rejected. During a short burst, it returns false unless a request was rejected
+// recently. Otherwise it returns true if the queue contains as many requests as can be admitted within the configured wait, and key
+// has at least its share of the queue.
 func (q *AdmissionQueue) full(key string, now time.Time) bool {
 	if window := now.Sub(q.windowFrom); window >= rateWindow {
 		q.rate = max(float64(q.admitted)/window.Seconds(), rateDecay*q.rate)

@@ -467,7 +467,7 @@ func (o *Request) list(ctx context.Context) ([]byte, error) {
 		count = min(n, maxObjects)
 	}
 	if order := query.Get("order"); order != "" && order != "desc" {
-		return nil, strict.Reject(strict.Problem{Param: "order", Message: "Objects are listed newest first. Send order desc, or omit order."})
+		return nil, strict.Reject(strict.Problem{Param: "order", Message: "Objects are listed newest first. Use order=desc or omit order."})
 	}
 	objects, err := o.Store.Objects(ctx, o.Caller.Grant.Workspace.ID, o.kind, query.Get("after"), count+1)
 	if errors.Is(err, batch.ErrNotFound) {

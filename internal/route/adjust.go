@@ -33,7 +33,7 @@ const MaxEscalation = 3
 var escalations = [MaxEscalation + 1]struct {
 	logitDrop float64 // decrease of the logit of every prediction, because the task is harder than its text suggests
 	doubt     float64 // weight of a typical prompt's skills, relative to the skills predicted from the text
-	shift     float64 // increase of the trade-off, as a share of its distance to 1
+	shift     float64 // fraction of the distance to 1 by which the trade-off is increased
 }{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.85}, {1.5, 0.9, 0.95}}
 
 // escalation returns the escalation step for a conversation.

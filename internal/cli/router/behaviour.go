@@ -53,7 +53,7 @@ func (e *evaluation) behaviour(ctx context.Context, path string, only []string) 
 			if err != nil {
 				return fmt.Errorf("compute the routing decision for %s: %w", request.ID, err)
 			}
-			// Copy the part of the decision that the relations compare.
+			// Copy the part of the decision that protocol.EvaluateBehaviour checks.
 			j := protocol.Judged{Model: decision.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}
 			for i := range decision.Candidates {
 				if c := &decision.Candidates[i]; c.Excluded == nil {

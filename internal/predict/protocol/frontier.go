@@ -23,7 +23,7 @@ type costPoint struct{ cost, quality float64 }
 
 const (
 	budgets   = 2001
-	tradeOffs = 300 // number of positive values of a good response, from a millionth of a dollar to ten thousand dollars; zero is an additional trade-off
+	tradeOffs = 300 // number of positive dollar values of a good response that are tried, from 0.000001 to 10,000; 0 is tried in addition
 )
 
 func evaluateFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {

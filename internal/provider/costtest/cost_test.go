@@ -131,7 +131,7 @@ func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	return used, nil
 }
 
-// request returns a minimal request that the response can belong to.
+// request returns a minimal request that could have produced the response.
 func (c *costCase) request(client wire.Format) []byte {
 	body := `{"model":"m","input":["one"` + strings.Repeat(`,"more"`, c.inputs-1) + `]}`
 	if c.op == llm.Embed {

@@ -67,7 +67,7 @@ type Batch struct {
 // other requests.
 type place struct {
 	workspace string
-	start     int64 // start of the hour in Unix milliseconds; in a step, start of the day
+	start     int64 // start of the hour in Unix milliseconds; start of the day in the field at of type step
 	class     int64
 }
 

@@ -229,7 +229,8 @@ func turnsNeedFewSearches(t *testing.T, db *store.DB) {
 	checkTurn(t, db, ws, last.ID, turns[len(turns)-1])
 }
 
-// messagesOfEarlierVersionsAreRead checks that requests whose parts are in separate rows of an earlier version can be read, continued and deleted.
+// messagesOfEarlierVersionsAreRead checks that requests can be read, continued and deleted if an earlier version stored each of their parts
+// in a separate row.
 func messagesOfEarlierVersionsAreRead(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	w := NewWriter(t, ws)

@@ -55,7 +55,7 @@ func (r *renderer) content(p llm.Part) []block {
 		}
 		format := audioFormats[strings.ToLower(p.Media.Type)]
 		if format == "" {
-			r.fail("%s accepts audio as WAV, MP3, FLAC, Ogg, AAC, MP4 or WebM; one is %s.", r.d.Title, show.Quote(p.Media.Type))
+			r.fail("%s accepts only WAV, MP3, FLAC, Ogg, AAC, MP4 and WebM audio, not %s.", r.d.Title, show.Quote(p.Media.Type))
 		}
 		return []block{{Audio: &media{Format: format, Source: src}}}
 	case llm.ThinkingPart, llm.CallPart, llm.ResultPart:

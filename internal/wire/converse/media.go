@@ -19,7 +19,7 @@ func (r *renderer) image(m *llm.Media) *media {
 	}
 	format := imageFormat(m)
 	if format == "" {
-		r.fail("%s accepts images as PNG, JPEG, GIF or WebP; one is %s.", r.d.Title, show.Quote(m.Type))
+		r.fail("%s accepts only PNG, JPEG, GIF and WebP images, not %s.", r.d.Title, show.Quote(m.Type))
 	}
 	return &media{Format: format, Source: src}
 }
@@ -89,7 +89,7 @@ func (r *renderer) file(m *llm.Media) []block {
 		format = byName
 	}
 	if format == "" {
-		r.fail("%s accepts files as PDF, Word, Excel, CSV, HTML, Markdown or plain text; one is %s.", r.d.Title, show.Quote(m.Type))
+		r.fail("%s accepts only PDF, Word, Excel, CSV, HTML, Markdown and plain text files, not %s.", r.d.Title, show.Quote(m.Type))
 	}
 	return []block{{Document: &media{Format: format, Name: r.documentName(m.Name), Source: src}}}
 }

@@ -125,7 +125,7 @@ func TestUnsupportedContentIsRejected(t *testing.T) {
 		"an image by URL":       {image(llm.Media{URL: "https://a.test/x.png"}), "as bytes, not by URL"},
 		"a file by id":          {file(llm.Media{FileID: "file-1"}), "by id"},
 		"a file by URL":         {file(llm.Media{URL: "https://a.test/x.pdf"}), "as bytes, not by URL"},
-		"an unknown image type": {image(llm.Media{Type: "image/tiff", Data: "AA=="}), "PNG, JPEG, GIF or WebP"},
+		"an unknown image type": {image(llm.Media{Type: "image/tiff", Data: "AA=="}), "PNG, JPEG, GIF and WebP"},
 		"an unknown file type":  {file(llm.Media{Type: "application/zip", Data: "AA=="}), "PDF"},
 		"an unknown audio type": {llm.Part{Kind: llm.AudioPart, Media: &llm.Media{Type: "audio/midi", Data: "AA=="}}, "WAV"},
 		"an empty image":        {image(llm.Media{Type: "image/png"}), "without content"},
@@ -299,8 +299,8 @@ func TestThinkingComesFirstAndIsNeverEmpty(t *testing.T) {
 	signed := thought(llm.Thinking{Text: "hm", Signature: "sig"})
 	const block = `{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}}`
 	for name, tc := range map[string]struct {
-		said []llm.Message
-		want string
+		messages []llm.Message
+		want     string
 	}{
 		"before text and calls": {
 			[]llm.Message{user(text("a")), assistant(text("b"), call("1", "f", ""), signed)},
@@ -315,7 +315,7 @@ func TestThinkingComesFirstAndIsNeverEmpty(t *testing.T) {
 			`[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"text":"b"}]}]`,
 		},
 	} {
-		got, _ := render(t, llm.Conversation{Messages: tc.said}, RenderOptions{Dialect: able, Signers: []string{"bedrock"}}, "messages")
+		got, _ := render(t, llm.Conversation{Messages: tc.messages}, RenderOptions{Dialect: able, Signers: []string{"bedrock"}}, "messages")
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -207,8 +207,8 @@ func writeText(w *rawjson.Writer, thought bool, text string) {
 	w.Close()
 }
 
-// progress counts generated text that is not sent to the client, or not yet. In a stream, it also yields an event without data, because
-// otherwise the gateway would assume that the provider has stopped sending.
+// progress counts generated text that is held back or never sent to the client. In a stream, it also yields an event without data,
+// because otherwise the gateway would assume that the provider has stopped sending.
 func (e *encoder) progress(text string) {
 	ev := llm.Event{Content: true, Model: e.reported}
 	e.count(&ev, text)

@@ -87,7 +87,7 @@ test("an account that signs in does not see cached data of another account", asy
   await page.getByRole("link", { name: "Models" }).first().click(); // calls the gateway
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
 
-  // The list call never completes, so any shown key would be cached.
+  // The request for the key list never completes, so a key on the page could only come from the cache.
   await page.route("**/api/v1/keys*", () => undefined);
   await signIn(bob.email, bob.password);
   await page.getByRole("link", { name: "API keys" }).first().click();

@@ -269,7 +269,7 @@ type Key struct {
 
 var keyNumber atomic.Int64
 
-// NewKey creates an API key with the command line.
+// NewKey creates an API key with the CLI.
 func NewKey(t testing.TB, g *harness.Gateway, flags ...string) Key {
 	t.Helper()
 	name := fmt.Sprintf("fault-%d", keyNumber.Add(1))

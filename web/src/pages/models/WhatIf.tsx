@@ -38,8 +38,8 @@ export function WhatIf({ model, vendors }: Props) {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        Simulates routing your past requests with this model as an additional candidate, at its catalog price. No
-        provider is called or connected.
+        Simulates routing your past requests with this model as an additional candidate, at its catalog price.
+        No provider is called or connected.
       </Text>
       <Group gap="sm" align="flex-end">
         <RangePicker range={range} onChange={setRange} />

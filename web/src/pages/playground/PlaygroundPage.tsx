@@ -408,7 +408,7 @@ function LoggedFacts({ run }: { run: Run }) {
 interface NotesProps {
   start?: Replay;
   problem?: string;
-  /** Whether the stored prompt is sent as it was stored. */
+  /** Whether the stored prompt is sent unchanged. */
   unedited: boolean;
   earlier: Message[];
   onRemoveEarlier: () => void;

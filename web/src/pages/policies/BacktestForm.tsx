@@ -129,5 +129,5 @@ function explanation(usesDraft: boolean, broken: boolean): string {
   }
   return usesDraft
     ? "Re-runs the newest requests of the time range with the draft and compares the result with the original and the current routing."
-    : "No draft. This re-runs recent requests against today’s policies.";
+    : "No draft. Re-runs recent requests with the current policies.";
 }

@@ -1,7 +1,7 @@
 import type { Schema } from "../../api/client";
 import { effects } from "./effects";
 
-/** A completion. */
+/** A suggestion of the editor. */
 export interface Suggestion {
   label: string;
   detail?: string;

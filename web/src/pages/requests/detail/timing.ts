@@ -1,8 +1,8 @@
 import type { Schema } from "../../../api/client";
 
-// Entries of earlier versions have no waiting times, which the API returns as 0. Their waiting time is the time without
-// an attempt in flight. The times are rounded to milliseconds, so a gap of a few milliseconds does not count as
-// waiting.
+// Entries written by earlier versions have no waiting times, so the API returns 0. For these entries, the waiting time
+// is computed as the time without an attempt in flight. The times are rounded to milliseconds, so a gap of a few
+// milliseconds does not count as waiting.
 
 const roundingMs = 3;
 
