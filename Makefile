@@ -132,7 +132,7 @@ faults: build ## run the fault catalogue against the built binary with real serv
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
 
-matrix: ## send every combination of client format, model and parameters to mocks of the vendors, and measure the translation of every list for every vendor; make test does a part
+matrix: ## run the complete tests of client formats, models and parameters, and of the cost of every list; make test runs a part
 	$(GO) test -count=1 -timeout 30m ./test/matrix -complete
 	$(GO) test -count=1 -timeout 30m -run TestRequestCostIsLinear ./internal/gateway -complete
 

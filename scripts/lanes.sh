@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # lanes.sh WORKERS GROUP...: runs groups of make targets. A group is one argument with a list of targets that run in sequence. WORKERS groups
 # run in parallel, and the next group starts when one has ended. A group with the prefix + starts immediately and needs no worker: it
-# downloads. A group with the prefix - uses only the CPU time that the other groups leave. The output of a target is printed when the target ends, after its time: elapsed, and CPU of the programs it waited for. After
-# a failure no further target is started.
+# downloads. A group with the prefix - has low priority: it uses the CPU time that other groups leave. The output of a target is printed
+# when the target ends, after its time: elapsed, and CPU of the programs it waited for. After a failure no further target is started.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 TIMEFORMAT='%0R s, CPU %0U s + %0S s'

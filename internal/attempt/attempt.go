@@ -561,7 +561,7 @@ func (a *Attempt) Close() {
 	}
 	a.cancel(nil)
 	if a.body.ReadCloser != nil {
-		_ = a.body.Close() // the error is ignored, because the response is no longer needed
+		_ = a.body.Close() // the error is ignored, because nothing reads the response afterwards
 	}
 	a.series.releaseSlot(a.provider)
 }

@@ -96,7 +96,7 @@ func (s *storedStream) Close() {
 	}
 	s.cancel(nil)
 	if s.body != nil {
-		_ = s.body.Close() // the error is ignored, because the response is no longer needed
+		_ = s.body.Close() // the error is ignored, because nothing reads the response afterwards
 	}
 }
 

@@ -39,7 +39,7 @@ import (
 	"fairlead.dev/internal/wire/strict"
 )
 
-var complete = flag.Bool("complete", false, "translate every pair of elements for every provider")
+var complete = flag.Bool("complete", false, "translate lists of two different elements for every provider")
 
 const (
 	smallList = 512 // elements added to a list
@@ -78,7 +78,8 @@ var ingresses = []ingress{
 }
 
 // TestRequestCostIsLinear grows every list and every object of every request format. It runs the steps that read them, and
-// the translation for a provider of every format. Without -complete, a list of two elements is translated for one format, chosen in turn.
+// the translation for a provider of every format. Without -complete, a list of copies of two elements is translated for one
+// format, chosen in turn.
 // With eight times as many elements, the cost may grow by at most the factor maxGrowth.
 //
 // The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the machine hardly adds

@@ -75,7 +75,7 @@ func applicableChecks(in *Input, v *policy.ResponseChecks) []string {
 }
 
 // cascade plans the response checks of a request and moves the models of the cascade to the front. It returns nil if no policy requires
-// checks of this request, no check can apply, or there is no second model to try.
+// checks of this request, if no check can apply, or if only one model can be tried.
 func (r *ranking) cascade() *Cascade {
 	v := r.rules.Verify
 	if !v.IsSet() || r.in.Op != llm.Chat || r.in.Choices > 1 || r.in.Stream && v.Value.Streams != nil && !*v.Value.Streams {

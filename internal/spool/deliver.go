@@ -143,8 +143,8 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay pauses delivery while requests need the CPU. If the queue is less than half full, the pause lasts until requests no longer need
-// the CPU. Otherwise, the pause is shorter when the queue is fuller. There is no pause while a caller waits for an empty queue.
+// makeWay pauses delivery while requests need the CPU, unless a caller waits for an empty queue. If the queue is less than half full, the
+// pause lasts until the requests have enough CPU time. Otherwise, the pause is shorter when the queue is fuller.
 func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.fullness() < 0.5 {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {

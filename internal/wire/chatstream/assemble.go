@@ -197,8 +197,8 @@ func take(into *json.RawMessage, from json.RawMessage) {
 	}
 }
 
-// call returns the tool call that a delta belongs to. A delta without an index begins a new call if it has an ID or if there is no call yet;
-// otherwise, it belongs to the latest call.
+// call returns the tool call that a delta belongs to. A delta without an index begins a new call if it has an ID or is the first delta of a
+// call; otherwise, it belongs to the latest call.
 func (c *joinedChoice) call(piece streamedCall) *joinedCall {
 	index := 0
 	switch {
