@@ -31,7 +31,7 @@ UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead.dev/(test|bench)(
 # Tests that measure CPU time, memory or allocations: meaningless under the race detector.
 COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
 
-.PHONY: help run build web test compile check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release release-install clean
+.PHONY: help run build web test compile check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox contract fetch deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release release-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ services:
 
 blackbox: build
 	$(COMPILE) scripts/with-services.sh scripts/blackbox.sh
+
+contract: build ## run the contract cases against the built binary
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead $(GO) test -count=1 ./test/contract
 
 deploy-check: $(HELM) ## check the image, packages, systemd unit, compose file and chart: well-formed, pinned, no secrets, existing settings
 	$(COMPILE) $(GO) test -count=1 ./test/deploy
