@@ -53,6 +53,9 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if err := removedCommand(cmd, args); err != nil {
+		return err
+	}
 	fix := "see  " + cmd.CommandPath() + " --help"
 	if near := spelling.Closest(args[0], names(cmd)); near != "" {
 		return Usagef("run  "+cmd.CommandPath()+" "+near, "unknown command %q; did you mean %q?", args[0], near)
@@ -64,6 +67,9 @@ func subcommand(cmd *cobra.Command, args []string) error {
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if err := removedCommand(cmd, args); err != nil {
+		return err
 	}
 	if args[0] == "true" || args[0] == "false" {
 		return Usagef("write the value after an equals sign: --flag="+args[0], "unexpected %q", args[0])
