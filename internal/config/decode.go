@@ -110,6 +110,10 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 		d.problems.Omitted++ // beyond the maximum, problems are only counted, without a message or suggestion
 		return
 	}
+	if wrong, ok := removedSetting(join(path, key.Value)); ok {
+		d.report(join(path, key.Value), d.place(key), wrong)
+		return
+	}
 	message := fmt.Sprintf("unknown field %s", document.Quote(key.Value))
 	if path != "" {
 		message += " in " + path

@@ -27,6 +27,10 @@ func (l *loader) environment() {
 		if !strings.HasPrefix(name, "FAIRLEAD_") || slices.Contains(byVariable, name) || name == "FAIRLEAD_CONFIG" {
 			continue
 		}
+		if path, wrong, ok := removedVariable(name); ok {
+			l.report(path, Origin{Kind: FromEnvironment, Source: name}, wrong)
+			continue
+		}
 		// Only a variable similar to a known one causes a warning, because cluster managers and test harnesses use the same prefix.
 		if meant := spelling.Closest(name, byVariable); meant != "" && spelling.Edits(name, meant) <= 2 {
 			l.warnings = append(l.warnings, fmt.Sprintf("unknown environment variable %s is ignored; did you mean %s?", document.Clean(name), meant))

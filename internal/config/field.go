@@ -108,6 +108,10 @@ type setting struct {
 	field    field
 }
 
+func variableOf(path string) string {
+	return "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
 // settings lists the fields that environment variables and flags can set: all fields outside of lists, and lists as a whole.
 func settings(t reflect.Type, path string, index []int) []setting {
 	var list []setting
@@ -117,7 +121,7 @@ func settings(t reflect.Type, path string, index []int) []setting {
 			list = append(list, settings(f.typ, fpath, findex)...)
 			continue
 		}
-		list = append(list, setting{path: fpath, index: findex, variable: "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(fpath, ".", "_")), field: f})
+		list = append(list, setting{path: fpath, index: findex, variable: variableOf(fpath), field: f})
 	}
 	return list
 }
