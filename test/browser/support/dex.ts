@@ -9,10 +9,10 @@ import { root } from "./binary";
 
 const run = promisify(execFile);
 
-/** The user of Dex, as in test/sso/dex.go. */
+/** The user of Dex, as in test/external/sso/dex.go. */
 export const ann = { login: "ann", password: "password-of-ann", email: "ann@example.com" };
 
-/** Dex, a real identity provider, built from the test module. */
+/** Dex, a real identity provider, built from the module test/external. */
 export class Dex {
   private constructor(
     private readonly dir: string,
@@ -24,7 +24,7 @@ export class Dex {
   static async start(callback: string, ...groups: string[]): Promise<Dex> {
     const dir = await mkdtemp(join(tmpdir(), "fairlead-dex-"));
     const program = join(dir, "dex");
-    await run("go", ["build", "-o", program, "./sso/dex"], { cwd: join(root, "test"), env: { ...process.env, CGO_ENABLED: "0" } });
+    await run("go", ["build", "-o", program, "./sso/dex"], { cwd: join(root, "test/external"), env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off" } });
     const child = spawn(program, [callback, ...groups], { stdio: ["pipe", "pipe", "inherit"] });
     const issuer = await new Promise<string>((resolve, reject) => {
       createInterface({ input: child.stdout }).once("line", resolve);

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"fairlead.dev/test/sso"
+	"fairlead.dev/test/external/sso"
 )
 
 func main() {
