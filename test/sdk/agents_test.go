@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -273,8 +274,27 @@ func agentHome(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	t.Cleanup(func() {
+		endProcessesOf(home)
+		_ = os.RemoveAll(home)
+	})
 	return home
+}
+
+// endProcessesOf ends the background processes that an agent with this home directory has left, such as Cline's hub. They have left the
+// process group of the agent, so their environment identifies them.
+func endProcessesOf(home string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		environment, err := os.ReadFile(file)
+		if err != nil || !strings.Contains("\x00"+string(environment), "\x00HOME="+home+"\x00") {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Kill()
+		}
+	}
 }
 
 // edit runs the agent in a project with one file, and checks the file and the output of the agent.
