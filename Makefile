@@ -25,18 +25,17 @@ BUILD_FLAGS := -trimpath -vet=off -gcflags=all=-dwarf=false -ldflags=-s '-exec=e
 export CGO_ENABLED := 0
 export GOFLAGS     := $(filter-out $(BUILD_FLAGS),$(GOFLAGS)) $(BUILD_FLAGS)
 
-# Black-box tests and benchmarks need the built binary or services and have their own targets.
-UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead.dev/(test|bench)(/|$$)')
+# Runs targets side by side. The output of a target appears when it ends.
+PARALLEL := @$(MAKE) --no-print-directory --output-sync=target --jobs 2
 
-# Tests that measure CPU time, memory or allocations: meaningless under the race detector.
-COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
-
-.PHONY: help run build web test compile check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox contract fetch deploy-check sdk agents browser screenshots bench bench-quick bench-log faults matrix faults-table soak generate setup release-snapshot release release-install clean
+.PHONY: help run build web test verify setup fetch compile fmt fmt-check vet lint quick check check-web unit race costs contract blackbox journeys browser screenshots external deploy-check sdk agents faults faults-fast faults-table matrix soak bench bench-quick bench-log generate release-snapshot release release-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build everything and start the gateway with default settings
+run: ## build everything and start the gateway with default settings
+	@scripts/progress.sh 'the dashboard' '1 minute' $(MAKE) --no-print-directory web
+	@scripts/progress.sh 'the gateway' '2 minutes' $(MAKE) --no-print-directory build
 	./bin/fairlead serve
 
 build: web ## build bin/fairlead, static, with the dashboard inside
@@ -45,12 +44,21 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# Two groups of targets run at a time, and downloads beside them. Targets that compile the same packages are in one group or start at
-# different times, because two commands that start at the same time would both compile them. The black-box tests measure time, so the target
-# beside them has low priority. lint includes fmt-check.
-test: ## run everything that CI runs
-	@scripts/lanes.sh 2 +fetch 'compile lint unit-rest' 'setup check-web build browser' 'sdk deploy-check' services
-	@scripts/lanes.sh 2 blackbox -costs
+test: ## run what CI runs: vet, package tests, dashboard, contract, black-box tests and quick faults, main journeys in a browser
+	$(PARALLEL) setup compile check-web
+	$(PARALLEL) build
+	$(PARALLEL) vet journeys
+	$(PARALLEL) unit
+	$(PARALLEL) blackbox
+
+verify: test ## run everything: test, linters, race detector, client libraries and agents, every fault in its fast form, every browser test
+	$(PARALLEL) fetch lint
+	$(PARALLEL) deploy-check browser
+	$(PARALLEL) race
+	$(PARALLEL) sdk
+	$(PARALLEL) costs
+	$(PARALLEL) matrix external
+	$(PARALLEL) faults-fast
 
 compile: # compile the packages of the program and of its tests, without linking
 	$(COMPILE) $(GO) list -export -f '' ./... ./test/... >/dev/null
@@ -58,10 +66,10 @@ compile: # compile the packages of the program and of its tests, without linking
 fetch: # install the client libraries and coding agents of the target sdk
 	test/sdk/setup.sh
 
-quick: ## build, then vet and test the packages changed since main; under a minute, no race detector
-	$(COMPILE) scripts/quick.sh -skip '$(COST_TESTS)'
+quick: ## build, then vet and test the packages changed since main; under a minute
+	$(COMPILE) scripts/quick.sh
 
-check: fmt-check vet lint unit check-web ## formatting, vet, lint, package tests and the dashboard checks; no services needed
+check: fmt-check vet lint unit check-web ## formatting, vet, linters, package tests and the dashboard checks
 
 check-web:
 	scripts/check-web.sh
@@ -79,26 +87,25 @@ vet:
 lint: $(LINT) ## run the linters
 	GOGC=off GOMEMLIMIT=6GiB $(LINT) run ./... ./test/...
 
-unit: ## run the package tests, with the race detector where goroutines share memory
-	$(COMPILE) scripts/unit-tests.sh $(UNIT_PACKAGES)
+unit: ## run the package tests, with a real PostgreSQL and Redis
+	$(COMPILE) scripts/with-services.sh scripts/unit-tests.sh
 
-# Packages that use services are tested once, by the target services.
-unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead.dev/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
-unit-rest: unit
+race: ## run the package tests with the race detector, where goroutines share memory
+	$(COMPILE) scripts/with-services.sh scripts/race-tests.sh
 
-costs: ## run the tests of CPU time, memory and timing, without the race detector
-	$(COMPILE) $(GO) test -count=1 -timeout 20m -run '$(COST_TESTS)' ./internal/gateway ./internal/account/keyring ./internal/wire/chatstream ./internal/wire/upstream
-
-integration: services blackbox ## run the store, limit and black-box tests with a real PostgreSQL and Redis
-
-services:
-	$(COMPILE) scripts/with-services.sh scripts/service-tests.sh
-
-blackbox: build
-	$(COMPILE) scripts/with-services.sh scripts/blackbox.sh
+costs: ## run the tests of CPU time and memory, which other tests must not disturb
+	$(COMPILE) $(GO) test -count=1 -tags costs -run 'Cost|Memory|Time' ./internal/...
 
 contract: build ## run the contract cases against the built binary
-	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead $(GO) test -count=1 ./test/contract
+	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead $(GO) test -count=1 ./test/contract
+
+# Most of these tests wait for processes, so more of them run in parallel than there are cores.
+blackbox: build ## run the contract cases, the other tests of the built binary and the quick faults, with a real PostgreSQL and Redis
+	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh \
+		$(GO) test -count=1 -timeout 15m -parallel 8 ./test/contract ./test/blackbox ./test/harness
+
+external: build ## test single sign-on against Dex, and telemetry against the OpenTelemetry Collector
+	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/external-tests.sh
 
 deploy-check: $(HELM) ## check the image, packages, systemd unit, compose file and chart: well-formed, pinned, no secrets, existing settings
 	$(COMPILE) $(GO) test -count=1 ./test/deploy
@@ -109,7 +116,10 @@ sdk: build ## run the tests with the official client libraries and coding agents
 agents: build ## run only the tests with coding agents (part of sdk)
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh -v -run '^TestCodingAgents'
 
-browser: build ## run the dashboard tests in a real browser
+journeys: build # run the main journeys through the dashboard in a real browser
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/browser/run.sh --project=journeys
+
+browser: build ## run all dashboard tests in a real browser
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/browser/run.sh
 
 screenshots: build ## take screenshots of every dashboard page, in test-results/screenshots
@@ -134,6 +144,9 @@ bench-log: ## time the dashboard queries on a million stored requests, and the r
 faults: build ## run the fault catalogue against the built binary with real services; ONLY=F03,F21 selects cases
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
+
+faults-fast: build # run every case of the fault catalogue in its fast form
+	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh $(GO) test -count=1 -short -timeout 40m ./test/faults/...
 
 matrix: ## run the complete tests of client formats, models and parameters, and of the cost of every list; make test runs a part
 	$(GO) test -count=1 -timeout 30m ./test/matrix -complete

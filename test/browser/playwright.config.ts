@@ -44,6 +44,8 @@ export default defineConfig({
     { name: "desktop", testIgnore: "phone.spec.ts" },
     { name: "phone", testMatch: ["baseline.spec.ts", "connect.spec.ts", "docs.spec.ts", "pages.spec.ts", "phone.spec.ts", "routing.spec.ts", "sessions.spec.ts"], use: { ...narrow, colorScheme: "dark" } },
     { name: "dark", testMatch: ["docs.spec.ts", "pages.spec.ts"], use: { colorScheme: "dark" } },
+    // The main journeys in one project: make test runs them, and make verify runs all the others.
+    { name: "journeys", testMatch: ["entry.spec.ts", "quickstart.spec.ts", "connect.spec.ts", "keys.spec.ts", "list.spec.ts", "budgets.spec.ts", "pages.spec.ts"] },
     { name: "screenshots", testDir: "shots", testMatch: "*.shots.ts", timeout: 360_000 },
   ],
 });

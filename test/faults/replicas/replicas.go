@@ -41,12 +41,6 @@ func Cases() []scenario.Case {
 	}
 }
 
-// Alone reports whether a case must not run concurrently with others, because it measures many processes or very short
-// times.
-func Alone(id string) bool {
-	return id == "F39" || slices.ContainsFunc(Cases(), func(c scenario.Case) bool { return c.ID == id })
-}
-
 const replicas = 3
 
 // deployment is a deployment with several gateways.
