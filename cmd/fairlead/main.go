@@ -35,7 +35,6 @@ import (
 	"fairlead.dev/internal/cli/server"
 	"fairlead.dev/internal/cli/sessions"
 	"fairlead.dev/internal/cli/statements"
-	"fairlead.dev/internal/cli/upgrade"
 )
 
 // version and commit are set by the linker flags of make and of release builds.
@@ -95,7 +94,6 @@ func commands() []cli.Command {
 		server.NewServe,
 		sessions.New,
 		statements.New,
-		upgrade.New,
 	}
 }
 

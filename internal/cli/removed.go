@@ -7,7 +7,9 @@ import (
 )
 
 // removed contains the commands that no longer exist, without "fairlead", and what replaces them.
-var removed = map[string]string{}
+var removed = map[string]string{
+	"upgrade-check": "",
+}
 
 // removedCommand returns a usage error if args name a command below cmd that was removed.
 func removedCommand(cmd *cobra.Command, args []string) error {
