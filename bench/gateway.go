@@ -10,15 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"fairlead.dev/bench/load"
 )
 
-// deployment describes the configuration and the stored data of a gateway.
+// deployment describes the configuration of a gateway.
 type deployment struct {
 	models, policies int
-	keys, entries    int // keys stored in addition to the key in use, and log entries stored before the measurement
 	concurrent       int // maximum number of concurrent requests; 0 for the default limits
 	tls              bool
 	cached           bool     // whether a policy caches the response to every request
@@ -48,30 +46,7 @@ func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*ser
 	if err != nil {
 		return nil, err
 	}
-	if d.keys > 0 {
-		if err := multiply(ctx, data, "keys", d.keys); err != nil {
-			return nil, err
-		}
-	}
-	if d.entries > 0 {
-		if err := b.fill(ctx, config, data, key, d.entries); err != nil {
-			return nil, err
-		}
-	}
 	return b.serve(ctx, config, data, key)
-}
-
-// fill creates a log with n requests.
-func (b *bench) fill(ctx context.Context, config, data, key string, n int) error {
-	gateway, err := b.serve(ctx, config, data, key)
-	if err != nil {
-		return err
-	}
-	if _, err := load.Run(ctx, gateway.at, load.Spec{Prompt: 1 << 10, Callers: 4, Duration: time.Second}); err != nil {
-		return err
-	}
-	b.stopLast()
-	return multiply(ctx, data, "requests", n)
 }
 
 // serve starts Fairlead with the given configuration and data directory.

@@ -6,7 +6,6 @@
 //	go build -o bin/fairlead ./cmd/fairlead && go run ./bench
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
 //	go run ./bench -only chat-1k,stream-200
-//	go run ./bench -growth models            # cost as the number of models grows
 //	go run ./bench -cache-hit                # a response cache hit, compared with a bare handler and a minimal proxy
 //	go run ./bench -against other/fairlead   # two builds in turn, without and with TLS
 package main
@@ -77,7 +76,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&p.binary, "fairlead", "bin/fairlead", "path of the binary to measure")
 	only := flags.String("only", "", "measurements to run, separated by commas: one-caller, chat-1k, chat-10k, chat-100k, chat-100k-new, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, no Go benchmarks")
-	growth := flags.String("growth", "", "measure only Fairlead while one quantity grows: prompt, models, policies, keys or log")
 	against := flags.String("against", "", "path of a second build; measure both builds in turn, without and with TLS")
 	hits := flags.Bool("cache-hit", false, "measure hits of the response cache")
 	if err := flags.Parse(args); err != nil {
@@ -95,8 +93,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	b := &bench{plan: p, dir: dir, out: out}
 	switch {
-	case *growth != "":
-		err = b.grow(ctx, *growth)
 	case *hits:
 		err = b.measureHits(ctx)
 	case *against != "":
