@@ -1,9 +1,9 @@
 """Evaluates the choices of `auto` on held-out folds and adds the results to train/metrics.json and train/MODEL_CARD.md.
 
     for k in 0 1 2 3 4; do python train/train.py DATA_DIR --hold-out $k --out HELD/$k; done
-    python train/auto.py HELD FAIRLEAD
+    python train/auto.py HELD
 
-FAIRLEAD is the built binary. The prompts of a fold are decided with the artefact that was trained without them. Needs the packages of train.py.
+The prompts of a fold are decided with the artefact that was trained without them. Needs the packages of train.py.
 """
 import json
 import os
@@ -15,12 +15,12 @@ import card
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def report(folder, binary):
+def report(folder):
     command = [
-        binary, "router", "eval", folder, "--predictor", os.path.join(folder, "predictor.bin"), "--prices", os.path.join(HERE, "prices.csv"),
-        "--names", os.path.join(HERE, "names.csv"), "--json",
+        "go", "run", "./train/evaluate", "-predictor", os.path.join(folder, "predictor.bin"), "-prices", os.path.join(HERE, "prices.csv"),
+        "-names", os.path.join(HERE, "names.csv"), folder,
     ]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run(command, cwd=os.path.dirname(HERE), capture_output=True, text=True, check=True).stdout)
 
 
 def mean(parts, value):
@@ -66,8 +66,8 @@ def pairs(reports):
 
 
 def main():
-    folder, binary = sys.argv[1:3]
-    reports = [report(os.path.join(folder, str(k)), binary) for k in range(5)]
+    folder = os.path.abspath(sys.argv[1])
+    reports = [report(os.path.join(folder, str(k))) for k in range(5)]
     path = os.path.join(HERE, "metrics.json")
     with open(path) as f:
         metrics = json.load(f)

@@ -1,7 +1,6 @@
 """Measures what a fine-tuned text encoder predicts, for decision 0095. Its result is not shipped.
 
     python train/encoder.py DATA_DIR MODEL_DIR > predictions.jsonl
-    fairlead router eval DATA_DIR --predictions predictions.jsonl
 
 MODEL_DIR holds a BERT model with its tokenizer, such as all-MiniLM-L6-v2. Needs a GPU, PyTorch and Transformers. Unlike train.py it also
 trains on the sources for evaluation, so that the figures are a limit for encoders of this size: every prompt is predicted by a network that

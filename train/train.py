@@ -5,7 +5,7 @@
 
 DATA_DIR holds one JSON-lines file per source. Writes internal/predict/data/predictor.bin, the golden vectors of its tests,
 train/metrics.json and train/MODEL_CARD.md. With --hold-out it writes to DIR an artefact trained without one fold, and the prompts of
-that fold, for `fairlead router eval --predictor`.
+that fold, for `go run ./train/evaluate -predictor`.
 """
 import argparse
 import json

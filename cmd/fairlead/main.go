@@ -31,7 +31,6 @@ import (
 	"fairlead.dev/internal/cli/providers"
 	"fairlead.dev/internal/cli/reports"
 	"fairlead.dev/internal/cli/requests"
-	"fairlead.dev/internal/cli/router"
 	"fairlead.dev/internal/cli/server"
 	"fairlead.dev/internal/cli/sessions"
 	"fairlead.dev/internal/cli/statements"
@@ -89,7 +88,6 @@ func commands() []cli.Command {
 		providers.New,
 		reports.New,
 		requests.New,
-		router.New,
 		server.NewHealth,
 		server.NewServe,
 		sessions.New,

@@ -9,6 +9,7 @@ import (
 // removed contains the commands that no longer exist, without "fairlead", and what replaces them.
 var removed = map[string]string{
 	"upgrade-check": "",
+	"router":        "explain",
 }
 
 // removedCommand returns a usage error if args name a command below cmd that was removed.

@@ -75,7 +75,7 @@ type ModelDetail struct {
 	Needs        []string           `json:"needs" doc:"Restrictions of requests: default_sampling (temperature and similar parameters are rejected), max_completion_tokens (max_tokens is rejected), tools_need_responses_api, no_responses_stream."`
 	Offers       []OfferView        `json:"offers" doc:"Providers of the catalog that have the model, connected ones first."`
 	Rating       *QualityView       `json:"rating,omitempty" doc:"Predicted quality over all task types that need only text, as the router predicts it. Absent if unknown."`
-	Tasks        []TaskQualityView  `json:"tasks" doc:"Predicted quality by task type: the mean over reference prompts of the probabilities that router score prints."`
+	Tasks        []TaskQualityView  `json:"tasks" doc:"Predicted quality by task type: the mean over reference prompts of the probabilities"`
 	Observed     []ObservedView     `json:"observed" doc:"Speed and errors by provider in the last 30 days."`
 	Month        requests.FigureSet `json:"month" doc:"This workspace's traffic in the last 30 days."`
 	MonthPercent *float64           `json:"month_share_percent" doc:"Share of this workspace's requests in the last 30 days."`

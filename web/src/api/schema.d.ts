@@ -4406,7 +4406,7 @@ export interface components {
              */
             share_percent: number | null;
             targets: components["schemas"]["TargetView"][];
-            /** @description Predicted quality by task type: the mean over reference prompts of the probabilities that router score prints. */
+            /** @description Predicted quality by task type: the mean over reference prompts of the probabilities. */
             tasks: components["schemas"]["TaskQualityView"][];
             /** @description This workspace's traffic in the last 24 hours. */
             traffic: components["schemas"]["FigureSet"];

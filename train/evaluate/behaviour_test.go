@@ -1,4 +1,4 @@
-package protocol
+package main
 
 import "testing"
 
@@ -46,16 +46,5 @@ func TestBehaviourRelations(t *testing.T) {
 	missing := EvaluateBehaviour([]Behaviour{{ID: "x", Relation: "same", Requests: map[string]string{"a": "nowhere"}}}, nil)
 	if missing[0].Passed != 0 {
 		t.Errorf("a missing decision passed: %+v", missing)
-	}
-}
-
-func TestErrorFactors(t *testing.T) {
-	t.Parallel()
-	var f Factors
-	for _, real := range []float64{1, 2, 4, 0} {
-		f.Add(2, real)
-	}
-	if e := f.Error(); len(f) != 3 || e.Median != 2 || e.P90 != 2 {
-		t.Errorf("error of %v = %+v, want median 2 and P90 2", f, e)
 	}
 }

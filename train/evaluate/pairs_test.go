@@ -1,4 +1,4 @@
-package protocol
+package main
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // drawer is a random number generator that is easy to write in any language, so that the figures can be checked with other
@@ -48,27 +47,19 @@ func drawn() ([]Row, Predictions) {
 	return rows, predictions
 }
 
-var plan = Plan{Pairs: []Pair{pair}, Costed: []Costed{{Name: "all", Sources: []string{"s"}}}, Pooled: pair}
+var plan = Plan{Pairs: []Pair{pair}}
 
 // The figures were computed from the same draws by an implementation of the protocol in another language.
 func TestFiguresMatchReferenceImplementation(t *testing.T) {
 	t.Parallel()
 	rows, predictions := drawn()
 	got := Evaluate(rows, predictions, plan)
-	want := Gap{APGR: 0.535483871, CPT50: 0.42, CPT80: 0.74}
-	near := cmpopts.EquateApprox(0, 5e-7)
-	if diff := cmp.Diff(want, got.Pairs[0].Gap, near); diff != "" {
-		t.Error(diff)
-	}
-	frontier := FrontierResult{Name: "all", Prompts: 250, Models: []string{"big", "small"}, Router: 0.584460312, Zero: 0.568, Oracle: 0.737408120}
-	if diff := cmp.Diff([]FrontierResult{frontier}, got.Costed, near); diff != "" {
-		t.Error(diff)
+	const want = 0.535483871
+	if area := got.Pairs[0].APGR; math.Abs(area-want) > 5e-7 {
+		t.Errorf("APGR = %v, want %v", area, want)
 	}
 	if p := got.Pairs[0]; p.Prompts != 250 || p.Skipped || !(p.Low < p.APGR && p.APGR < p.High) {
 		t.Errorf("pair = %+v, want 250 prompts and an interval around the APGR", p)
-	}
-	if p := got.Pooled; p == nil || p.Prompts != 250 || math.Abs(p.APGR-want.APGR) > 1e-6 {
-		t.Errorf("pooled result of one source is %+v, want APGR %v", p, want.APGR)
 	}
 	if diff := cmp.Diff(got, Evaluate(rows, predictions, plan)); diff != "" {
 		t.Errorf("a second evaluation differs: %s", diff)
@@ -115,32 +106,9 @@ func TestUninformativePairsAreSkipped(t *testing.T) {
 		"no predictions":       {rows, nil},
 	} {
 		got := Evaluate(c.rows, c.predictions, plan)
-		if p := got.Pairs[0]; !p.Skipped || p.Gap != (Gap{}) {
+		if p := got.Pairs[0]; !p.Skipped || p.APGR != 0 {
 			t.Errorf("%s: got %+v, want a skipped pair", name, p)
 		}
-	}
-	if got := Evaluate(rows, nil, plan); got.Pooled != nil || got.Costed != nil {
-		t.Errorf("results without predictions: %+v, want none", got)
-	}
-}
-
-func TestNotPooledSourcesAreExcluded(t *testing.T) {
-	t.Parallel()
-	rows, predictions := drawn()
-	apart := plan
-	apart.NotPooled = []string{"s"}
-	if got := Evaluate(rows, predictions, apart); got.Pooled != nil {
-		t.Errorf("pooled = %+v, want nil", got.Pooled)
-	}
-}
-
-func TestFrontierUsesRowsWithMostModels(t *testing.T) {
-	t.Parallel()
-	rows, predictions := drawn()
-	rows[7].Costs = map[string]float64{"big": 1}
-	got := Evaluate(rows, predictions, plan).Costed[0]
-	if got.Prompts != 249 || len(got.Models) != 2 {
-		t.Errorf("%d prompts of models %v, want 249 of two models", got.Prompts, got.Models)
 	}
 }
 
@@ -156,32 +124,5 @@ func TestUpperHull(t *testing.T) {
 		if diff := cmp.Diff(c.want, upperHull(c.offers), cmp.AllowUnexported(costPoint{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-	}
-}
-
-func TestShareForQuality(t *testing.T) {
-	t.Parallel()
-	points := []point{{0, 0.2}, {0.5, 0.6}, {0.75, 0.4}, {1, 0.8}}
-	for _, c := range []struct{ want, share float64 }{{0.1, 0}, {0.2, 0}, {0.4, 0.25}, {0.7, 0.875}, {0.8, 1}, {0.9, 1}} {
-		if got := shareFor(points, c.want); math.Abs(got-c.share) > 1e-12 {
-			t.Errorf("shareFor(quality %.1f) = %v, want %v", c.want, got, c.share)
-		}
-	}
-}
-
-func TestStandardPlanIsValid(t *testing.T) {
-	t.Parallel()
-	p := Standard()
-	pooledPairs := 0
-	for _, one := range p.Pairs {
-		if one.Source == "" || one.Strong == "" || one.Weak == "" || one.Strong == one.Weak {
-			t.Errorf("incomplete pair: %+v", one)
-		}
-		if one.Strong == p.Pooled.Strong && !slices.Contains(p.NotPooled, one.Source) {
-			pooledPairs++
-		}
-	}
-	if pooledPairs < 5 || len(p.Costed) == 0 {
-		t.Errorf("%d pooled pairs, %d pools with costs; want at least 5 and 1", pooledPairs, len(p.Costed))
 	}
 }

@@ -1,4 +1,4 @@
-package protocol
+package main
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-package protocol
+package main
 
-// Standard returns the plan used to compare published routers.
+// Standard returns the pairs and pools of the figures in docs/routing.md.
 func Standard() Plan {
 	const (
 		strong = "gpt-4-1106-preview"
@@ -10,9 +10,9 @@ func Standard() Plan {
 	)
 	return Plan{
 		Pairs: []Pair{
-			{Source: "routellm_mmlu", Strong: strong, Weak: weak, Published: 0.603},
-			{Source: "routellm_gsm8k", Strong: strong, Weak: weak, Published: 0.622},
-			{Source: "routellm_mtbench", Strong: strong, Weak: weak, Published: 0.802},
+			{Source: "routellm_mmlu", Strong: strong, Weak: weak},
+			{Source: "routellm_gsm8k", Strong: strong, Weak: weak},
+			{Source: "routellm_mtbench", Strong: strong, Weak: weak},
 			{Source: "arena_bench", Strong: strong, Weak: weak},
 			{Source: "mmlu_pro", Strong: gpt4o, Weak: weak},
 			{Source: "mmlu_pro", Strong: gpt4o, Weak: small},
@@ -31,10 +31,6 @@ func Standard() Plan {
 			{Source: "routerbench_winogrande", Strong: strong, Weak: weak},
 			{Source: "routerbench_mbpp", Strong: strong, Weak: weak},
 		},
-		Costed: []Costed{
-			{Name: "routerbench trio", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande"}},
-			{Name: "swebench", Sources: []string{"swebench_verified"}},
-		},
 		Pools: []Pool{
 			{Name: "zeroeval", Sources: []string{"zeroeval_gsm", "zeroeval_math_l5", "zeroeval_mmlu_redux", "zeroeval_zebra_grid"}},
 			{Name: "mmlu_pro", Sources: []string{"mmlu_pro"}},
@@ -43,8 +39,5 @@ func Standard() Plan {
 			{Name: "routerbench", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande"}},
 			{Name: "swebench", Sources: []string{"swebench_verified"}},
 		},
-		Lengths:   []string{"alpaca_eval", "routerbench_mbpp"},
-		Pooled:    Pair{Strong: strong, Weak: weak},
-		NotPooled: []string{"alpaca_eval", "gemini_flores", "routellm_mtbench"},
 	}
 }

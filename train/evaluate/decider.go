@@ -1,11 +1,12 @@
-package router
+package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,7 +16,6 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/predict/ability"
-	"fairlead.dev/internal/predict/protocol"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 )
@@ -30,31 +30,21 @@ type decider struct {
 	objective route.Objective
 }
 
-// newDecider returns a decider that chooses among the given models, using the given prices and efforts. The abilities come from
-// the roster.
-func newDecider(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
-	known := func(name string) predict.Ability {
-		a, _ := r.ability(name)
-		return a
-	}
-	return newDeciderBy(r, objective, models, price, efforts, known)
-}
-
-// newDeciderBy is like newDecider, but gets the abilities from the function known instead of from the roster.
-func newDeciderBy(r *roster, objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort, known func(model string) predict.Ability) *decider {
+// newDecider returns a decider that chooses among the given models, using the given prices and efforts.
+func (e *evaluation) newDecider(objective route.Objective, models []string, price func(model string) *catalog.Price, efforts func(*catalog.Model) []catalog.Effort) *decider {
 	p := &provider.Provider{Name: poolProvider}
-	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: r.predictor.Typical()}
+	abilities := poolAbilities{byModel: map[string]predict.Ability{}, typical: e.predictor.Typical()}
 	for _, name := range models {
 		m := catalog.Model{Name: name, Op: llm.Chat, Assumed: true}
-		if listed, ok := r.catalog.Model(name); ok {
+		if listed, ok := e.catalog.Model(name); ok {
 			m = *listed
 			m.Name, m.Deprecated = name, false
 		}
 		m.Abilities |= llm.Tools | llm.JSONMode | llm.JSONSchema
-		abilities.byModel[name] = known(name)
+		abilities.byModel[name], _ = e.fitter.Named(e.catalog, name)
 		p.Targets = append(p.Targets, &provider.Target{Provider: p.Name, Model: &m, Upstream: name, Price: price(name), Efforts: efforts(&m)})
 	}
-	return &decider{r.predictor, route.NewSnapshot(r.catalog, []*provider.Provider{p}, abilities), objective}
+	return &decider{e.predictor, route.NewSnapshot(e.catalog, []*provider.Provider{p}, abilities), objective}
 }
 
 // recordedEffort returns no efforts, because outcomes were recorded only at the default effort.
@@ -98,8 +88,8 @@ func (d *decider) input(a *asked) route.Input {
 const framedRows = 400
 
 // choose returns the decider's choice for each row.
-func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[string]asked) ([]protocol.Chosen, error) {
-	choices := make([]protocol.Chosen, len(rows))
+func (d *decider) choose(ctx context.Context, rows []*Row, prompts map[string]asked) ([]Chosen, error) {
+	choices := make([]Chosen, len(rows))
 	g, ctx := errgroup.WithContext(ctx)
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
@@ -110,7 +100,7 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 				if err != nil {
 					return fmt.Errorf("compute the routing decision for %s: %w", rows[i].ID, err)
 				}
-				chosen := protocol.Chosen{Model: decision.Candidates[0].Model, Costs: map[string]float64{}}
+				chosen := Chosen{Model: decision.Candidates[0].Model, Costs: map[string]float64{}}
 				for _, c := range decision.Candidates {
 					if c.Price != nil {
 						chosen.Costs[c.Model] = c.Price.Dollars()
@@ -137,18 +127,18 @@ func (d *decider) choose(ctx context.Context, rows []*protocol.Row, prompts map[
 }
 
 // auto evaluates the choices of `auto` for the pools in the plan.
-func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices map[string]*catalog.Price) ([]protocol.AutoResult, error) {
-	var results []protocol.AutoResult
+func (e *evaluation) auto(ctx context.Context) ([]AutoResult, error) {
+	var results []AutoResult
 	for _, pool := range e.plan.Pools {
-		rows, models, price := e.poolOf(&pool, prices)
+		rows, models, price := e.poolOf(&pool)
 		if len(models) < 2 {
 			continue
 		}
-		choices, err := newDecider(e.guess.roster, objective, models, price, recordedEffort).choose(ctx, rows, e.prompts)
+		choices, err := e.newDecider(e.objective, models, price, recordedEffort).choose(ctx, rows, e.prompts)
 		if err != nil {
 			return nil, err
 		}
-		if result, ok := protocol.EvaluateChoices(pool.Name, rows, models, choices); ok {
+		if result, ok := EvaluateChoices(pool.Name, rows, models, choices); ok {
 			results = append(results, result)
 		}
 	}
@@ -156,10 +146,12 @@ func (e *evaluation) auto(ctx context.Context, objective route.Objective, prices
 }
 
 // poolOf returns the rows, the models and the prices of a pool.
-func (e *evaluation) poolOf(pool *protocol.Pool, prices map[string]*catalog.Price) ([]*protocol.Row, []string, func(model string) *catalog.Price) {
-	roster := e.guess.roster
-	known := func(model string) bool { return e.guess.ability(model) != nil }
-	rows, models := protocol.PoolRows(*pool, e.rows, known)
+func (e *evaluation) poolOf(pool *Pool) ([]*Row, []string, func(model string) *catalog.Price) {
+	known := func(model string) bool {
+		_, ok := e.fitter.Named(e.catalog, model)
+		return ok
+	}
+	rows, models := PoolRows(*pool, e.rows, known)
 	price := func(model string) *catalog.Price { // the mean recorded cost
 		sum := 0.0
 		for _, r := range rows {
@@ -167,16 +159,16 @@ func (e *evaluation) poolOf(pool *protocol.Pool, prices map[string]*catalog.Pric
 		}
 		return &catalog.Price{PerRequest: money.Amount(sum / float64(len(rows)) * float64(money.Dollar)), Source: "recorded"}
 	}
-	if !protocol.HasCosts(rows, models) {
+	if !HasCosts(rows, models) {
 		price = func(model string) *catalog.Price {
-			if p := prices[model]; p != nil {
+			if p := e.prices[model]; p != nil {
 				return p
 			}
-			return roster.catalog.ListPrice(model)
+			return e.catalog.ListPrice(model)
 		}
 	}
-	pool.Models = slices.DeleteFunc(models, func(m string) bool { return price(m) == nil || otherName(roster.catalog, m, models) })
-	rows, models = protocol.PoolRows(*pool, e.rows, known)
+	pool.Models = slices.DeleteFunc(models, func(m string) bool { return price(m) == nil || otherName(e.catalog, m, models) })
+	rows, models = PoolRows(*pool, e.rows, known)
 	return rows, models, price
 }
 
@@ -190,28 +182,80 @@ func otherName(known *catalog.Catalog, name string, list []string) bool {
 	return slices.Contains(list, m.Name) || slices.Contains(list, ability.Canonical(m.Name))
 }
 
-// readPrices reads a file with the prices of models that the catalog does not list.
-func readPrices(path string) (map[string]*catalog.Price, error) {
-	prices := map[string]*catalog.Price{}
-	err := readTable(path, "model,input_usd_per_mtok,output_usd_per_mtok", func(row []string) error {
-		var rates [2]float64
-		for i, text := range row[1:] {
-			if _, err := fmt.Sscanf(text, "%g", &rates[i]); err != nil || rates[i] < 0 {
-				return fmt.Errorf("%q is not a price", text)
-			}
-		}
-		prices[ability.Canonical(row[0])] = &catalog.Price{Input: money.PerMillion(rates[0]), Output: money.PerMillion(rates[1]), Source: "file"}
-		return nil
-	})
-	return prices, err
+// behaviourLine is one line of the behaviour file.
+type behaviourLine struct {
+	ID       string `json:"id"`
+	Relation string `json:"relation"`
+	Kind     string `json:"kind"`
+	Requests []struct {
+		ID   string `json:"id"`
+		Role string `json:"role"`
+		promptLine
+	} `json:"requests"`
 }
 
-// readNames reads a file that maps names in the data files, as lower-case keys, to model names.
-func readNames(path string) (map[string]string, error) {
-	names := map[string]string{}
-	err := readTable(path, "name,model", func(row []string) error {
-		names[strings.ToLower(row[0])] = row[1]
+// behaviour makes a routing decision for each request in a behaviour file and evaluates the relations between the decisions.
+func (e *evaluation) behaviour(ctx context.Context, path string) ([]BehaviourResult, error) {
+	d, err := e.catalogDecider()
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu        sync.Mutex
+		items     []Behaviour
+		decisions = map[string]Judged{}
+	)
+	err = eachLine(ctx, path, func(line []byte) error {
+		var in behaviourLine
+		if err := json.Unmarshal(line, &in); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		item := Behaviour{ID: in.ID, Relation: in.Relation, Kind: in.Kind, Requests: map[string]string{}}
+		for i := range in.Requests {
+			request := &in.Requests[i]
+			prompt, err := request.read()
+			if err != nil {
+				return err
+			}
+			decision, err := d.decide(&prompt)
+			if err != nil {
+				return fmt.Errorf("compute the routing decision for %s: %w", request.ID, err)
+			}
+			j := Judged{Model: decision.Candidates[0].Model, Success: map[string]float64{}, Cost: map[string]float64{}}
+			for i := range decision.Candidates {
+				if c := &decision.Candidates[i]; c.Excluded == nil {
+					j.Success[c.Model] = c.Quality
+					if c.Price != nil {
+						j.Cost[c.Model] = c.Price.Dollars()
+					}
+				}
+			}
+			item.Requests[request.Role], decisions[request.ID] = request.ID, j
+		}
+		items = append(items, item)
 		return nil
 	})
-	return names, err
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return EvaluateBehaviour(items, decisions), nil
+}
+
+// catalogDecider returns a decider that chooses, at list prices, among the chat models of the catalog that are not deprecated, support
+// tools, have a list price and have a known ability.
+func (e *evaluation) catalogDecider() (*decider, error) {
+	var names []string
+	for _, m := range e.catalog.Models() {
+		if m.Op == llm.Chat && !m.Deprecated && m.Abilities.Has(llm.Tools) && e.catalog.ListPrice(m.Name) != nil && e.fitter.Of(m).Source != predict.FromPrior {
+			names = append(names, m.Name)
+		}
+	}
+	objective, err := route.ParseObjective("auto", "")
+	if err != nil {
+		return nil, err
+	}
+	efforts := func(m *catalog.Model) []catalog.Effort { return catalog.EffortsFor(m.Home, m.Name) }
+	return e.newDecider(objective, names, e.catalog.ListPrice, efforts), nil
 }

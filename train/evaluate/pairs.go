@@ -1,8 +1,4 @@
-// Package protocol evaluates predictions against recorded outcomes of many models. For pairs of a strong and a weak model it measures how
-// much of the quality gap a router recovers when it sends only a share of the prompts to the strong one; for outcomes with costs it
-// measures the cost-quality frontier and compares it with the best mixture of single models. Random routing recovers half of the gap on
-// average.
-package protocol
+package main
 
 import (
 	"math"
@@ -16,8 +12,6 @@ type Row struct {
 	Source       string
 	Scores       map[string]float64 // outcomes by model, from 0 to 1
 	Costs        map[string]float64 // costs in dollars by model, if recorded
-	Chars        map[string]float64 // response lengths in characters by model, if recorded
-	Group        string             // group of near-duplicate prompts; empty if unknown
 	Contaminated bool               // whether the prompt may be in training data; such prompts are not used for pairs, pools and calibration
 }
 
@@ -26,67 +20,40 @@ type Predictions map[string]map[string]float64
 
 // Pair names a strong and a weak model that are compared on the prompts of one source.
 type Pair struct {
-	Source    string  `json:"source"`
-	Strong    string  `json:"strong"`
-	Weak      string  `json:"weak"`
-	Published float64 `json:"published,omitempty"` // best published APGR, if any
-}
-
-// Costed is a group of sources whose outcomes have costs.
-type Costed struct {
-	Name    string
-	Sources []string
+	Source string `json:"source"`
+	Strong string `json:"strong"`
+	Weak   string `json:"weak"`
 }
 
 // Plan selects the sources and pairs to evaluate.
 type Plan struct {
-	Pairs  []Pair
-	Costed []Costed
-	Pools  []Pool // model pools for evaluating the choices of the model auto
-	// Lengths are sources whose prompts are complete requests. They are used to evaluate the expected output length and cost.
-	Lengths []string
-	// Pooled is the pair whose sources form the mixture. NotPooled are sources excluded from it because their scores
-	// are preferences or similarities rather than correctness.
-	Pooled    Pair
-	NotPooled []string
+	Pairs []Pair
+	Pools []Pool // model pools for evaluating the choices of the model auto
 }
 
 // PairResult holds the result of a router for one pair of models.
 type PairResult struct {
 	Pair
-	Gap
 	Prompts int     `json:"prompts"`
 	Lead    float64 `json:"lead"` // mean score of the strong model minus the mean score of the weak model
+	APGR    float64 `json:"apgr"`
 	Low     float64 `json:"apgr_low"`
 	High    float64 `json:"apgr_high"` // 90 % of the bootstrap samples of APGR lie between Low and High
 	Skipped bool    `json:"skipped,omitempty"`
 }
 
-// PoolResult holds the result of a router for a mixture of sources.
-type PoolResult struct {
-	Gap
-	Prompts int `json:"prompts"`
-}
-
 // Report holds the results of an evaluation.
 type Report struct {
-	Pairs  []PairResult     `json:"pairs"`
-	Pooled *PoolResult      `json:"pooled,omitempty"`
-	Costed []FrontierResult `json:"costed,omitempty"`
-
+	Pairs       []PairResult  `json:"pairs"`
 	Calibration []Calibration `json:"calibration,omitempty"`
 	Auto        []AutoResult  `json:"auto,omitempty"`
 
-	Lengths   []LengthResult    `json:"lengths,omitempty"`
 	Behaviour []BehaviourResult `json:"behaviour,omitempty"`
 }
 
 const (
 	minPrompts = 40  // minimum number of prompts for a pair
 	samples    = 100 // number of bootstrap samples
-	poolShare  = 300 // number of prompts per source in the mixture
-	poolDraws  = 20  // number of mixtures to average, because the results of single mixtures vary by a percentage point
-	poolFewest = 100
 	seed       = 20261115
 )
 
@@ -98,23 +65,8 @@ func Evaluate(rows []Row, predictions Predictions, plan Plan) Report {
 		bySource[rows[i].Source] = append(bySource[rows[i].Source], &rows[i])
 	}
 	var report Report
-	var pools [][]outcome
 	for _, pair := range plan.Pairs {
-		used := outcomes(bySource[pair.Source], predictions, pair)
-		report.Pairs = append(report.Pairs, evaluatePair(pair, used, draw))
-		if pair.Strong == plan.Pooled.Strong && !slices.Contains(plan.NotPooled, pair.Source) && len(used) >= minPrompts {
-			pools = append(pools, used)
-		}
-	}
-	report.Pooled = evaluatePool(pools, draw)
-	for _, field := range plan.Costed {
-		var rows []*Row
-		for _, source := range field.Sources {
-			rows = append(rows, bySource[source]...)
-		}
-		if result, ok := evaluateFrontier(field.Name, rows, predictions); ok {
-			report.Costed = append(report.Costed, result)
-		}
+		report.Pairs = append(report.Pairs, evaluatePair(pair, outcomes(bySource[pair.Source], predictions, pair), draw))
 	}
 	report.Calibration = Calibrate(rows, predictions)
 	return report
@@ -150,14 +102,14 @@ func evaluatePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
 		result.Skipped = true // both models have equal quality
 		return result
 	}
-	result.Gap = computeGap(used, draw)
+	result.APGR = gapRecovered(used, draw)
 	var areas []float64
 	sample := make([]outcome, len(used))
 	for range samples {
 		for i := range sample {
 			sample[i] = used[draw.IntN(len(used))]
 		}
-		if area := computeGap(sample, draw).APGR; !math.IsNaN(area) {
+		if area := gapRecovered(sample, draw); !math.IsNaN(area) {
 			areas = append(areas, area)
 		}
 	}
@@ -166,26 +118,81 @@ func evaluatePair(p Pair, used []outcome, draw *rand.Rand) PairResult {
 	return result
 }
 
-func evaluatePool(pools [][]outcome, draw *rand.Rand) *PoolResult {
-	var sum PoolResult
-	for range poolDraws {
-		var mixture []outcome
-		for _, used := range pools {
-			for i, k := range draw.Perm(len(used)) {
-				if i == poolShare {
-					break
-				}
-				mixture = append(mixture, used[k])
+const (
+	thresholds = 10
+	tieNoise   = 1e-9 // random noise that breaks ties independently of the prompt order
+	noGap      = 1e-9
+)
+
+// point is the result of one router setting: the share of prompts sent to the strong model, and the mean score.
+type point struct{ share, quality float64 }
+
+// gapRecovered returns the APGR: the share of the quality gap between the models that routing by the predicted advantage recovers,
+// averaged over all shares of calls to the strong model. Random routing has 0.5.
+func gapRecovered(used []outcome, draw *rand.Rand) float64 {
+	strong, weak := means(used)
+	if math.Abs(strong-weak) < noGap {
+		return math.NaN()
+	}
+	points := settings(used, draw)
+	area, span := 0.0, 0.0
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		width := b.share - a.share
+		area += width * (a.quality + b.quality - 2*weak) / 2
+		span += width * (strong - weak)
+	}
+	return area / span
+}
+
+func means(used []outcome) (strong, weak float64) {
+	for _, o := range used {
+		strong += o.strong
+		weak += o.weak
+	}
+	n := float64(len(used))
+	return strong / n, weak / n
+}
+
+// settings returns the router's points at the quantiles of the advantage, lowest share first. The highest threshold
+// sends no prompt to the strong model.
+func settings(used []outcome, draw *rand.Rand) []point {
+	advantage := make([]float64, len(used))
+	for i, o := range used {
+		advantage[i] = o.advantage + tieNoise*draw.Float64()
+	}
+	sorted := slices.Sorted(slices.Values(advantage))
+	points := make([]point, 0, thresholds+1)
+	for step := thresholds; step >= 0; step-- {
+		limit := math.Inf(1)
+		if step < thresholds {
+			limit = quantile(sorted, float64(step)/thresholds)
+		}
+		var p point
+		for i, o := range used {
+			if advantage[i] >= limit {
+				p.share++
+				p.quality += o.strong
+			} else {
+				p.quality += o.weak
 			}
 		}
-		if len(mixture) <= poolFewest {
-			return nil
-		}
-		one := computeGap(mixture, draw)
-		sum.Prompts = len(mixture)
-		sum.APGR += one.APGR / poolDraws
-		sum.CPT50 += one.CPT50 / poolDraws
-		sum.CPT80 += one.CPT80 / poolDraws
+		p.share /= float64(len(used))
+		p.quality /= float64(len(used))
+		points = append(points, p)
 	}
-	return &sum
+	return points
+}
+
+// quantile returns a quantile of sorted values, with linear interpolation. It returns NaN for an empty slice.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	at := q * float64(len(sorted)-1)
+	below := int(at)
+	if below+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
 }
