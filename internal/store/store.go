@@ -44,7 +44,7 @@ type DB struct {
 type Options = sqldb.Options
 
 // Open opens the database named by dsn ("sqlite" for a file in dataDir, or a postgres:// URL) and migrates its schema.
-// It returns sqldb.ErrNewerSchema when a newer version of the program has migrated it.
+// It returns sqldb.ErrNewerSchema or sqldb.ErrDevelopmentSchema for a database that this version cannot use.
 func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	core, err := sqldb.Open(ctx, dsn, dataDir, o)
 	if err != nil {

@@ -125,9 +125,8 @@ func (k rollupKey) only(d rollupDimensions) rollupKey {
 	return kept
 }
 
-// id returns the row's primary key. It begins with the time, so that new rows are stored close to each other. Migration
-// 6 writes the same IDs for rows with one dimension or none. With all dimensions, the API key already identifies
-// playground requests.
+// id returns the row's primary key. It begins with the time, so that new rows are stored close to each other. With all
+// dimensions, the API key already identifies playground requests.
 func (k rollupKey) id() string {
 	if k.dimensions != dimensionsAll {
 		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.dimensions, sqldb.Flag(k.simulated)+2*sqldb.Flag(k.playground), k.key+k.model+k.provider+k.policy)

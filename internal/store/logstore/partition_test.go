@@ -3,7 +3,6 @@ package logstore
 import (
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -120,7 +119,7 @@ func TestDefaultPartitionIsEmptied(t *testing.T) {
 		if _, err := db.Exec(t.Context(), `insert into messages values ($1, 'ws', '\x01', '\x00')`, outline.DayOf(e.Time)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Exec(t.Context(), `insert into message_parts values (1, $1, '\x01')`, outline.DayOf(e.Time)<<partition.ScopeBits+1); err != nil {
+		if _, err := db.Exec(t.Context(), `insert into message_parts (segment, scope, address) values (1, $1, '\x01')`, outline.DayOf(e.Time)<<partition.ScopeBits+1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Exec(t.Context(), `insert into message_segments values (1, $1, '', '', '')`, outline.DayOf(e.Time)<<partition.ScopeBits+1); err != nil {
@@ -225,51 +224,6 @@ func TestExpiredEntriesAreHiddenUntilTheirPartitionIsDropped(t *testing.T) {
 	writeAll(t, db, late)
 	if again, err := db.Expire(t.Context(), noon, keep); err != nil || again.Entries != 1 {
 		t.Errorf("expiry of an entry written after its day was dropped: %+v, %v; want 1 entry", again, err)
-	}
-}
-
-// TestUnpartitionedLogBecomesOnePartition migrates a database that has entries, some of them in the future because of a wrong clock.
-func TestUnpartitionedLogBecomesOnePartition(t *testing.T) {
-	t.Parallel()
-	db := connectTo(t, pgtest.Start(t), "")
-	if err := db.Migrate(t.Context(), 9); err != nil {
-		t.Fatal(err)
-	}
-	insert := func(e requestlog.Entry) {
-		t.Helper()
-		const q = `insert into requests (workspace_id, id, key_id, requested, model, provider, policy, decision, outcome, status, stream, simulated, latency,
-			latency_class, session, end_user, preview, failure, body_state) values ('ws', $1, '', '', '', '', '', '', 'ok', 200, 0, 0, 0, 0, '', '', '', '', '')`
-		if _, err := db.Exec(t.Context(), q, e.ID); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Exec(t.Context(), `insert into tags values ('ws', 'a', $1)`, e.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now := time.Now()
-	old := requestlog.Entry{ID: id.New("req", now.Add(-time.Hour)), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: now}}
-	future := requestlog.Entry{ID: id.New("req", now.Add(50*time.Hour)), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: now}}
-	insert(old)
-	insert(future)
-
-	if err := db.Migrate(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	writeAll(t, db, old, textEntry("new"))
-	if err := db.MaintainPartitions(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-
-	tomorrow := "requests_d" + partition.Day(now.Add(50*time.Hour)).Format("20060102")
-	if diff := cmp.Diff(map[string]int{"requests_before": 2, tomorrow: 1}, rowsOf(t, db, "requests")); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := db.Expire(t.Context(), now.Add(20*day), Retention{Entries: 10 * day}); err != nil {
-		t.Fatal(err)
-	}
-	names, err := db.Strings(t.Context(), `select inhrelid::regclass::text from pg_inherits where inhparent = to_regclass('requests')`, nil)
-	if err != nil || slices.Contains(names, "requests_before") {
-		t.Errorf("partitions %v, %v; want requests_before dropped", names, err)
 	}
 }
 

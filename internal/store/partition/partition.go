@@ -64,11 +64,10 @@ func (t Table) timeOf(key string) (time.Time, bool) {
 const CreateLock = 0x64617973
 
 const (
-	daysAhead    = 3                    // number of days for which partitions are created in advance
-	maxAge       = 400 * 24 * time.Hour // older entries stay in the default partition, because they would need many short-lived partitions
-	retryAfter   = time.Minute          // pause after a failed creation; entries go to the default partition in the meantime
-	sinceSetting = "log_days_since"     // name of the setting that contains the end time of the unpartitioned log
-	lockTimeout  = "set local lock_timeout = '500ms'"
+	daysAhead   = 3                    // number of days for which partitions are created in advance
+	maxAge      = 400 * 24 * time.Hour // older entries stay in the default partition, because they would need many short-lived partitions
+	retryAfter  = time.Minute          // pause after a failed creation; entries go to the default partition in the meantime
+	lockTimeout = "set local lock_timeout = '500ms'"
 )
 
 // Set manages the partitions of a database. It caches the catalog; a missing cache entry costs one catalog query.
@@ -81,7 +80,6 @@ type Set struct {
 type partitionCache struct {
 	mu     sync.Mutex
 	loaded bool
-	since  time.Time
 	known  map[time.Time]bool
 	failed map[time.Time]time.Time // time of the last failed creation by day
 }
@@ -160,7 +158,7 @@ func (s *Set) emptyDefaults(ctx context.Context) error {
 	return nil
 }
 
-// create creates the partitions of a day unless they exist or the day is in the unpartitioned log.
+// create creates the partitions of a day unless they exist.
 func (s *Set) create(ctx context.Context, day time.Time) error {
 	if err := s.load(ctx); err != nil {
 		return err
@@ -215,11 +213,6 @@ func (s *Set) load(ctx context.Context) error {
 	if loaded {
 		return nil
 	}
-	text, err := s.db.Setting(ctx, sinceSetting)
-	if err != nil {
-		return err
-	}
-	since, _ := strconv.ParseInt(text, 10, 64) // unset: the whole log is partitioned
 	tables := Tables()
 	last := tables[len(tables)-1]
 	names, err := s.partitions(ctx, last)
@@ -228,7 +221,7 @@ func (s *Set) load(ctx context.Context) error {
 	}
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
-	s.cache.loaded, s.cache.since = true, time.UnixMilli(since)
+	s.cache.loaded = true
 	for _, name := range names {
 		if day, ok := last.day(name); ok {
 			s.cache.known[day] = true
@@ -256,13 +249,7 @@ func (s *Set) Expired(ctx context.Context, t Table, bound time.Time) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	s.cache.mu.Lock()
-	since := s.cache.since
-	s.cache.mu.Unlock()
 	return slices.DeleteFunc(names, func(name string) bool {
-		if name == t.Name+"_before" { // contains the entries from before partitioning
-			return since.After(bound)
-		}
 		day, ok := t.day(name)
 		return !ok || day.AddDate(0, 0, 1).After(bound)
 	}), nil
@@ -334,7 +321,7 @@ func (s *Set) Oldest() time.Time {
 func (c *partitionCache) wanted(day, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known[day] || day.Before(c.since) {
+	if c.known[day] {
 		return false
 	}
 	failed, ok := c.failed[day]

@@ -55,14 +55,15 @@ const (
 )
 
 // Open opens the database named by dsn ("sqlite" for a file in dataDir, or a postgres:// URL) and migrates its schema.
-// It returns ErrNewerSchema when a newer version of the program has migrated it.
+// It returns ErrNewerSchema when a newer version of the program has migrated it, and ErrDevelopmentSchema when a version before the first
+// release has made it.
 func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	db, err := Connect(dsn, dataDir, o)
 	if err != nil {
 		return nil, err
 	}
 	db.readTimeout.Store(int64(migrateReadTimeout))
-	if err := db.migrate(ctx, embedded()); err != nil {
+	if err := db.migrate(ctx, migrations(db.dialect)); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.readTimeout.Store(int64(usualReadTimeout))

@@ -3,40 +3,35 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
-
-	"fairlead.dev/internal/store/migrations"
 )
 
-// ErrNewerSchema is returned when a newer version of the program has migrated the database.
-var ErrNewerSchema = errors.New("the database was migrated by a newer version of fairlead")
+// Errors of databases that this program cannot use.
+var (
+	ErrNewerSchema       = errors.New("the database was migrated by a newer version of fairlead")
+	ErrDevelopmentSchema = errors.New("made by a development version older than the first release")
+)
+
+// files holds the numbered migrations of each dialect.
+//
+//go:embed migrations
+var files embed.FS
 
 // migration is one numbered change of the schema.
 type migration struct {
 	number     int
 	name       string
-	statements []statement
-}
-
-// statement is one statement of a migration. only is the dialect it applies to; empty for both.
-type statement struct {
-	text string
-	only Dialect
+	statements string
 }
 
 // migrateLock is the key of the advisory lock that the migrating replica holds.
 const migrateLock = 0x666169726c656164
-
-// Migrate applies the missing migrations up to the given number; 0 for all.
-func (db *DB) Migrate(ctx context.Context, through int) error {
-	return db.migrate(ctx, slices.DeleteFunc(embedded(), func(m migration) bool { return through > 0 && m.number > through }))
-}
 
 // migrate applies the missing migrations. Each one is a transaction that also records its number, so a killed process
 // never leaves a migration half applied.
@@ -45,6 +40,12 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 	if err != nil {
 		return err
 	}
+	if name, ok := done[1]; ok && name != steps[0].name {
+		if db.dialect == SQLite {
+			return fmt.Errorf("open store: this data directory was %w; move it away and start again: %s", ErrDevelopmentSchema, path.Dir(db.path))
+		}
+		return fmt.Errorf("open store: this database was %w; use an empty database: %s", ErrDevelopmentSchema, db.connConfig.Database)
+	}
 	latest := steps[len(steps)-1].number
 	for number := range done {
 		if number > latest {
@@ -52,7 +53,7 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 		}
 	}
 	for _, step := range steps {
-		if done[step.number] {
+		if _, ok := done[step.number]; ok {
 			continue
 		}
 		if err := db.apply(ctx, step); err != nil {
@@ -62,9 +63,9 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 	return nil
 }
 
-// applied returns the numbers of the applied migrations. It is empty for a new database.
-func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
-	done := map[int]bool{}
+// applied returns the names of the applied migrations by number. It is empty for a new database.
+func (db *DB) applied(ctx context.Context) (map[int]string, error) {
+	done := map[int]string{}
 	if err := db.InTx(ctx, func(tx *sql.Tx) error {
 		clear(done)
 		if err := db.lockSchema(ctx, tx); err != nil {
@@ -74,11 +75,14 @@ func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
 		if _, err := tx.ExecContext(ctx, table); err != nil {
 			return err
 		}
-		numbers, err := Column[int](ctx, tx, `select number from migrations`)
-		for _, number := range numbers {
-			done[number] = true
-		}
-		return err
+		rows, err := tx.QueryContext(ctx, `select number, name from migrations`) //nolint:rowserrcheck // Each checks rows.Err
+		return Each(rows, err, func(row Scanner) error {
+			var number int
+			var name string
+			err := row.Scan(&number, &name)
+			done[number] = name
+			return err
+		})
 	}); err != nil {
 		return nil, fmt.Errorf("read schema version: %w", err)
 	}
@@ -99,21 +103,8 @@ func (db *DB) apply(ctx context.Context, step migration) error {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		for _, s := range step.statements {
-			if s.only != "" && s.only != db.dialect {
-				continue
-			}
-			text := s.text
-			if db.dialect == SQLite {
-				// Migrations are written for PostgreSQL. SQLite compares text byte by byte by default, has blob instead of
-				// bytea, and stores a table marked as narrow inside its primary key.
-				text = strings.NewReplacer(` collate "C"`, "", " bytea", " blob", "/* narrow */", "without rowid").Replace(text)
-			}
-			if _, err := tx.ExecContext(ctx, text); err != nil {
-				return fmt.Errorf("%w in: %s", err, s.text)
-			}
-		}
-		return nil
+		_, err = tx.ExecContext(ctx, step.statements)
+		return err
 	})
 }
 
@@ -126,69 +117,25 @@ func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// embedded returns the migrations of this program in order. It panics if one is invalid, because they are part of the
-// binary.
-func embedded() []migration {
-	steps, err := readMigrations(migrations.Files)
+// migrations returns the migrations of a dialect in order. It panics if one is invalid, because they are part of the binary.
+func migrations(dialect Dialect) []migration {
+	names, err := fs.Glob(files, path.Join("migrations", string(dialect), "*.sql")) // Glob returns the names sorted
 	if err != nil {
 		panic(err)
 	}
-	return steps
-}
-
-func readMigrations(files fs.FS) ([]migration, error) {
-	names, err := fs.Glob(files, "*.sql") // Glob returns the names sorted
-	if err != nil {
-		return nil, err
-	}
-	steps := make([]migration, 0, len(names))
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
+	steps := make([]migration, len(names))
+	for i, name := range names {
+		text, err := files.ReadFile(name)
 		if err != nil {
-			return nil, err
+			panic(err)
 		}
 		base := strings.TrimSuffix(path.Base(name), ".sql")
 		digits, _, _ := strings.Cut(base, "_")
 		number, err := strconv.Atoi(digits)
-		if err != nil || (len(steps) > 0 && number <= steps[len(steps)-1].number) {
-			return nil, fmt.Errorf("migration %s: the name must begin with a unique, increasing number", base)
+		if err != nil {
+			panic(fmt.Sprintf("migration %s: the name must begin with a number", name))
 		}
-		steps = append(steps, migration{number: number, name: base, statements: split(string(text))})
+		steps[i] = migration{number, base, string(text)}
 	}
-	return steps, nil
-}
-
-// split splits a file into statements. A statement ends with a semicolon at the end of a line outside a $$ quotation. A
-// line "-- only: postgres" (or sqlite) before a statement restricts it to that dialect. Other comments are ignored.
-func split(text string) []statement {
-	var out []statement
-	var current statement
-	var lines []string
-	quoted := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, " \t\r\n")
-		if comment, ok := strings.CutPrefix(strings.TrimSpace(line), "--"); ok {
-			if only, ok := strings.CutPrefix(strings.TrimSpace(comment), "only: "); ok {
-				current.only = Dialect(only)
-			}
-			continue
-		}
-		if line == "" {
-			continue
-		}
-		if strings.Count(line, "$$")%2 == 1 {
-			quoted = !quoted
-		}
-		if quoted {
-			lines = append(lines, line)
-			continue
-		}
-		last, ends := strings.CutSuffix(line, ";")
-		lines = append(lines, last)
-		if ends {
-			current.text = strings.Join(lines, "\n")
-			out, current, lines = append(out, current), statement{}, nil
-		}
-	}
-	return out
+	return steps
 }

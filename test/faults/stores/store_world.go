@@ -28,7 +28,7 @@ func Cases() []scenario.Case {
 		{ID: "F06", Name: "the disk rejects writes and syncs", Run: diskFails},
 		{ID: "F08", Name: "a hundred concurrent writers, readers and commands", Run: manyWriters},
 		{ID: "F09", Name: "power failure", Run: powerCut},
-		{ID: "F60", Name: "migration killed at each statement", Run: migrationKilled},
+		{ID: "F60", Name: "killed during the first start", Run: migrationKilled},
 	}
 }
 

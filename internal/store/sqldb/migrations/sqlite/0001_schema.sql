@@ -1,0 +1,929 @@
+-- The schema of the database. Times are Unix milliseconds, amounts of money nano-dollars, booleans 0 or 1, objects and lists JSON.
+-- The schema for PostgreSQL has the same tables and columns, except for the request log.
+
+-- Settings of the instance.
+create table settings (
+    name  text primary key,
+    value text not null
+);
+
+-- How often each kind of data has changed. Replicas read a topic again when its revision has changed.
+create table revisions (
+    topic    text primary key,
+    revision bigint not null
+);
+
+-- ACCOUNTS, WORKSPACES AND KEYS. Secrets are stored only as hashes (passwords: argon2id; others: keyed with the master key, which is not in
+-- the database) or encrypted.
+
+create table accounts (
+    id            text primary key,
+    email         text not null unique,
+    name          text not null,
+    password_hash text not null,
+    time_zone     text not null,
+    created_at    bigint not null,
+    signed_in_at  bigint not null default 0
+);
+
+-- Sessions of signed-in accounts. issuer is the identity provider that signed the session in; empty for a password or passkey.
+create table sessions (
+    token_hash blob primary key,
+    account_id text not null references accounts (id) on delete cascade,
+    issuer     text not null default '',
+    client     text not null,
+    ip         text not null,
+    created_at bigint not null,
+    seen_at    bigint not null,
+    expires_at bigint not null
+);
+
+create index sessions_account on sessions (account_id);
+create index sessions_expires on sessions (expires_at);
+
+-- Times of recent failed sign-ins, by the hash of the address or account.
+create table guesses (
+    subject blob primary key,
+    times   text not null,
+    last_at bigint not null
+);
+
+create index guesses_last on guesses (last_at);
+
+-- Identities at identity providers, each linked to one account. refresh is the refresh token, encrypted. The sessions of an identity are
+-- valid until checked_until, the end of the provider's last confirmation. A replica sets claimed_until before it checks the identity, so
+-- that a refresh token is used once.
+create table identities (
+    issuer        text not null,
+    subject       text not null,
+    account_id    text not null references accounts (id) on delete cascade,
+    refresh       blob not null,
+    checked_at    bigint not null,
+    checked_until bigint not null,
+    claimed_until bigint not null,
+    created_at    bigint not null,
+    primary key (issuer, subject)
+);
+
+create unique index identities_account on identities (account_id, issuer);
+create index identities_checked on identities (issuer, checked_at);
+
+-- Authenticator apps. sealed is the shared secret, encrypted. confirmed_at is 0 until the first code was entered. last_step is the time
+-- step of the newest accepted code.
+create table second_factors (
+    account_id   text primary key references accounts (id) on delete cascade,
+    sealed       blob not null,
+    confirmed_at bigint not null,
+    last_step    bigint not null,
+    created_at   bigint not null
+);
+
+-- Unused recovery codes, as keyed hashes.
+create table recovery_codes (
+    account_id text not null references accounts (id) on delete cascade,
+    hash       blob not null,
+    primary key (account_id, hash)
+);
+
+-- public_key is a COSE key. flags are the authenticator flags of the last response. site_id is the host that the passkey is bound to.
+create table passkeys (
+    id            text primary key,
+    account_id    text not null references accounts (id) on delete cascade,
+    name          text not null,
+    site_id       text not null,
+    credential_id blob not null,
+    public_key    blob not null,
+    transports    text not null,
+    flags         bigint not null,
+    sign_count    bigint not null,
+    created_at    bigint not null,
+    last_used_at  bigint not null
+);
+
+create unique index passkeys_credential on passkeys (credential_id);
+create index passkeys_account on passkeys (account_id, created_at);
+
+-- Hashes of answered challenges, kept until they expire, so that every challenge is accepted once.
+create table passkey_challenges (
+    hash       blob primary key,
+    expires_at bigint not null
+);
+
+create index passkey_challenges_expiry on passkey_challenges (expires_at);
+
+-- The revision of a row is that of its topic at the last change of the row. Transactions increment the revision first and so
+-- wait for each other: rows become visible in the order of their revisions. redaction is empty for the rules of the instance. comparison
+-- says how routed responses are compared with a baseline model; empty for no comparison.
+create table workspaces (
+    id                 text primary key,
+    name               text not null,
+    default_model      text not null,
+    pinned_embed       text not null,
+    log_bodies         bigint not null,
+    entry_retention_ms bigint not null default 0,
+    body_retention_ms  bigint not null default 0,
+    redaction          text not null default '',
+    comparison         text not null default '',
+    budget             text not null,
+    created_at         bigint not null,
+    revision           bigint not null
+);
+
+create index workspaces_revision on workspaces (revision);
+create index workspaces_created on workspaces (created_at, id);
+
+-- source says what granted the membership: empty for an invitation or registration, group for a group of the identity provider.
+create table members (
+    workspace_id text not null references workspaces (id),
+    account_id   text not null references accounts (id) on delete cascade,
+    role         text not null,
+    source       text not null default '',
+    joined_at    bigint not null,
+    primary key (workspace_id, account_id)
+);
+
+create index members_account on members (account_id);
+
+create table invitations (
+    id           text primary key,
+    workspace_id text not null references workspaces (id),
+    role         text not null,
+    token_hash   blob not null unique,
+    created_by   text not null,
+    created_at   bigint not null,
+    expires_at   bigint not null
+);
+
+create index invitations_workspace on invitations (workspace_id);
+
+-- sessions has the limits of each session and each end user, response_cache the settings of the response cache; empty for none.
+create table keys (
+    id                  text primary key,
+    workspace_id        text not null references workspaces (id),
+    name                text not null,
+    scopes              text not null,
+    allowed_models      text not null,
+    requests_per_minute bigint not null,
+    tokens_per_minute   bigint not null,
+    concurrent          bigint not null,
+    budget              text not null,
+    sessions            text not null default '',
+    baseline            text not null,
+    response_cache      text not null default '',
+    log_bodies          bigint,
+    error_format        text not null,
+    allow_unpriced      bigint not null,
+    tags                text not null,
+    created_by          text not null,
+    created_at          bigint not null,
+    expires_at          bigint not null,
+    revoked_at          bigint not null,
+    last_used_at        bigint not null default 0,
+    last_used_by        text not null default '',
+    revision            bigint not null
+);
+
+create index keys_workspace on keys (workspace_id, id);
+create index keys_revision on keys (revision);
+create index keys_creator on keys (created_by);
+
+-- The secrets of a key. A replaced secret stays valid until expires_at, or until the first use of its successor.
+create table key_secrets (
+    hash       blob primary key,
+    key_id     text not null references keys (id),
+    start_text text not null,
+    end_text   text not null,
+    position   bigint not null,
+    created_at bigint not null,
+    expires_at bigint not null,
+    after_use  bigint not null,
+    used_at    bigint not null
+);
+
+create index key_secrets_key on key_secrets (key_id, position);
+
+-- Changes that people made, with the object before and after.
+create table audit (
+    id           text primary key,
+    workspace_id text not null,
+    at           bigint not null,
+    actor        text not null,
+    action       text not null,
+    object       text not null,
+    before_text  text not null,
+    after_text   text not null
+);
+
+create index audit_workspace on audit (workspace_id, id);
+
+-- PROVIDERS, MODELS AND POLICIES.
+
+-- Providers that were connected in the dashboard or on the command line. Their credentials are in the table credentials, under the
+-- same name.
+create table providers (
+    name       text primary key,
+    vendor     text not null,
+    format     text not null,
+    base_url   text not null,
+    options    text not null,
+    free       bigint not null,
+    created_by text not null,
+    created_at bigint not null
+);
+
+-- Provider credentials, encrypted.
+create table credentials (
+    id         text primary key,
+    provider   text not null,
+    sealed     blob not null,
+    hint       text not null,
+    created_by text not null,
+    created_at bigint not null
+);
+
+create index credentials_provider on credentials (provider, id);
+
+-- The models that providers list themselves. missed counts the complete lists in a row that lack the model.
+create table listed_models (
+    provider   text not null,
+    model      text not null,
+    first_seen bigint not null,
+    last_seen  bigint not null,
+    missed     bigint not null,
+    primary key (provider, model)
+);
+
+-- All versions of a workspace's policies. The one with the highest number is active.
+create table policy_versions (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    number       bigint not null,
+    hash         text not null,
+    source       text not null,
+    note         text not null,
+    created_by   text not null,
+    created_at   bigint not null,
+    revision     bigint not null,
+    primary key (workspace_id, number)
+);
+
+create index policy_versions_revision on policy_versions (revision);
+
+-- The data that decisions were computed from, by version. A version is kept while a stored request may refer to it.
+create table kept_versions (
+    kind    text not null,
+    version text not null,
+    body    blob not null,
+    used_at bigint not null,
+    primary key (kind, version)
+);
+
+create index kept_versions_used on kept_versions (used_at);
+
+-- Files and batches that workspaces have created at providers. id is the provider's. uses lists the models that the requests of a file
+-- name. data is the provider's object, as last received. settled is 1 when the usage of a batch has been recorded.
+create table provider_objects (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    kind         text not null,
+    id           text not null,
+    key_id       text not null,
+    provider     text not null,
+    credential   text not null,
+    uses         text not null,
+    data         text not null,
+    settled      bigint not null,
+    created_at   bigint not null,
+    primary key (workspace_id, kind, id)
+);
+
+create index provider_objects_newest on provider_objects (workspace_id, kind, created_at, id);
+-- Finds the workspaces that have recorded a file which a request names.
+create index provider_objects_id on provider_objects (id);
+
+-- THE REQUEST LOG. Ids are ordered by time.
+
+-- One row per request with the columns that lists are filtered by. Every index ends with the id and returns rows newest first. Every index
+-- makes every insert slower, so values that most rows share are not in an index, and values that are frequent anyway have none. The
+-- classes are coarse logarithms: with them, "at least $0.01" and "most expensive first" use an index that grows at its end.
+-- SQLite estimates the size of a row by the declared lengths. If client were wider, it would count requests by other indexes, out of
+-- order. place is where the details are: the number of the pack plus the index in the pack.
+create table requests (
+    workspace_id  text not null,
+    id            text not null,
+    key_id        text not null,
+    requested     text not null,
+    model         text not null,
+    provider      text not null,
+    policy        text not null,
+    decision      text not null,
+    outcome       text not null,
+    finish        text not null default '',
+    cache         text not null default '',
+    status        bigint not null,
+    stream        bigint not null,
+    simulated     bigint not null,
+    latency       bigint not null,
+    latency_class bigint not null,
+    cost          bigint,
+    cost_class    bigint,
+    saved         bigint,
+    saved_class   bigint,
+    session       text not null,
+    end_user      text not null,
+    client        char(1) not null default '',
+    preview       text not null,
+    failure       text not null,
+    body_state    text not null,
+    place         bigint,
+    primary key (workspace_id, id)
+);
+
+create index requests_key on requests (workspace_id, key_id, id);
+create index requests_model on requests (workspace_id, model, id);
+create index requests_requested on requests (workspace_id, requested, id) where requested <> 'auto';
+create index requests_provider on requests (workspace_id, provider, id);
+create index requests_policy on requests (workspace_id, policy, id) where policy <> '';
+create index requests_decision on requests (workspace_id, decision, id) where decision <> 'expected';
+create index requests_outcome on requests (workspace_id, outcome, id) where outcome <> 'ok';
+create index requests_status on requests (workspace_id, status, id) where status <> 200;
+create index requests_session on requests (workspace_id, session, id) where session <> '';
+create index requests_end_user on requests (workspace_id, end_user, id) where end_user <> '';
+create index requests_simulated on requests (workspace_id, id) where simulated = 1;
+create index requests_unpriced on requests (workspace_id, id) where cost is null and model <> '';
+create index requests_latency on requests (workspace_id, latency_class, id, latency);
+create index requests_cost on requests (workspace_id, cost_class, id, cost) where cost_class is not null;
+create index requests_saved on requests (workspace_id, saved_class, id, saved) where saved_class < 0;
+create index requests_place on requests (place);
+
+-- The other data of an entry: summary is its JSON without trace and bills, trace the compressed JSON of trace and bills.
+create table details (
+    workspace_id text not null,
+    request_id   text not null,
+    summary      text not null,
+    trace        blob,
+    primary key (workspace_id, request_id)
+);
+
+-- One row for every entry with text of a client: stored bodies, or only a preview.
+create table bodies (
+    workspace_id text not null,
+    request_id   text not null,
+    request      blob,
+    response     blob,
+    streamed     bigint not null,
+    primary key (workspace_id, request_id)
+);
+
+-- Two rows per tag, "name=value" and "name", so that both can be searched in order of time. The summary of a request has its tags as
+-- well, so that they can be deleted without an index by request.
+create table tags (
+    workspace_id text not null,
+    tag          text not null,
+    request_id   text not null,
+    primary key (workspace_id, tag, request_id)
+) without rowid;
+
+-- The details of several entries of a workspace in one compressed row, because a row per entry took two pages in four trees. Traces are
+-- separate, because they are most of the data and lists do not need them.
+create table packs (
+    number    integer primary key,
+    size      bigint not null,
+    summaries blob not null,
+    traces    blob not null
+);
+
+-- The bodies of several entries of a workspace. oldest is the smallest id whose bodies the row has, held their number.
+create table packed_bodies (
+    number       integer primary key,
+    size         bigint not null,
+    workspace_id text not null,
+    oldest       text not null,
+    held         bigint not null,
+    content      blob not null
+);
+
+create index packed_bodies_oldest on packed_bodies (workspace_id, oldest, held);
+
+-- The words of stored bodies, for full-text search: one index per day (text_N, N days since 1970), which is created with the first text of
+-- the day and dropped with the day. A document is named by the place of its request. merge is 1 while the index has words of deleted
+-- documents.
+create table text_days (
+    day   integer primary key,
+    merge bigint not null
+);
+
+-- MESSAGES THAT TURNS OF A CONVERSATION SHARE. A stored request refers to parts of its own day by their address, a keyed hash, so that a
+-- day can be dropped as a whole.
+
+-- The days (UTC, days since 1970) for which a workspace has messages: the number of requests, their length, and the stored bytes. sweep is
+-- 1 while messages may have lost their last request. scope is the number of the workspace's day in the other tables: the day times 2^24,
+-- plus a number per workspace.
+create table message_days (
+    day           bigint not null,
+    workspace_id  text not null,
+    scope         bigint,
+    turns         bigint not null,
+    request_bytes bigint not null,
+    stored_bytes  bigint not null,
+    sweep         bigint not null,
+    primary key (day, workspace_id)
+);
+
+create unique index message_days_scope on message_days (scope);
+
+-- The parts that a request stored first are in one row, a segment, so that a conversation is read with one row per turn. lists are not
+-- compressed, content has all other parts. refs has the segments with the parts that the lists refer to, as distances from the number of
+-- this one.
+create table message_segments (
+    number  integer primary key,
+    scope   bigint not null,
+    refs    blob not null,
+    lists   blob not null,
+    content blob not null
+);
+
+-- The segment of each part.
+create table message_parts (
+    scope   bigint not null,
+    address blob not null,
+    segment bigint not null,
+    primary key (scope, address)
+) without rowid;
+
+-- Parts that earlier versions stored, in one row each.
+create table messages (
+    day          bigint not null,
+    workspace_id text not null,
+    address      blob not null,
+    content      blob not null
+);
+
+create unique index messages_address on messages (day, workspace_id, address);
+
+-- SPENDING AND FIGURES.
+
+-- The charge of every request. It is kept longer than the entries, because some budgets never reset.
+create table ledger (
+    request_id   text primary key,
+    workspace_id text not null,
+    key_id       text not null,
+    at           bigint not null,
+    amount       bigint not null
+) without rowid;
+
+create index ledger_workspace on ledger (workspace_id, at, amount);
+create index ledger_key on ledger (key_id, at, amount);
+
+-- The charges of sessions and end users whose spending a key limits. Like the ledger, they are kept longer than the entries.
+create table subject_charges (
+    subject    text not null,
+    at         bigint not null,
+    request_id text not null,
+    amount     bigint not null,
+    primary key (subject, at, request_id)
+) without rowid;
+
+-- One row per session with the sums of its requests, in order of the latest request. A session begins with first_id; its text is read
+-- from that request.
+create table log_sessions (
+    workspace_id  text not null,
+    session       text not null,
+    first_id      text not null,
+    last_id       text not null,
+    source        text not null,
+    key_id        text not null,
+    end_user      text not null,
+    client        text not null,
+    simulated     bigint not null,
+    turns         bigint not null,
+    errors        bigint not null,
+    rejected      bigint not null,
+    unpriced      bigint not null,
+    cost          bigint not null,
+    compared_cost bigint not null,
+    baseline_cost bigint not null,
+    input_tokens  bigint not null,
+    cached_tokens bigint not null,
+    output_tokens bigint not null,
+    latency       bigint not null,
+    overhead      bigint not null,
+    primary key (workspace_id, session)
+) without rowid;
+
+create index log_sessions_last on log_sessions (workspace_id, last_id);
+create index log_sessions_key on log_sessions (workspace_id, key_id, last_id);
+create index log_sessions_end_user on log_sessions (workspace_id, end_user, last_id) where end_user <> '';
+
+-- The models that served a session.
+create table log_session_models (
+    workspace_id text not null,
+    session      text not null,
+    model        text not null,
+    primary key (workspace_id, session, model)
+) without rowid;
+
+-- Sums over a minute, an hour, a day (UTC). Rows with the grain "all" have one combination of all dimensions; overviews read the other
+-- rows, which have sums by one dimension or none and are few, whatever the number of combinations. The id consists of all dimensions and
+-- begins with the time. The index has all dimensions, so that rows that a filter excludes are not read. Figures of a model or provider
+-- count its own attempts, even if another target served the request, and latencies of served requests only.
+create table rollup_minutes (
+    id              text primary key,
+    workspace_id    text not null,
+    grain           text not null,
+    start           bigint not null,
+    key_id          text not null,
+    model           text not null,
+    provider        text not null,
+    policy          text not null,
+    simulated       bigint not null,
+    playground      bigint not null,
+    requests        bigint not null,
+    served          bigint not null,
+    attempts        bigint not null,
+    failed_attempts bigint not null,
+    errors          bigint not null,
+    rejected        bigint not null,
+    expected        bigint not null,
+    fallbacks       bigint not null,
+    policies        bigint not null,
+    priced          bigint not null,
+    compared        bigint not null,
+    cache_hits      bigint not null,
+    cost            bigint not null,
+    compared_cost   bigint not null,
+    baseline_cost   bigint not null,
+    cache_saved     bigint not null,
+    input_tokens    bigint not null,
+    cached_tokens   bigint not null,
+    output_tokens   bigint not null,
+    latency         text not null,
+    ttft            text not null
+);
+
+create index rollup_minutes_grain on rollup_minutes (workspace_id, grain, start, key_id, model, provider, policy);
+
+create table rollup_hours (
+    id              text primary key,
+    workspace_id    text not null,
+    grain           text not null,
+    start           bigint not null,
+    key_id          text not null,
+    model           text not null,
+    provider        text not null,
+    policy          text not null,
+    simulated       bigint not null,
+    playground      bigint not null,
+    requests        bigint not null,
+    served          bigint not null,
+    attempts        bigint not null,
+    failed_attempts bigint not null,
+    errors          bigint not null,
+    rejected        bigint not null,
+    expected        bigint not null,
+    fallbacks       bigint not null,
+    policies        bigint not null,
+    priced          bigint not null,
+    compared        bigint not null,
+    cache_hits      bigint not null,
+    cost            bigint not null,
+    compared_cost   bigint not null,
+    baseline_cost   bigint not null,
+    cache_saved     bigint not null,
+    input_tokens    bigint not null,
+    cached_tokens   bigint not null,
+    output_tokens   bigint not null,
+    latency         text not null,
+    ttft            text not null
+);
+
+create index rollup_hours_grain on rollup_hours (workspace_id, grain, start, key_id, model, provider, policy);
+
+create table rollup_days (
+    id              text primary key,
+    workspace_id    text not null,
+    grain           text not null,
+    start           bigint not null,
+    key_id          text not null,
+    model           text not null,
+    provider        text not null,
+    policy          text not null,
+    simulated       bigint not null,
+    playground      bigint not null,
+    requests        bigint not null,
+    served          bigint not null,
+    attempts        bigint not null,
+    failed_attempts bigint not null,
+    errors          bigint not null,
+    rejected        bigint not null,
+    expected        bigint not null,
+    fallbacks       bigint not null,
+    policies        bigint not null,
+    priced          bigint not null,
+    compared        bigint not null,
+    cache_hits      bigint not null,
+    cost            bigint not null,
+    compared_cost   bigint not null,
+    baseline_cost   bigint not null,
+    cache_saved     bigint not null,
+    input_tokens    bigint not null,
+    cached_tokens   bigint not null,
+    output_tokens   bigint not null,
+    latency         text not null,
+    ttft            text not null
+);
+
+create index rollup_days_grain on rollup_days (workspace_id, grain, start, key_id, model, provider, policy);
+
+-- Report roll-ups. A batch of entries is queued as one block of facts per workspace, hour and class. A block has the dimensions and
+-- figures of each of its requests. class is 1 for simulated requests plus 2 for requests from the playground.
+create table report_waiting (
+    number       integer primary key autoincrement,
+    workspace_id text not null,
+    start        bigint not null,
+    class        bigint not null,
+    facts        bigint not null,
+    data         blob not null
+);
+
+create index report_waiting_start on report_waiting (start, workspace_id, class, facts);
+
+-- Facts by hour, after they were added to the days. The second index finds facts of ended days that are not sorted yet.
+create table report_facts (
+    workspace_id text not null,
+    start        bigint not null,
+    number       bigint not null,
+    class        bigint not null,
+    facts        bigint not null,
+    data         blob not null,
+    primary key (workspace_id, start, number)
+);
+
+create index report_facts_start on report_facts (start, workspace_id, class);
+
+-- Facts of ended days, sorted by end user: low and high are the first and the last one of a chunk, and sessions has two bytes of a hash of
+-- each session. A query that selects an end user or a session reads few chunks.
+create table report_chunks (
+    workspace_id text not null,
+    start        bigint not null,
+    number       bigint not null,
+    class        bigint not null,
+    facts        bigint not null,
+    low          text not null,
+    high         text not null,
+    sessions     blob not null,
+    data         blob not null,
+    primary key (workspace_id, start, number)
+);
+
+-- One of every n facts of an ended day, where n is weight, for queries that would read too many facts.
+create table report_samples (
+    workspace_id text not null,
+    start        bigint not null,
+    number       bigint not null,
+    class        bigint not null,
+    weight       bigint not null,
+    data         blob not null,
+    primary key (workspace_id, start, number)
+);
+
+-- Sums of a day by one or two dimensions, such as "model", or "user" and "model"; a unit separator (0x1f) is between two dimensions.
+-- A row has the most expensive and the most frequent values, and the sums of the others.
+create table report_days (
+    workspace_id text not null,
+    grain        text not null,
+    start        bigint not null,
+    class        bigint not null,
+    data         blob not null,
+    primary key (workspace_id, grain, start, class)
+);
+
+create index report_days_start on report_days (workspace_id, start);
+
+-- The time from which the report roll-ups of a workspace are complete. The row with an empty workspace applies to all.
+create table report_since (
+    workspace_id text primary key,
+    since        bigint not null
+);
+
+-- Saved views of the request list and of the report, shared in a workspace. page is the name of the page; empty for the request list.
+-- filters is an object of filter parameters, columns a list of column names in their order; an empty list selects the default columns.
+create table saved_views (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    id           text not null,
+    page         text not null default '',
+    name         text not null,
+    filters      text not null,
+    columns      text not null,
+    sort         text not null,
+    created_by   text not null,
+    created_at   bigint not null,
+    primary key (workspace_id, id)
+);
+
+create unique index saved_views_name on saved_views (workspace_id, name);
+
+-- FEEDBACK, COMPARISON AND LEARNING.
+
+-- Ratings of answers, signals detected in answers, and verdicts of comparisons. The rater is a key, an account, or a signal. other is the
+-- model whose response was compared; the score of a verdict is 1 if the response of model was better, 0.5 for a tie and 0 if it was worse.
+-- A rating is deleted with its request. It may be stored before the row of the request.
+create table ratings (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    request_id   text not null,
+    rater        text not null,
+    id           text not null,
+    key_id       text not null,
+    account_id   text not null,
+    at           bigint not null,
+    score        double precision not null,
+    label        text not null,
+    comment      text not null,
+    source       text not null,
+    signal       text not null,
+    model        text not null,
+    other        text not null default '',
+    task         text not null,
+    skills       text not null,
+    predictor    text not null,
+    primary key (workspace_id, request_id, rater)
+);
+
+create index ratings_model on ratings (workspace_id, model, at, id) where source <> 'signal';
+create index ratings_signal on ratings (workspace_id, at, model, task, signal) where source = 'signal';
+
+-- The revision of a workspace's ratings.
+create table rating_changes (
+    workspace_id text primary key references workspaces (id) on delete cascade,
+    revision     bigint not null
+);
+
+create index rating_changes_revision on rating_changes (revision);
+
+-- The time since which ratings of a model count; an empty model stands for all models.
+create table rating_resets (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    model        text not null,
+    at           bigint not null,
+    primary key (workspace_id, model)
+);
+
+-- Whether and how a workspace learns from outcomes. A workspace without a row has the defaults.
+create table learning_settings (
+    workspace_id text primary key references workspaces (id) on delete cascade,
+    disabled     bigint not null,
+    explore      double precision not null,
+    floor        double precision not null
+);
+
+-- Spending on trials of other models by workspace, over all replicas, since the settings of learning were changed.
+create table exploration (
+    workspace_id text primary key references workspaces (id) on delete cascade,
+    requests     bigint not null,
+    trials       bigint not null,
+    spent        bigint not null,
+    tried        bigint not null,
+    extra        bigint not null,
+    quality      double precision not null
+);
+
+-- What a replica may spend on trials until its claim expires or is replaced.
+create table exploration_claims (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    replica      text not null,
+    amount       bigint not null,
+    expires      bigint not null,
+    primary key (workspace_id, replica)
+);
+
+-- One row per request that was chosen for comparison, with the entry of its shadow call. The costs of the calls are in subject_charges,
+-- which is kept longer. state is compared, unjudged or failed; difference is valid for compared rows.
+create table comparisons (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    request_id   text not null,
+    shadow_id    text not null,
+    at           bigint not null,
+    key_id       text not null,
+    task         text not null,
+    model        text not null,
+    baseline     text not null,
+    holdout      bigint not null,
+    state        text not null,
+    difference   double precision not null,
+    propensity   double precision not null,
+    method       text not null,
+    reason       text not null,
+    cost         bigint not null,
+    versions     text not null,
+    entry        text not null,
+    response     text not null,
+    primary key (workspace_id, request_id)
+);
+
+create index comparisons_at on comparisons (workspace_id, at, request_id);
+
+-- The measured bias of judge models, by model and version of the prompt.
+create table judge_biases (
+    workspace_id text not null references workspaces (id) on delete cascade,
+    judge        text not null,
+    prompt       text not null,
+    at           bigint not null,
+    bias         text not null,
+    primary key (workspace_id, judge, prompt)
+);
+
+-- ALERTS.
+
+-- Destinations of alerts. target is for display; sealed is the encrypted address with its signing key.
+create table alert_channels (
+    id           text primary key,
+    workspace_id text not null references workspaces (id) on delete cascade,
+    name         text not null,
+    type         text not null,
+    target       text not null,
+    sealed       blob not null,
+    created_by   text not null,
+    created_at   bigint not null
+);
+
+create index alert_channels_workspace on alert_channels (workspace_id, id);
+
+-- time_window and key_id may be empty; channels lists channel ids.
+create table alert_rules (
+    id           text primary key,
+    workspace_id text not null references workspaces (id) on delete cascade,
+    name         text not null,
+    kind         text not null,
+    threshold    double precision not null,
+    time_window  text not null,
+    key_id       text not null,
+    channels     text not null,
+    enabled      bigint not null,
+    muted_until  bigint not null,
+    created_by   text not null,
+    created_at   bigint not null
+);
+
+create index alert_rules_workspace on alert_rules (workspace_id, id);
+
+-- The last evaluation of each rule and subject. A change increments revision, so that one of several replicas records a crossing.
+create table alert_states (
+    rule_id  text not null references alert_rules (id) on delete cascade,
+    subject  text not null,
+    label    text not null,
+    firing   bigint not null,
+    since    bigint not null,
+    value    double precision not null,
+    detail   text not null,
+    seen_at  bigint not null,
+    event_id text not null,
+    notified bigint not null,
+    revision bigint not null,
+    primary key (rule_id, subject)
+);
+
+-- The history of crossings and of tests. Events outlive their rules.
+create table alert_events (
+    id           text primary key,
+    workspace_id text not null references workspaces (id) on delete cascade,
+    type         text not null,
+    rule_id      text not null,
+    rule_name    text not null,
+    kind         text not null,
+    threshold    double precision not null,
+    time_window  text not null,
+    subject      text not null,
+    label        text not null,
+    value        double precision not null,
+    detail       text not null,
+    at           bigint not null,
+    since        bigint not null,
+    muted        bigint not null
+);
+
+create index alert_events_workspace on alert_events (workspace_id, id);
+
+-- Messages to send, and sent ones.
+create table alert_deliveries (
+    id           text primary key,
+    event_id     text not null references alert_events (id) on delete cascade,
+    workspace_id text not null,
+    channel_id   text not null,
+    channel_name text not null,
+    state        text not null,
+    attempts     bigint not null,
+    next_at      bigint not null,
+    error        text not null,
+    updated_at   bigint not null
+);
+
+create index alert_deliveries_event on alert_deliveries (event_id);
+create index alert_deliveries_due on alert_deliveries (state, next_at);
+
+-- Figures of single replicas: open circuits and the size of the spool.
+create table alert_reports (
+    replica text not null,
+    kind    text not null,
+    value   double precision not null,
+    detail  text not null,
+    at      bigint not null,
+    primary key (replica, kind)
+);
