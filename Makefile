@@ -158,12 +158,12 @@ faults-table: ## copy the results of the last make faults into docs/reliability.
 soak: build ## run half an hour of load and watch memory, goroutines and files; MINUTES=3 for less
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead FAIRLEAD_SOAK_MINUTES=$(or $(MINUTES),30) $(GO) test -v -count=1 -timeout 120m -run Soak ./test/soak
 
-generate: ## write docs/openapi.json, docs/config.schema.json and the reference pages and dashboard types generated from them
+generate: ## write docs/openapi.json, docs/config.schema.json, and the reference page and dashboard types generated from them
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
 	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
 	$(GO) test ./internal/requestlog -count=1 -run TestDashboardFiltersAreCurrent -update
-	$(GO) test ./internal/manual -count=1 -run 'Test(Error|Configuration|Admin)[A-Za-z]+IsCurrent' -update
-	@if [ -f web/package.json ]; then scripts/install-web.sh && cd web && npm run --if-present generate; fi
+	$(GO) test ./internal/manual -count=1 -run 'Test(Error|Configuration)[A-Za-z]+IsCurrent' -update
+	@if [ -f web/package.json ]; then scripts/install-web.sh; fi
 
 release-snapshot: $(GORELEASER) ## build and try the archives and packages of a release in bin/release, for every system
 	$(GORELEASER) check

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the dashboard source: types, lint, format, unit tests, and that the generated API types are current.
+# Checks the dashboard source: types, lint, format and unit tests.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 

@@ -60,7 +60,7 @@ func (a *App) openWeb() (err error) {
 	if a.admin, err = admin.New(a.adminParts()); err != nil {
 		return fmt.Errorf("build admin API: %w", err)
 	}
-	a.manual = manual.New(docs.Files, http.HandlerFunc(a.edge.notFound))
+	a.manual = manual.New(docs.Files, a.admin.OpenAPI, http.HandlerFunc(a.edge.notFound))
 	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.edge.notFound))
 	a.listener.serve(a.edge.devOnly(a.public()))
 	if a.adminListener != nil {

@@ -25,6 +25,7 @@ var assets embed.FS
 // Site serves a folder of Markdown files. The page index.md is the home page, and its lists of links are the navigation.
 type Site struct {
 	files    fs.FS
+	openAPI  func() ([]byte, error)
 	notFound http.Handler // handles methods other than GET and HEAD
 	load     func() *content
 }
@@ -38,9 +39,9 @@ type content struct {
 	search   func() []searchable // returns all sections; the first call collects them
 }
 
-// New returns a site. files must contain index.md.
-func New(files fs.FS, notFound http.Handler) *Site {
-	s := &Site{files: files, notFound: notFound}
+// New returns a site. files must contain index.md. The reference of the admin API is rendered from the document that openAPI returns.
+func New(files fs.FS, openAPI func() ([]byte, error), notFound http.Handler) *Site {
+	s := &Site{files: files, openAPI: openAPI, notFound: notFound}
 	s.load = sync.OnceValue(s.read)
 	return s
 }

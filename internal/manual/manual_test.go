@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,12 +22,14 @@ func get(t *testing.T, site http.Handler, target string) *httptest.ResponseRecor
 	return w
 }
 
-func ours() *manual.Site { return manual.New(docs.Files, http.NotFoundHandler()) }
+func ours() *manual.Site { return manual.New(docs.Files, openAPI, http.NotFoundHandler()) }
+
+func openAPI() ([]byte, error) { return os.ReadFile(docsDir + "openapi.json") }
 
 // addresses returns the address of every page of the documentation.
 func addresses(t *testing.T) []string {
 	t.Helper()
-	list := []string{"/docs", "/docs/search", "/docs/search?q=budget", "/docs/no-such-page"}
+	list := []string{"/docs", "/docs/reference/admin-api", "/docs/search", "/docs/search?q=budget", "/docs/no-such-page"}
 	err := fs.WalkDir(docs.Files, ".", func(file string, _ fs.DirEntry, err error) error {
 		if name, ok := strings.CutSuffix(file, ".md"); ok && name != "index" {
 			list = append(list, "/docs/"+name)
@@ -248,16 +251,16 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 	t.Parallel()
 	site := manual.New(fstest.MapFS{
 		"index.md":      {Data: []byte("# Home\n\nText.\n\n## Start\n\n- [Guide](guides/a.md): a guide\n")},
-		"guides/a.md":   {Data: []byte("# A `code` title\n\n[here](#one), [home](../index.md), [out](../../go.mod), [web](https://example.com), <b>raw</b>\n\n## One\n\n## One\n\n![i](../images/i.svg)\n\n## RATE_LIMITED\n")},
+		"guides/a.md":   {Data: []byte("# A `code` title\n\n[here](#one), [home](../index.md), [out](../../go.mod), [web](https://example.com), <b>raw</b>\n\n## One\n\n## One\n\n![i](../images/i.svg)\n\n## RATE_LIMITED\n\n[API](../openapi.json)\n")},
 		"guides/b.md":   {Data: []byte("# Unlisted\n\nA page.\n")},
 		"images/i.svg":  {Data: []byte("<svg/>")},
 		"images/p.png":  {Data: []byte("x")},
 		"images/i.html": {Data: []byte("x")},
-	}, http.NotFoundHandler())
+	}, openAPI, http.NotFoundHandler())
 	text := get(t, site, "/docs/guides/a").Body.String()
 	for _, want := range []string{
 		`<title>A code title`, `<a href="#one">here</a>`, `<a href="/docs">home</a>`, `, out, <a href="https://example.com">web</a>`,
-		`id="one"`, `id="one-1"`, `id="RATE_LIMITED"`, `src="/docs/images/i.svg"`,
+		`id="one"`, `id="one-1"`, `id="RATE_LIMITED"`, `<a href="/docs/reference/admin-api">API</a>`, `src="/docs/images/i.svg"`,
 		`<h2>More</h2>`, `<a href="/docs/guides/b">Unlisted</a>`, `<a href="/docs/guides/a" aria-current="page">Guide</a>`,
 	} {
 		if !strings.Contains(text, want) {

@@ -56,7 +56,7 @@ type navLink struct {
 	URL, Title, Note string
 }
 
-// read loads all pages. The files are embedded, so an error is a bug that a test finds.
+// read loads all pages. The files are embedded and the OpenAPI document is generated, so an error is a bug that a test finds.
 func (s *Site) read() *content {
 	style, err := assets.ReadFile("style.css")
 	if err != nil {
@@ -72,18 +72,31 @@ func (s *Site) read() *content {
 		if err != nil {
 			return err
 		}
-		heading, _, _ := strings.Cut(string(source), "\n")
-		p := &page{name: name, title: strings.ReplaceAll(strings.TrimPrefix(heading, "# "), "`", ""), source: source}
-		p.render = sync.OnceValue(func() rendered { return c.renderPage(s.files, p) })
-		c.pages[name] = p
+		c.addPage(s.files, name, source)
 		return nil
 	})
 	if err != nil {
 		panic(fmt.Errorf("read the documentation: %w", err))
 	}
+	document, err := s.openAPI()
+	if err != nil {
+		panic(fmt.Errorf("read the OpenAPI document: %w", err))
+	}
+	reference, err := adminPage(document)
+	if err != nil {
+		panic(err)
+	}
+	c.addPage(s.files, adminReference, reference)
 	c.groups = c.navigation()
 	c.search = sync.OnceValue(c.sections)
 	return c
+}
+
+func (c *content) addPage(files fs.FS, name string, source []byte) {
+	heading, _, _ := strings.Cut(string(source), "\n")
+	p := &page{name: name, title: strings.ReplaceAll(strings.TrimPrefix(heading, "# "), "`", ""), source: source}
+	p.render = sync.OnceValue(func() rendered { return c.renderPage(files, p) })
+	c.pages[name] = p
 }
 
 // url returns the address of a page.
@@ -181,6 +194,9 @@ func (c *content) resolve(p *page, destination, extension string) (address strin
 		return destination, true
 	}
 	name, isPage := strings.CutSuffix(path.Join(path.Dir(p.name), target), ".md")
+	if name == "openapi.json" {
+		name, isPage = adminReference, true
+	}
 	linked := c.pages[name]
 	if !isPage || linked == nil {
 		return "", false
