@@ -3,7 +3,7 @@ package gateway_test
 import (
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 )
 
 func TestAttemptRecordsTheBytesOfItsResponse(t *testing.T) {
@@ -11,8 +11,8 @@ func TestAttemptRecordsTheBytesOfItsResponse(t *testing.T) {
 	const failure = `{"error":{"message":"down"}}`
 	const whole = `{"choices":[{"index":0,"message":{"role":"assistant","content":"Aye."},"finish_reason":"stop"}]}`
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Status: 503, Body: []byte(failure)})
-	k.beta.Always(mockprovider.Behaviour{Body: []byte(whole)})
+	k.alpha.Always(simulator.Behaviour{Status: 503, Body: []byte(failure)})
+	k.beta.Always(simulator.Behaviour{Body: []byte(whole)})
 
 	k.post("/chat/completions", hello)
 

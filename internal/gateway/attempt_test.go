@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 )
 
 // events returns the data of the events of a stream.
@@ -33,7 +33,7 @@ func (a clientResponse) events() []string {
 func TestStreamIsRelayedToItsEnd(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Text: []string{"One ", "two ", "three."}})
+	k.alpha.Always(simulator.Behaviour{Text: []string{"One ", "two ", "three."}})
 
 	got := k.post("/chat/completions", streaming("large"))
 
@@ -69,7 +69,7 @@ func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t, func(k *kit) { k.settings.BodyLimit = c.limit })
-			k.alpha.Always(mockprovider.Behaviour{Text: words})
+			k.alpha.Always(simulator.Behaviour{Text: words})
 
 			k.post("/chat/completions", streaming("large"))
 
@@ -86,7 +86,7 @@ func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 func TestOverheadExcludesWaitingForAProvider(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-time.After(300 * time.Millisecond) }})
+	k.alpha.Always(simulator.Behaviour{Before: func(*simulator.Call) { <-time.After(300 * time.Millisecond) }})
 
 	got := k.post("/chat/completions", streaming("large"))
 
@@ -125,7 +125,7 @@ func TestStreamTraceIsInTheLastEvent(t *testing.T) {
 func TestLastAttemptFailsWithoutAPause(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Attempts = 1 })
-	k.alpha.Always(mockprovider.Fail(http.StatusTooManyRequests, "Retry-After", "5"))
+	k.alpha.Always(simulator.Fail(http.StatusTooManyRequests, "Retry-After", "5"))
 	began := time.Now()
 
 	got := k.post("/chat/completions", withModel("small"))
@@ -138,12 +138,12 @@ func TestLastAttemptFailsWithoutAPause(t *testing.T) {
 func TestAnotherTargetTakesOverBeforeTheFirstToken(t *testing.T) {
 	t.Parallel()
 	role := `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
-	failures := map[string]mockprovider.Behaviour{
-		"500":                 mockprovider.Fail(500),
-		"503":                 mockprovider.Fail(503),
-		"429":                 mockprovider.Fail(429),
-		"401":                 mockprovider.Fail(401),
-		"404":                 mockprovider.Fail(404),
+	failures := map[string]simulator.Behaviour{
+		"500":                 simulator.Fail(500),
+		"503":                 simulator.Fail(503),
+		"429":                 simulator.Fail(429),
+		"401":                 simulator.Fail(401),
+		"404":                 simulator.Fail(404),
 		"reset":               {Reset: true},
 		"html":                {Header: map[string]string{"Content-Type": "text/html"}, Body: []byte("<html>")},
 		"null":                {Body: []byte("null")},
@@ -161,7 +161,7 @@ func TestAnotherTargetTakesOverBeforeTheFirstToken(t *testing.T) {
 				t.Parallel()
 				k := newKit(t)
 				k.alpha.Always(failure)
-				k.beta.Always(mockprovider.Behaviour{Text: []string{"beta ", "speaks"}})
+				k.beta.Always(simulator.Behaviour{Text: []string{"beta ", "speaks"}})
 
 				got := k.post("/chat/completions", body)
 
@@ -183,7 +183,7 @@ func TestAnotherTargetTakesOverBeforeTheFirstToken(t *testing.T) {
 func TestSameTargetIsRetriedWhenNoOtherIsLeft(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.For("small-2026", mockprovider.Fail(500), mockprovider.Fail(503), mockprovider.Behaviour{})
+	k.alpha.For("small-2026", simulator.Fail(500), simulator.Fail(503), simulator.Behaviour{})
 
 	got := k.post("/chat/completions", withModel("small"))
 
@@ -196,20 +196,20 @@ func TestErrorStatusReflectsTheFailuresOfAllAttempts(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name    string
-		failure mockprovider.Behaviour
+		failure simulator.Behaviour
 		status  int
 		code    string
 		calls   int
 	}{
-		{"server errors", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", 3},
-		{"rejected credential", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", 1},
-		{"rate limit with a short wait", mockprovider.Fail(429, "Retry-After", "0"), 429, "PROVIDER_RATE_LIMITED", 3},
-		{"rate limit with a long wait", mockprovider.Fail(429, "Retry-After", "30"), 429, "PROVIDER_RATE_LIMITED", 1},
-		{"invalid request", mockprovider.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", 1},
-		{"invalid values", mockprovider.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", 1},
-		{"context", mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}, 400, "CONTEXT_TOO_LONG", 1},
-		{"content policy", mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}, 400, "PROVIDER_UPSTREAM_ERROR", 1},
-		{"garbage", mockprovider.Behaviour{Body: []byte("garbage")}, 502, "PROVIDER_UPSTREAM_ERROR", 3},
+		{"server errors", simulator.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", 3},
+		{"rejected credential", simulator.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"rate limit with a short wait", simulator.Fail(429, "Retry-After", "0"), 429, "PROVIDER_RATE_LIMITED", 3},
+		{"rate limit with a long wait", simulator.Fail(429, "Retry-After", "30"), 429, "PROVIDER_RATE_LIMITED", 1},
+		{"invalid request", simulator.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"invalid values", simulator.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"context", simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}, 400, "CONTEXT_TOO_LONG", 1},
+		{"content policy", simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}, 400, "PROVIDER_UPSTREAM_ERROR", 1},
+		{"garbage", simulator.Behaviour{Body: []byte("garbage")}, 502, "PROVIDER_UPSTREAM_ERROR", 3},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestRetryAfterIsSentWhileAllTargetsBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
-		k.alpha.Always(mockprovider.Fail(429, "Retry-After", "30"))
+		k.alpha.Always(simulator.Fail(429, "Retry-After", "30"))
 		var w *httptest.ResponseRecorder
 		for range 2 { // the only target of the second request backs off
 			w = httptest.NewRecorder()
@@ -263,9 +263,9 @@ func TestOnlyLastTargetHasTheWholeDeadline(t *testing.T) {
 	for _, target := range k.snapshot.Targets() {
 		target.FirstToken = 20 * time.Millisecond
 	}
-	k.alpha.Always(mockprovider.Behaviour{Silent: true})
+	k.alpha.Always(simulator.Behaviour{Silent: true})
 	release := make(chan struct{})
-	k.beta.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-release }})
+	k.beta.Always(simulator.Behaviour{Before: func(*simulator.Call) { <-release }})
 	time.AfterFunc(200*time.Millisecond, func() { close(release) })
 
 	got := k.post("/chat/completions", streaming("large"))
@@ -281,7 +281,7 @@ func TestOnlyLastTargetHasTheWholeDeadline(t *testing.T) {
 func TestDeadlineCoversAllAttempts(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 50 * time.Millisecond })
-	k.alpha.Always(mockprovider.Behaviour{Silent: true})
+	k.alpha.Always(simulator.Behaviour{Silent: true})
 
 	got := k.post("/chat/completions", withModel("small"))
 
@@ -292,7 +292,7 @@ func TestDeadlineCoversAllAttempts(t *testing.T) {
 
 func TestStreamInterruptedAfterItsFirstTokenEndsWithAnError(t *testing.T) {
 	t.Parallel()
-	for name, b := range map[string]mockprovider.Behaviour{
+	for name, b := range map[string]simulator.Behaviour{
 		"cut":                 {Text: []string{"some ", "words ", "more"}, CutAfter: 2},
 		"stream without end":  {Text: []string{"some ", "words ", "more"}, SilentAfter: 2},
 		"error in the middle": {Events: []string{chunk("some"), `{"error":{"message":"lost it","type":"server_error"}}`}},
@@ -327,13 +327,13 @@ func chunk(text string) string {
 func TestDisconnectCancelsTheUpstreamCall(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		behaviour mockprovider.Behaviour
+		behaviour simulator.Behaviour
 		read      int // lines read before the disconnect
 		relayed   bool
 	}{
-		"before headers":         {mockprovider.Behaviour{Silent: true}, 0, false},
-		"before the first token": {mockprovider.Behaviour{Text: []string{"a", "b"}, SilentAfter: 1}, 0, false},
-		"midway":                 {mockprovider.Behaviour{Text: []string{"some ", "words ", "more"}, SilentAfter: 3}, 3, true},
+		"before headers":         {simulator.Behaviour{Silent: true}, 0, false},
+		"before the first token": {simulator.Behaviour{Text: []string{"a", "b"}, SilentAfter: 1}, 0, false},
+		"midway":                 {simulator.Behaviour{Text: []string{"some ", "words ", "more"}, SilentAfter: 3}, 3, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -389,7 +389,7 @@ func TestDisconnectBetweenAttemptsIsRecordedAsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Backoff = true, 2*time.Second })
-		k.alpha.Always(mockprovider.Fail(500))
+		k.alpha.Always(simulator.Fail(500))
 		ctx, leave := context.WithCancel(t.Context())
 		go k.gateway.ServeHTTP(httptest.NewRecorder(), k.request(http.MethodPost, "/chat/completions", strings.Replace(hello, "large", "small", 1)).WithContext(ctx))
 		synctest.Wait() // the provider has failed and will be retried
@@ -406,7 +406,7 @@ func TestDisconnectBetweenAttemptsIsRecordedAsCancelled(t *testing.T) {
 func TestRevokingAKeyEndsItsStreams(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3, BeforeEvent: func(_ *mockprovider.Call, n int) {
+	k.alpha.Always(simulator.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3, BeforeEvent: func(_ *simulator.Call, n int) {
 		if n == 2 {
 			k.gateway.Revoke("key_1")
 		}
@@ -422,7 +422,7 @@ func TestRevokingAKeyEndsItsStreams(t *testing.T) {
 func TestDrainRejectsNewRequestsAndEndsRunningOnes(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3})
+	k.alpha.Always(simulator.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3})
 	streamed := make(chan clientResponse, 1)
 	go func() { streamed <- k.post("/chat/completions", streaming("large")) }()
 	if _, err := k.alpha.Await(t.Context(), 1); err != nil {
@@ -445,7 +445,7 @@ func TestStreamIsKeptAliveWhileTheProviderIsSilent(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Hold, k.settings.Ping = 20*time.Millisecond, 20*time.Millisecond })
 	release := make(chan struct{})
-	k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-release }})
+	k.alpha.Always(simulator.Behaviour{Before: func(*simulator.Call) { <-release }})
 	resp, err := k.client.Do(k.request(http.MethodPost, "/chat/completions", streaming("large")))
 	if err != nil {
 		t.Fatal(err)
@@ -480,7 +480,7 @@ func TestImplausibleUsageIsReplacedByAnEstimate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
-			k.alpha.Always(mockprovider.Behaviour{Usage: usage})
+			k.alpha.Always(simulator.Behaviour{Usage: usage})
 			k.post("/chat/completions", hello)
 			e := k.entry()
 			if !e.Usage.Estimated || e.Usage.Input <= 0 || e.Usage.Output <= 0 || e.Usage.Output > 100 || *e.Cost <= 0 {

@@ -11,8 +11,8 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/simulator"
 )
 
 // waits sets the timeouts of every target.
@@ -26,15 +26,15 @@ func TestTargetTimeoutsOverrideTheDefaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		waits  provider.Waits
-		alpha  mockprovider.Behaviour
+		alpha  simulator.Behaviour
 		body   string
 		want   []string
 		within time.Duration
 	}{
-		"no status in time":   {provider.Waits{Headers: time.Second}, mockprovider.Behaviour{Silent: true}, streaming("large"), []string{"alpha timeout", "beta"}, time.Second},
+		"no status in time":   {provider.Waits{Headers: time.Second}, simulator.Behaviour{Silent: true}, streaming("large"), []string{"alpha timeout", "beta"}, time.Second},
 		"late whole response": {provider.Waits{Headers: time.Second}, slow(2*time.Second, "alpha"), hello, []string{"alpha"}, 2 * time.Second},
-		"silence":             {provider.Waits{Idle: 2 * time.Second}, mockprovider.Behaviour{Text: []string{"a", "b"}, SilentAfter: 2}, streaming("large"), []string{"alpha timeout", "beta continuation_mismatch"}, 2 * time.Second},
-		"the whole request":   {provider.Waits{Total: 3 * time.Second}, mockprovider.Behaviour{Silent: true}, streaming("small"), []string{"alpha timeout"}, 3 * time.Second},
+		"silence":             {provider.Waits{Idle: 2 * time.Second}, simulator.Behaviour{Text: []string{"a", "b"}, SilentAfter: 2}, streaming("large"), []string{"alpha timeout", "beta continuation_mismatch"}, 2 * time.Second},
+		"the whole request":   {provider.Waits{Total: 3 * time.Second}, simulator.Behaviour{Silent: true}, streaming("small"), []string{"alpha timeout"}, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +95,7 @@ func TestProviderAtItsConcurrencyLimitIsSkipped(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		go func() { // a slot is released while the request waits
 			time.Sleep(10*time.Second - 10*time.Millisecond)
-			k.alpha.Always(mockprovider.Behaviour{})
+			k.alpha.Always(simulator.Behaviour{})
 			if got := k.post("/chat/completions", withModel("small")); got.status != 200 {
 				t.Errorf("status %d, want 200: %s", got.status, got.body)
 			}
@@ -147,7 +147,7 @@ func TestOneKeyCannotTakeAllSlotsOfAProvider(t *testing.T) {
 func TestUsageOfAFailedAttemptIsChargedToTheOperator(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Events: []string{
+	k.alpha.Always(simulator.Behaviour{Events: []string{
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14}}`,
 		`{"error":{"message":"lost it","type":"server_error"}}`,
 	}})
@@ -169,7 +169,7 @@ func TestExternalNamesAreShortened(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Body: []byte(`{"id":"1","object":"chat.completion","created":1,"model":"` + long + `","choices":[{"index":0,` +
+	k.alpha.Always(simulator.Behaviour{Body: []byte(`{"id":"1","object":"chat.completion","created":1,"model":"` + long + `","choices":[{"index":0,` +
 		`"message":{"role":"assistant","content":"Aye."},"finish_reason":"` + long + `"}],"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}}`)})
 	k.post("/chat/completions", hello, "X-Fairlead-Baseline", long[:10_000])
 	if e := k.entry(); e.Finish == "" || len(e.Finish) > 300 || e.ServedAs == "" || len(e.ServedAs) > 300 || len(e.BaselineModel) > 300 {

@@ -15,12 +15,12 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/gateway"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/simulator"
 )
 
 // withCache returns an option that gives the kit a cache and, unless mode is empty, gives its key a cache mode.
@@ -171,25 +171,25 @@ func TestSomeRequestsAreNeverCached(t *testing.T) {
 
 func TestUnsuitableResponsesAreNotStored(t *testing.T) {
 	t.Parallel()
-	finish := func(reason string) mockprovider.Behaviour {
-		return mockprovider.Behaviour{Body: fmt.Appendf(nil, `{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":%q}],"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6}}`, reason)}
+	finish := func(reason string) simulator.Behaviour {
+		return simulator.Behaviour{Body: fmt.Appendf(nil, `{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":%q}],"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6}}`, reason)}
 	}
 	for name, c := range map[string]struct {
 		body   string
-		alpha  []mockprovider.Behaviour
-		beta   []mockprovider.Behaviour
+		alpha  []simulator.Behaviour
+		beta   []simulator.Behaviour
 		reason string
 	}{
-		"length":         {hello, []mockprovider.Behaviour{finish("length")}, nil, "incomplete"},
-		"tool calls":     {hello, []mockprovider.Behaviour{finish("tool_calls")}, nil, "incomplete"},
-		"content filter": {hello, []mockprovider.Behaviour{finish("content_filter")}, nil, "incomplete"},
+		"length":         {hello, []simulator.Behaviour{finish("length")}, nil, "incomplete"},
+		"tool calls":     {hello, []simulator.Behaviour{finish("tool_calls")}, nil, "incomplete"},
+		"content filter": {hello, []simulator.Behaviour{finish("content_filter")}, nil, "incomplete"},
 		"another model": {
 			`{"model":"small","models":["large"],"messages":[{"role":"user","content":"hello"}]}`,
-			[]mockprovider.Behaviour{mockprovider.Fail(404), {}},
+			[]simulator.Behaviour{simulator.Fail(404), {}},
 			nil, "fallback_model",
 		},
-		"rescued stream": {streaming("large"), []mockprovider.Behaviour{{Text: []string{"Hello ", "there"}, CutAfter: 2}}, []mockprovider.Behaviour{{Text: []string{"there"}}}, "rescued"},
-		"too large":      {hello, []mockprovider.Behaviour{{Text: []string{strings.Repeat("long ", 20_000)}}}, nil, "too_large"},
+		"rescued stream": {streaming("large"), []simulator.Behaviour{{Text: []string{"Hello ", "there"}, CutAfter: 2}}, []simulator.Behaviour{{Text: []string{"there"}}}, "rescued"},
+		"too large":      {hello, []simulator.Behaviour{{Text: []string{strings.Repeat("long ", 20_000)}}}, nil, "too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,10 +215,10 @@ func TestFailedAndInterruptedResponsesAreNotStored(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body string
-		does mockprovider.Behaviour
+		does simulator.Behaviour
 	}{
-		"error":       {hello, mockprovider.Fail(500)},
-		"interrupted": {streaming("large"), mockprovider.Behaviour{Text: []string{"a", "b", "c"}, CutAfter: 3}},
+		"error":       {hello, simulator.Fail(500)},
+		"interrupted": {streaming("large"), simulator.Behaviour{Text: []string{"a", "b", "c"}, CutAfter: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -296,13 +296,13 @@ func TestFollowersSurviveTheirLeader(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				k := newKit(t, withCache(account.CacheAlways), func(k *kit) { k.inside = true })
-				first := mockprovider.Behaviour{Silent: true}
+				first := simulator.Behaviour{Silent: true}
 				if fails {
-					first = mockprovider.Fail(400)
-					first.Before = func(*mockprovider.Call) { time.Sleep(time.Second) }
+					first = simulator.Fail(400)
+					first.Before = func(*simulator.Call) { time.Sleep(time.Second) }
 				}
 				k.alpha.Then(first)
-				k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { time.Sleep(time.Second) }})
+				k.alpha.Always(simulator.Behaviour{Before: func(*simulator.Call) { time.Sleep(time.Second) }})
 				ctx, leave := context.WithCancel(t.Context())
 				go k.gateway.ServeHTTP(httptest.NewRecorder(), k.request(http.MethodPost, "/chat/completions", withModel("small")).WithContext(ctx))
 				synctest.Wait()
@@ -341,7 +341,7 @@ func TestEmbeddingsAreCachedByInput(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, withCache(account.CacheAlways))
 	var asked [][]string
-	k.beta.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	k.beta.Always(simulator.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
 			Input []string
 		}

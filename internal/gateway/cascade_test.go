@@ -16,11 +16,11 @@ import (
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/cascade"
 	"fairlead.dev/internal/gateway"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 )
 
 // hookFunc is an HTTP client that responds to calls to hooks.
@@ -62,10 +62,10 @@ func listed(members string) string {
 	return `{"model":"small","models":["large"],"max_tokens":50,"messages":[{"role":"user","content":"hello"}],` + members + `}`
 }
 
-func says(text ...string) mockprovider.Behaviour { return mockprovider.Behaviour{Text: text} }
+func says(text ...string) simulator.Behaviour { return simulator.Behaviour{Text: text} }
 
-func calls(name, arguments string) mockprovider.Behaviour {
-	return mockprovider.Behaviour{Body: []byte(`{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,` +
+func calls(name, arguments string) simulator.Behaviour {
+	return simulator.Behaviour{Body: []byte(`{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,` +
 		`"tool_calls":[{"id":"call_1","type":"function","function":{"name":"` + name + `","arguments":"` + strings.ReplaceAll(arguments, `"`, `\"`) + `"}}]}}],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}`)}
 }
 
@@ -82,7 +82,7 @@ func TestResponsesAreCheckedBeforeTheyAreServed(t *testing.T) {
 		verify       string
 		hook         hookFunc
 		path, body   string
-		small, large mockprovider.Behaviour
+		small, large simulator.Behaviour
 		want         string // text that the response body contains
 		header       string
 		attempts     []string
@@ -94,8 +94,8 @@ func TestResponsesAreCheckedBeforeTheyAreServed(t *testing.T) {
 		"a stream":              {"[schema]", nil, "", listed(stream), says("A", "d", "a"), says(`{"name":`, `"Ada"}`), `{\"name\":`, "passed", []string{"small check_failed failed", "large passed"}, smallCost + largeCost, ""},
 		"streams are excluded":  {"{checks: [schema], streams: false}", nil, "", listed(stream), says("A", "d", "a"), says(person), `"A"`, "", []string{"small"}, smallCost, ""},
 		"both fail":             {"[schema]", nil, "", listed(asPerson), says("Ada"), says("Eve"), "Eve", "failed", []string{"small check_failed failed", "large failed"}, smallCost + largeCost, "failed its checks"},
-		"the second is down":    {"[schema]", nil, "", listed(asPerson), says("Ada"), mockprovider.Fail(500), "Ada", "failed", []string{"small failed", "large server_error", "large server_error"}, smallCost, "did not respond"},
-		"the first is down":     {"[schema]", nil, "", listed(asPerson), mockprovider.Fail(500), says("Eve"), "Eve", "failed", []string{"small server_error", "large failed"}, largeCost, "failed its checks"},
+		"the second is down":    {"[schema]", nil, "", listed(asPerson), says("Ada"), simulator.Fail(500), "Ada", "failed", []string{"small failed", "large server_error", "large server_error"}, smallCost, "did not respond"},
+		"the first is down":     {"[schema]", nil, "", listed(asPerson), simulator.Fail(500), says("Eve"), "Eve", "failed", []string{"small server_error", "large failed"}, largeCost, "failed its checks"},
 		"invalid arguments":     {"[tools]", nil, "", listed(withTool), calls("weather", `{"town":"Bern"}`), calls("weather", `{"city":"Bern"}`), "city", "passed", []string{"small check_failed failed", "large passed"}, smallCost + largeCost, ""},
 		"no check applies":      {"[schema, tools]", nil, "", listed(`"temperature":0`), says("Ada"), says(person), "Ada", "", []string{"small"}, smallCost, ""},
 		"a low score":           {hooked, hookSays(`{"score":0.5,"reason":"short"}`), "", listed(`"temperature":0`), says("Ada"), says("Ada Lovelace"), "Lovelace", "failed", []string{"small check_failed failed", "large failed"}, smallCost + largeCost, "score 0.5 is below 0.7. short"},
@@ -161,7 +161,7 @@ func TestHoldCoversBothAttempts(t *testing.T) {
 	// The provider reports as many tokens as the hold covers.
 	small.Usage = `{"prompt_tokens":11,"completion_tokens":50,"total_tokens":61}`
 	large.Usage = small.Usage
-	small.Before, large.Before = func(*mockprovider.Call) { status() }, func(*mockprovider.Call) { status() }
+	small.Before, large.Before = func(*simulator.Call) { status() }, func(*simulator.Call) { status() }
 	k.alpha.For("small-2026", small)
 	k.alpha.For("large-2026", large)
 	k.post("/chat/completions", listed(asPerson))
@@ -196,9 +196,9 @@ func TestCheckedStreamSendsKeepAlivesWhileItWaits(t *testing.T) {
 			k.inside = true
 			k.settings.Hold, k.settings.Ping = time.Second, time.Second
 		})
-		slowly := func(text ...string) mockprovider.Behaviour {
+		slowly := func(text ...string) simulator.Behaviour {
 			b := says(text...)
-			b.BeforeEvent = func(*mockprovider.Call, int) { time.Sleep(time.Second) }
+			b.BeforeEvent = func(*simulator.Call, int) { time.Sleep(time.Second) }
 			return b
 		}
 		k.alpha.For("small-2026", slowly("A", "d", "a"))
@@ -218,7 +218,7 @@ func TestDisconnectDuringTheSecondAttemptIsCharged(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, checking(t, "[schema]", nil))
 	k.alpha.For("small-2026", says("Ada"))
-	k.alpha.For("large-2026", mockprovider.Behaviour{Silent: true})
+	k.alpha.For("large-2026", simulator.Behaviour{Silent: true})
 	req := k.request(http.MethodPost, "/chat/completions", listed(asPerson))
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()

@@ -7,9 +7,9 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 const prompt = `{"model":"large","prompt":"hello"}`
@@ -112,20 +112,20 @@ func TestCompletionAndModerationErrorsHaveTheUsualShape(t *testing.T) {
 	k := newKit(t)
 	for _, tc := range []struct {
 		path, body string
-		b          mockprovider.Behaviour
+		b          simulator.Behaviour
 		status     int
 		code       string
 	}{
-		{"/completions", `{"model":"large"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/completions", `{"model":"unknown","prompt":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"},
-		{"/completions", prompt, mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/completions", prompt, mockprovider.Behaviour{Body: []byte(`{"choices":[]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/moderations", `{"model":"judge"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/moderations", `{"model":"large","input":"a"}`, mockprovider.Behaviour{}, 400, "NO_ROUTE"},
-		{"/moderations", `{"model":"judge","input":"a"}`, mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/moderations", `{"model":"judge","input":["a","b"]}`, mockprovider.Behaviour{Body: []byte(`{"results":[{}]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/chat/completions", withModel("judge"), mockprovider.Behaviour{}, 400, "NO_ROUTE"},
-		{"/embeddings", `{"model":"judge","input":"a"}`, mockprovider.Behaviour{}, 400, "NO_ROUTE"},
+		{"/completions", `{"model":"large"}`, simulator.Behaviour{}, 400, "INVALID_REQUEST"},
+		{"/completions", `{"model":"unknown","prompt":"a"}`, simulator.Behaviour{}, 404, "MODEL_NOT_FOUND"},
+		{"/completions", prompt, simulator.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/completions", prompt, simulator.Behaviour{Body: []byte(`{"choices":[]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/moderations", `{"model":"judge"}`, simulator.Behaviour{}, 400, "INVALID_REQUEST"},
+		{"/moderations", `{"model":"large","input":"a"}`, simulator.Behaviour{}, 400, "NO_ROUTE"},
+		{"/moderations", `{"model":"judge","input":"a"}`, simulator.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/moderations", `{"model":"judge","input":["a","b"]}`, simulator.Behaviour{Body: []byte(`{"results":[{}]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/chat/completions", withModel("judge"), simulator.Behaviour{}, 400, "NO_ROUTE"},
+		{"/embeddings", `{"model":"judge","input":"a"}`, simulator.Behaviour{}, 400, "NO_ROUTE"},
 	} {
 		k.beta.Always(tc.b)
 		if got := k.post(tc.path, tc.body); got.status != tc.status || got.code(t) != tc.code {
@@ -174,7 +174,7 @@ func TestModerationWithAPriceIsCharged(t *testing.T) {
 	beta, _ := k.snapshot.Provider("beta")
 	judge, _ := beta.Target("judge")
 	judge.Price.Input = money.PerMillion(0.1)
-	k.beta.Then(mockprovider.Behaviour{Usage: `{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}`}, mockprovider.Behaviour{})
+	k.beta.Then(simulator.Behaviour{Usage: `{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}`}, simulator.Behaviour{})
 
 	k.post("/moderations", `{"model":"judge","input":"one two three"}`)
 	if e := k.entry(); (e.Usage != llm.Usage{Input: 9}) || *e.Cost != 900 {

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 )
 
 // failure returns a response with an error object in the chat format.
-func failure(status int, code, message string, headers ...string) mockprovider.Behaviour {
-	b := mockprovider.Fail(status, headers...)
+func failure(status int, code, message string, headers ...string) simulator.Behaviour {
+	b := simulator.Fail(status, headers...)
 	b.Body = fmt.Appendf(nil, `{"error":{"message":%q,"type":"invalid_request_error","param":null,"code":%q}}`, message, code)
 	return b
 }
@@ -44,7 +44,7 @@ func path(e *requestlog.Entry) string {
 func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		failure mockprovider.Behaviour
+		failure simulator.Behaviour
 		status  int // status of a request for the failing model while the model backs off
 		retry   string
 		after   string
@@ -90,9 +90,9 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 // TestRejectedCredentialIsNotRetryable checks the first request, which the provider rejects, and the second, which is not sent.
 func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 	t.Parallel()
-	for name, failure := range map[string]mockprovider.Behaviour{
+	for name, failure := range map[string]simulator.Behaviour{
 		"401":                     failure(401, "invalid_api_key", "Incorrect API key provided."),
-		"402":                     mockprovider.Fail(402),
+		"402":                     simulator.Fail(402),
 		"spent quota":             failure(429, "insufficient_quota", "You exceeded your current quota."),
 		"spent quota with a wait": failure(429, "insufficient_quota", "You exceeded your current quota.", "Retry-After", "1"),
 	} {
@@ -116,8 +116,8 @@ func TestRejectedCredentialIsNotRetryable(t *testing.T) {
 }
 
 // faults returns thirty different failures before the first token.
-func faults() []mockprovider.Behaviour {
-	list := []mockprovider.Behaviour{
+func faults() []simulator.Behaviour {
+	list := []simulator.Behaviour{
 		{Body: []byte("garbage")},
 		{Body: []byte("null")},
 		{Body: []byte("<html>")},
@@ -128,11 +128,11 @@ func faults() []mockprovider.Behaviour {
 		{Body: []byte(" ")},
 		{CutAfter: 1, Events: []string{`{"choices":[]}`, `{}`}},
 		failure(429, "insufficient_quota", "You exceeded your current quota."), failure(403, "model_not_found", "no"), failure(403, "", "no"), failure(404, "model_not_found", "no"),
-		mockprovider.Fail(429, "Retry-After", "1"), mockprovider.Fail(429, "Retry-After", "60"), mockprovider.Fail(429, "Retry-After-Ms", "300"),
-		mockprovider.Fail(503, "Retry-After", "2"), mockprovider.Fail(500, "Retry-After-Ms", "10"),
+		simulator.Fail(429, "Retry-After", "1"), simulator.Fail(429, "Retry-After", "60"), simulator.Fail(429, "Retry-After-Ms", "300"),
+		simulator.Fail(503, "Retry-After", "2"), simulator.Fail(500, "Retry-After-Ms", "10"),
 	}
 	for _, status := range []int{401, 402, 408, 429, 500, 501, 502, 503, 504, 520, 524, 529} {
-		list = append(list, mockprovider.Fail(status))
+		list = append(list, simulator.Fail(status))
 	}
 	return list
 }
@@ -171,7 +171,7 @@ func TestHangingProviderFailsNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.MaxConcurrent = true, 1000 })
 		k.log.ended = make(chan *requestlog.Entry, 1000)
-		k.alpha.Always(mockprovider.Behaviour{Silent: true})
+		k.alpha.Always(simulator.Behaviour{Silent: true})
 		var wg sync.WaitGroup
 		for range 240 {
 			wg.Go(func() {
@@ -192,19 +192,19 @@ func TestHangingProviderFailsNoRequest(t *testing.T) {
 
 func TestTargetReadySoonIsRetried(t *testing.T) {
 	t.Parallel()
-	soon := mockprovider.Fail(429, "Retry-After-Ms", "300")
+	soon := simulator.Fail(429, "Retry-After-Ms", "300")
 	tests := map[string]struct {
-		script []mockprovider.Behaviour
+		script []simulator.Behaviour
 		want   string
 		waited time.Duration
 	}{
-		"429 with a short wait":  {[]mockprovider.Behaviour{soon}, "alpha/large alpha/large", 330 * time.Millisecond},
-		"500 with a short wait":  {[]mockprovider.Behaviour{mockprovider.Fail(500, "Retry-After-Ms", "300")}, "alpha/large alpha/large", 330 * time.Millisecond},
-		"only once":              {[]mockprovider.Behaviour{soon, soon}, "alpha/large alpha/large beta/large", 330 * time.Millisecond},
-		"429 with a long wait":   {[]mockprovider.Behaviour{mockprovider.Fail(429, "Retry-After", "2")}, "alpha/large beta/large", 0},
-		"500 without a wait":     {[]mockprovider.Behaviour{mockprovider.Fail(500)}, "alpha/large beta/large", 0},
-		"a rejected credential":  {[]mockprovider.Behaviour{mockprovider.Fail(401, "Retry-After-Ms", "300")}, "alpha/large beta/large", 0},
-		"a wait in the sentence": {[]mockprovider.Behaviour{failure(429, "rate_limit_exceeded", "Please try again in 300ms.")}, "alpha/large alpha/large", 330 * time.Millisecond},
+		"429 with a short wait":  {[]simulator.Behaviour{soon}, "alpha/large alpha/large", 330 * time.Millisecond},
+		"500 with a short wait":  {[]simulator.Behaviour{simulator.Fail(500, "Retry-After-Ms", "300")}, "alpha/large alpha/large", 330 * time.Millisecond},
+		"only once":              {[]simulator.Behaviour{soon, soon}, "alpha/large alpha/large beta/large", 330 * time.Millisecond},
+		"429 with a long wait":   {[]simulator.Behaviour{simulator.Fail(429, "Retry-After", "2")}, "alpha/large beta/large", 0},
+		"500 without a wait":     {[]simulator.Behaviour{simulator.Fail(500)}, "alpha/large beta/large", 0},
+		"a rejected credential":  {[]simulator.Behaviour{simulator.Fail(401, "Retry-After-Ms", "300")}, "alpha/large beta/large", 0},
+		"a wait in the sentence": {[]simulator.Behaviour{failure(429, "rate_limit_exceeded", "Please try again in 300ms.")}, "alpha/large alpha/large", 330 * time.Millisecond},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestRejectionsFallBackWhenTheCallerAllowsIt(t *testing.T) {
 	parameter := failure(400, "unsupported_parameter", unsupported)
 	policy := failure(400, "content_policy_violation", "flagged")
 	tests := map[string]struct {
-		failure mockprovider.Behaviour
+		failure simulator.Behaviour
 		body    string
 		status  int
 		class   llm.Kind
@@ -258,7 +258,7 @@ func TestRejectionsFallBackWhenTheCallerAllowsIt(t *testing.T) {
 				if tc.status == 200 && e.DecisionKind != route.Fallback {
 					t.Errorf("decision %q, want fallback", e.DecisionKind)
 				}
-				k.alpha.Always(mockprovider.Behaviour{})
+				k.alpha.Always(simulator.Behaviour{})
 				if got := k.post("/chat/completions", hello); got.status != 200 || len(k.alpha.Calls()) != tc.calls+1 {
 					t.Errorf("next request: status %d after %d calls to alpha, want 200 after %d", got.status, len(k.alpha.Calls()), tc.calls+1)
 				}
@@ -286,8 +286,8 @@ func TestFailuresOfOneTenantDoNotAffectFallbacksOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Backoff = true, time.Nanosecond })
-		k.alpha.For("small-2026", mockprovider.Fail(http.StatusInternalServerError))
-		k.alpha.For("large-2026", mockprovider.Fail(http.StatusBadGateway), mockprovider.Behaviour{}, mockprovider.Fail(http.StatusBadGateway), mockprovider.Behaviour{}, mockprovider.Fail(http.StatusBadGateway))
+		k.alpha.For("small-2026", simulator.Fail(http.StatusInternalServerError))
+		k.alpha.For("large-2026", simulator.Fail(http.StatusBadGateway), simulator.Behaviour{}, simulator.Fail(http.StatusBadGateway), simulator.Behaviour{}, simulator.Fail(http.StatusBadGateway))
 		for range 20 {
 			k.post("/chat/completions", withModel("small"))
 			k.entry()

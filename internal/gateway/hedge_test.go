@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 // hedged returns a kit that calls a second target after 100 ms.
@@ -25,8 +25,8 @@ func hedged(t *testing.T, adjust ...func(*kit)) *kit {
 }
 
 // slow returns a behaviour that responds with text after d.
-func slow(d time.Duration, text ...string) mockprovider.Behaviour {
-	return mockprovider.Behaviour{Text: text, Before: func(*mockprovider.Call) { time.Sleep(d) }}
+func slow(d time.Duration, text ...string) simulator.Behaviour {
+	return simulator.Behaviour{Text: text, Before: func(*simulator.Call) { time.Sleep(d) }}
 }
 
 func TestHedgeWinsOverASilentTarget(t *testing.T) {
@@ -37,7 +37,7 @@ func TestHedgeWinsOverASilentTarget(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := hedged(t)
 				k.alpha.Always(slow(5*time.Second, "alpha speaks"))
-				k.beta.Always(mockprovider.Behaviour{Text: []string{"beta ", "speaks"}})
+				k.beta.Always(simulator.Behaviour{Text: []string{"beta ", "speaks"}})
 
 				got := k.post("/chat/completions", body)
 
@@ -97,15 +97,15 @@ func TestFastTargetIsNotHedged(t *testing.T) {
 
 func TestOtherCallServesWhenOneOfTwoFails(t *testing.T) {
 	t.Parallel()
-	late := mockprovider.Fail(500)
-	late.Before = func(*mockprovider.Call) { time.Sleep(200 * time.Millisecond) }
+	late := simulator.Fail(500)
+	late.Before = func(*simulator.Call) { time.Sleep(200 * time.Millisecond) }
 	for name, test := range map[string]struct {
-		alpha, beta mockprovider.Behaviour
+		alpha, beta simulator.Behaviour
 		want        []string
 		status      int
 	}{
 		"the first":  {late, slow(time.Second, "beta"), []string{"alpha server_error", "beta"}, 200},
-		"the second": {slow(time.Second, "alpha"), mockprovider.Fail(503), []string{"alpha", "beta overload"}, 200},
+		"the second": {slow(time.Second, "alpha"), simulator.Fail(503), []string{"alpha", "beta overload"}, 200},
 		"both":       {late, late, []string{"alpha server_error", "beta server_error", "beta server_error"}, 502},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestDisconnectEndsBothCallsOfAHedge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t, func(k *kit) { k.settings.Attempts.Total = time.Second })
-		k.alpha.Always(mockprovider.Behaviour{Silent: true})
-		k.beta.Always(mockprovider.Behaviour{Silent: true})
+		k.alpha.Always(simulator.Behaviour{Silent: true})
+		k.beta.Always(simulator.Behaviour{Silent: true})
 		got := k.post("/chat/completions", streaming("large"))
 		if e := k.entry(); got.status != 504 || len(e.Attempts) != 2 || e.Latency > 1100*time.Millisecond {
 			t.Errorf("status %d after %s, attempts %+v", got.status, e.Latency, e.Attempts)
@@ -174,7 +174,7 @@ func TestHedgesAreLimitedLikeRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)
 		k.alpha.Always(slow(300*time.Millisecond, "alpha"))
-		k.beta.Always(mockprovider.Behaviour{Silent: true})
+		k.beta.Always(simulator.Behaviour{Silent: true})
 		for range 30 {
 			k.post("/chat/completions", streaming("large"))
 			k.entry()

@@ -10,10 +10,10 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 // Eight concurrent requests share a budget of $0.05. The prompt of each request is text that looks like an image, and no request has an
@@ -106,7 +106,7 @@ func TestOutputIsAtMostTheRequestedLimit(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
 			k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar / 20, Period: account.Daily}
-			k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
+			k.alpha.Always(simulator.Behaviour{Usage: tc.usage})
 			k.post("/chat/completions", strings.Replace(hello, "{", "{"+tc.members+",", 1))
 			e := k.entry()
 			if e.Cost == nil || *e.Cost > money.Dollar/1000 || e.Usage.Estimated == tc.believed {
@@ -127,7 +127,7 @@ func TestUsageAboveTheHoldIsChargedAtTheHold(t *testing.T) {
 	limit := &account.Budget{Amount: money.Dollar, Period: account.Daily}
 	k.keys.grant.Key.Budget = limit
 	var held money.Amount
-	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":15000,"completion_tokens":3}`, Before: func(*mockprovider.Call) {
+	k.alpha.Always(simulator.Behaviour{Usage: `{"prompt_tokens":15000,"completion_tokens":3}`, Before: func(*simulator.Call) {
 		held = k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held
 	}})
 	k.post("/chat/completions", strings.Replace(hello, "{", `{"max_tokens":5,`, 1))

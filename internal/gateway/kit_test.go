@@ -26,7 +26,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/promptcache"
@@ -38,6 +37,7 @@ import (
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/session"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/simulator/inprocess"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/chat"
@@ -52,7 +52,7 @@ import (
 type kit struct {
 	*testing.T
 	gateway     *gateway.Gateway
-	alpha, beta *mockprovider.Mock
+	alpha, beta *simulator.Mock
 	keys        *fakeKeys
 	log         *fakeLog
 	pins        *fakePins
@@ -78,7 +78,7 @@ type kit struct {
 func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	t.Helper()
 	k := &kit{
-		T: t, alpha: mockprovider.NewMock(), beta: mockprovider.NewMock(),
+		T: t, alpha: simulator.NewMock(), beta: simulator.NewMock(),
 		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
 		settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100, Rescue: true,
@@ -182,7 +182,7 @@ func moderating(name string) *provider.Target {
 }
 
 // provider returns a provider whose mock has a port of its own.
-func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provider.Target) *provider.Provider {
+func (k *kit) provider(name string, mock *simulator.Mock, targets ...*provider.Target) *provider.Provider {
 	url := "http://" + name + ".invalid"
 	if !k.inside {
 		server := httptest.NewServer(mock)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 )
 
 // errorObject holds the members that an error has in every format.
@@ -37,8 +37,8 @@ func TestErrorsLinkToDocumentationAndLog(t *testing.T) {
 	t.Parallel()
 	const base = "https://models.example.com"
 	k := newKit(t, func(k *kit) { k.settings.PublicURL.Configured = base + "/" })
-	k.alpha.Always(mockprovider.Fail(503))
-	k.beta.Always(mockprovider.Fail(503))
+	k.alpha.Always(simulator.Fail(503))
+	k.beta.Always(simulator.Fail(503))
 	anthropic := `{"model":"large","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`
 	for _, tc := range []struct {
 		name, method, path, body string
@@ -73,7 +73,7 @@ func TestErrorsLinkToDocumentationAndLog(t *testing.T) {
 func TestErrorsInStreamsHaveLinks(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Rescue, k.settings.Attempts.Idle = false, 100*time.Millisecond })
-	k.alpha.Always(mockprovider.Behaviour{Text: []string{"some ", "words ", "more"}, CutAfter: 2})
+	k.alpha.Always(simulator.Behaviour{Text: []string{"some ", "words ", "more"}, CutAfter: 2})
 	for path, body := range map[string]string{
 		"/chat/completions": streaming("large"),
 		"/messages":         `{"model":"large","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 )
 
 const alphaSecret = "sk-provider-secret-alpha"
@@ -63,7 +63,7 @@ func TestResponsesNeverContainTheCredential(t *testing.T) {
 					t.Run(fmt.Sprintf("%s%s/%s/%s by %d", kind, path, "stream", spelling, size), func(t *testing.T) {
 						t.Parallel()
 						k := newKit(t, func(k *kit) { k.inside = true })
-						k.alpha.Always(mockprovider.Behaviour{Events: append(slices.Clone(events), end)})
+						k.alpha.Always(simulator.Behaviour{Events: append(slices.Clone(events), end)})
 						got := k.post(path, request)
 						k.checkRedacted(got)
 						whole := k.post(path, strings.Replace(request, `"stream":true,`, "", 1))
@@ -79,7 +79,7 @@ func TestWholeResponsesAndErrorsNeverContainTheCredential(t *testing.T) {
 	t.Parallel()
 	for spelling, spell := range spellings {
 		text := strings.Join(spelled(spell, 4), "")
-		for name, b := range map[string]mockprovider.Behaviour{
+		for name, b := range map[string]simulator.Behaviour{
 			"response":          {Body: []byte(`{"id":"c","object":"chat.completion","model":"TEXT","choices":[{"index":0,"message":{"role":"assistant","content":"key TEXT","tool_calls":[{"id":"TEXT","type":"function","function":{"name":"f","arguments":"{\"key\":\"TEXT\"}"}}]},"finish_reason":"stop"}]}`)},
 			"unknown members":   {Body: []byte(`{"id":"c","object":"chat.completion","model":"m","TEXT":"x","extra":{"key":["TEXT"]},"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)},
 			"error":             {Status: 400, Body: []byte(`{"error":{"message":"bad key TEXT","type":"TEXT","code":"TEXT"}}`)},

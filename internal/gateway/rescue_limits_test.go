@@ -12,10 +12,10 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 func TestSomeStreamsAreNotContinued(t *testing.T) {
@@ -24,16 +24,16 @@ func TestSomeStreamsAreNotContinued(t *testing.T) {
 	reasoned := head + `{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":null}]}`
 	called := head + `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a"}}]},"finish_reason":null}]}`
 	policy := `{"error":{"message":"flagged","code":"content_policy_violation","type":"invalid_request_error"}}`
-	cut := func(events ...string) mockprovider.Behaviour {
-		return mockprovider.Behaviour{Events: events, CutAfter: len(events), NoDone: true}
+	cut := func(events ...string) simulator.Behaviour {
+		return simulator.Behaviour{Events: events, CutAfter: len(events), NoDone: true}
 	}
 	cases := map[string]struct {
 		body  string
-		first mockprovider.Behaviour
+		first simulator.Behaviour
 	}{
 		"inside a tool call":            {"", cut(chunk("some"), called)},
 		"after reasoning":               {"", cut(reasoned, chunk("some"))},
-		"stopped by the content policy": {"", mockprovider.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
+		"stopped by the content policy": {"", simulator.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
 		"several choices":               {`{"model":"large","n":2,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
 		"with log probabilities":        {`{"model":"large","logprobs":true,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
 		"refusal after text":            {"", cut(chunk("some"), head+`{"index":0,"delta":{"refusal":"no"},"finish_reason":null}]}`)},
@@ -64,7 +64,7 @@ func TestSomeStreamsAreNotContinued(t *testing.T) {
 func TestErrorAfterTheFinishIsIgnored(t *testing.T) {
 	t.Parallel()
 	stopped := strings.Replace(chunk(""), `"finish_reason":null`, `"finish_reason":"stop"`, 1)
-	for name, b := range map[string]mockprovider.Behaviour{
+	for name, b := range map[string]simulator.Behaviour{
 		"cut":    {Events: []string{chunk("some"), stopped}, CutAfter: 2, NoDone: true},
 		"no end": {Events: []string{chunk("some"), stopped}, NoDone: true},
 		"silent": {Events: []string{chunk("some"), stopped}, SilentAfter: 2},
@@ -121,7 +121,7 @@ func TestStructuredOutputIsRestartedNotPrefilled(t *testing.T) {
 				target.Model.Abilities |= llm.Reasoning
 			}
 			k.alpha.Always(cutAfterTwo())
-			k.beta.Always(mockprovider.Behaviour{Text: []string{"one two three"}})
+			k.beta.Always(simulator.Behaviour{Text: []string{"one two three"}})
 			body := `{"model":"large","stream":true,` + more + `}`
 
 			got := k.post("/chat/completions", body)
@@ -129,7 +129,7 @@ func TestStructuredOutputIsRestartedNotPrefilled(t *testing.T) {
 			if got.text() != "one two three" || !got.whole() {
 				t.Fatalf("text %q: %s", got.text(), got.body)
 			}
-			asked := func(m *mockprovider.Mock) string { return rawjson.Get(m.Calls()[0].Body, "messages").Raw }
+			asked := func(m *simulator.Mock) string { return rawjson.Get(m.Calls()[0].Body, "messages").Raw }
 			if asked(k.alpha) != asked(k.beta) {
 				t.Errorf("beta received the messages %s, want %s", asked(k.beta), asked(k.alpha))
 			}
@@ -142,7 +142,7 @@ func TestOutputLimitAppliesAcrossAContinuation(t *testing.T) {
 	k := newKit(t)
 	k.prefills("beta")
 	k.alpha.Always(cutAfterTwo())
-	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
+	k.beta.Always(simulator.Behaviour{Text: []string{" three"}})
 
 	k.post("/chat/completions", `{"model":"large","stream":true,"max_tokens":100,"messages":[{"role":"user","content":"hello"}]}`)
 
@@ -155,7 +155,7 @@ func TestStreamsTooLongToStoreAreNotContinued(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.BodyLimit = 256 })
 	k.alpha.Always(cutAfterTwo())
-	k.beta.Always(mockprovider.Behaviour{Text: []string{"one two three"}})
+	k.beta.Always(simulator.Behaviour{Text: []string{"one two three"}})
 
 	got := k.post("/chat/completions", streaming("large"))
 
@@ -171,10 +171,10 @@ func TestBudgetForOneResponsePreventsAContinuation(t *testing.T) {
 	k.keys.grant.Key.Budget = limit
 	k.keys.grant.Workspace.Budget = &account.Budget{Amount: money.Dollar, Period: account.Monthly}
 	k.prefills("beta")
-	k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two "}, CutAfter: 3, Before: func(*mockprovider.Call) {
+	k.alpha.Always(simulator.Behaviour{Text: []string{"one ", "two "}, CutAfter: 3, Before: func(*simulator.Call) {
 		limit.Amount = k.ledger.Status(budget.Applied(k.keys.grant)[0]).Held // the limit equals the hold of one request
 	}})
-	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
+	k.beta.Always(simulator.Behaviour{Text: []string{" three"}})
 
 	got := k.post("/chat/completions", `{"model":"large","stream":true,"max_tokens":1080,"messages":[{"role":"user","content":"hello"}]}`)
 
@@ -202,7 +202,7 @@ func TestDeadlineEndsARescue(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Total = true, 20*time.Second })
 		k.prefills("beta")
 		k.alpha.Always(cutAfterTwo())
-		k.beta.Always(mockprovider.Behaviour{Silent: true})
+		k.beta.Always(simulator.Behaviour{Silent: true})
 		began := time.Now()
 
 		got := k.post("/chat/completions", streaming("large"))
@@ -220,9 +220,9 @@ func TestStreamIsContinuedAfterAnIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
-		k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, SilentAfter: 3})
+		k.alpha.Always(simulator.Behaviour{Text: []string{"one ", "two ", "three"}, SilentAfter: 3})
 		// A target that starts again takes time to reach new text. No timeout ends the attempt while the target sends events.
-		k.beta.Always(mockprovider.Behaviour{Text: []string{"o", "n", "e", " ", "t", "w", "o", " ", "three"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
+		k.beta.Always(simulator.Behaviour{Text: []string{"o", "n", "e", " ", "t", "w", "o", " ", "three"}, BeforeEvent: func(_ *simulator.Call, i int) {
 			if i < 10 {
 				time.Sleep(4 * time.Second)
 			}
@@ -249,7 +249,7 @@ func TestDisconnectStopsTheRescue(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.alpha.Always(cutAfterTwo())
-	k.beta.Always(mockprovider.Behaviour{Silent: true})
+	k.beta.Always(simulator.Behaviour{Silent: true})
 	req := k.request(http.MethodPost, "/chat/completions", streaming("large"))
 	resp, err := k.client.Do(req)
 	if err != nil {

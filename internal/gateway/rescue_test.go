@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 )
 
 // prefills makes the models of the named providers accept a prefill.
@@ -89,8 +89,8 @@ func classes(e *requestlog.Entry) []string {
 }
 
 // cutAfterTwo returns a response that is interrupted after the role and two words.
-func cutAfterTwo() mockprovider.Behaviour {
-	return mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, CutAfter: 3}
+func cutAfterTwo() simulator.Behaviour {
+	return simulator.Behaviour{Text: []string{"one ", "two ", "three"}, CutAfter: 3}
 }
 
 func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAnotherTargetContinuesAnInterruptedStream(t *testing.T) {
 	k := newKit(t)
 	k.prefills("beta")
 	k.alpha.Always(cutAfterTwo())
-	k.beta.Always(mockprovider.Behaviour{Text: []string{" three ", "four"}})
+	k.beta.Always(simulator.Behaviour{Text: []string{" three ", "four"}})
 
 	got := k.post("/chat/completions", `{"model":"large","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"count"}]}`)
 
@@ -137,7 +137,7 @@ func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 	k.keys.grant.Key.Sessions = &account.SessionLimits{Budget: &account.Budget{Amount: money.Dollar, Period: account.Total}}
 	k.prefills("beta")
 	k.alpha.Always(cutAfterTwo())
-	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}, Usage: `{"prompt_tokens":1000,"completion_tokens":500,"total_tokens":1500}`})
+	k.beta.Always(simulator.Behaviour{Text: []string{" three"}, Usage: `{"prompt_tokens":1000,"completion_tokens":500,"total_tokens":1500}`})
 
 	got := k.post("/chat/completions", streaming("large"), "X-Fairlead-Session", "s")
 
@@ -168,8 +168,8 @@ func TestEveryAttemptOfAnInterruptedStreamIsCharged(t *testing.T) {
 
 func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 	t.Parallel()
-	rejection := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
-	for name, second := range map[string]mockprovider.Behaviour{
+	rejection := simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
+	for name, second := range map[string]simulator.Behaviour{
 		"rejected by status": rejection,
 		"prefill ignored":    {Text: []string{"three", " four"}}, // the response omits the white space that was removed from the prefill
 	} {
@@ -178,7 +178,7 @@ func TestRejectedPrefillIsFollowedByARestart(t *testing.T) {
 			k := newKit(t)
 			k.prefills("beta")
 			k.alpha.Always(cutAfterTwo())
-			k.beta.Then(second, mockprovider.Behaviour{Text: []string{"one two", " three ", "four"}})
+			k.beta.Then(second, simulator.Behaviour{Text: []string{"one two", " three ", "four"}})
 
 			got := k.post("/chat/completions", streaming("large"), "X-Fairlead-Trace", "full")
 
@@ -213,7 +213,7 @@ func TestRestartShowsOnlyNewText(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
 			k.alpha.Always(cutAfterTwo())
-			k.beta.Always(mockprovider.Behaviour{Text: c.text})
+			k.beta.Always(simulator.Behaviour{Text: c.text})
 
 			got := k.post("/chat/completions", streaming("large"))
 
@@ -243,7 +243,7 @@ func TestRestartWithAnotherTextEndsWithTheError(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
 			k.alpha.Always(cutAfterTwo())
-			k.beta.Always(mockprovider.Behaviour{Text: text})
+			k.beta.Always(simulator.Behaviour{Text: text})
 
 			got := k.post("/chat/completions", streaming("large"))
 
@@ -266,15 +266,15 @@ func TestRestartWithAnotherTextEndsWithTheError(t *testing.T) {
 
 func TestContinuationCanBeInterruptedToo(t *testing.T) {
 	t.Parallel()
-	second := mockprovider.Behaviour{Text: []string{" three ", "four ", "five"}, CutAfter: 3}
+	second := simulator.Behaviour{Text: []string{" three ", "four ", "five"}, CutAfter: 3}
 	cases := map[string]struct {
-		third mockprovider.Behaviour
+		third simulator.Behaviour
 		want  string
 		whole bool
 	}{
-		"continued again":   {mockprovider.Behaviour{Text: []string{" five"}}, "one two three four five", true},
-		"interrupted again": {mockprovider.Behaviour{Text: []string{" five ", "six", "seven"}, CutAfter: 3}, "one two three four five six", false},
-		"no other target":   {mockprovider.Fail(500), "one two three four ", false},
+		"continued again":   {simulator.Behaviour{Text: []string{" five"}}, "one two three four five", true},
+		"interrupted again": {simulator.Behaviour{Text: []string{" five ", "six", "seven"}, CutAfter: 3}, "one two three four five six", false},
+		"no other target":   {simulator.Fail(500), "one two three four ", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestContinuationCanBeInterruptedToo(t *testing.T) {
 			k := newKit(t)
 			k.prefills("alpha", "beta")
 			k.alpha.Always(cutAfterTwo())
-			k.beta.Then(second, c.third, mockprovider.Behaviour{Text: []string{"never"}})
+			k.beta.Then(second, c.third, simulator.Behaviour{Text: []string{"never"}})
 
 			got := k.post("/chat/completions", streaming("large"))
 
@@ -301,8 +301,8 @@ func TestNextTargetIsTriedWhenOneCannotContinue(t *testing.T) {
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Attempts = 4 })
 	k.prefills("beta")
 	k.alpha.For("large-2026", cutAfterTwo())
-	k.beta.Always(mockprovider.Fail(503))
-	k.alpha.For("small-2026", mockprovider.Behaviour{Text: []string{"one two three"}})
+	k.beta.Always(simulator.Fail(503))
+	k.alpha.For("small-2026", simulator.Behaviour{Text: []string{"one two three"}})
 
 	got := k.post("/chat/completions", `{"model":"large","models":["small"],"stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 
@@ -318,7 +318,7 @@ func TestSameTargetContinuesWhenNoOtherIsLeft(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.prefills("alpha")
-	k.alpha.Then(cutAfterTwo(), mockprovider.Behaviour{Text: []string{" three"}})
+	k.alpha.Then(cutAfterTwo(), simulator.Behaviour{Text: []string{" three"}})
 
 	got := k.post("/chat/completions", streaming("small"))
 
@@ -335,7 +335,7 @@ func TestRescueWorksWithoutStoredText(t *testing.T) {
 	k := newKit(t, func(k *kit) { k.settings.LogBodies = false })
 	k.prefills("beta")
 	k.alpha.Always(cutAfterTwo())
-	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
+	k.beta.Always(simulator.Behaviour{Text: []string{" three"}})
 
 	got := k.post("/chat/completions", streaming("large"))
 
@@ -355,7 +355,7 @@ func TestOtherFormatsAreContinuedToo(t *testing.T) {
 		"/responses": `{"model":"large","stream":true,"input":"hello"}`,
 	}
 	for path, body := range bodies {
-		for name, second := range map[string]mockprovider.Behaviour{
+		for name, second := range map[string]simulator.Behaviour{
 			"prefill": {Text: []string{" three"}},
 			"restart": {Text: []string{"one two ", "three"}},
 			"deviate": {Text: []string{"uno"}},
@@ -425,8 +425,8 @@ func TestClientReceivesOneTextOrAnError(t *testing.T) {
 		if prefills {
 			k.prefills("beta")
 		}
-		k.alpha.Always(mockprovider.Behaviour{Text: first, CutAfter: cut})
-		k.beta.Always(mockprovider.Behaviour{Text: second})
+		k.alpha.Always(simulator.Behaviour{Text: first, CutAfter: cut})
+		k.beta.Always(simulator.Behaviour{Text: second})
 
 		got := k.post("/chat/completions", streaming("large"))
 

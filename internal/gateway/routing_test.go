@@ -8,10 +8,10 @@ import (
 
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 // ruled returns a kit with policies.
@@ -305,7 +305,7 @@ func TestBaselineHasItsOwnCacheEstimate(t *testing.T) {
 			target.Price.CacheRead, target.Vendor = &cached, "openai"
 		}
 	}
-	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":3000,"completion_tokens":10,"total_tokens":3010}`})
+	k.alpha.Always(simulator.Behaviour{Usage: `{"prompt_tokens":3000,"completion_tokens":10,"total_tokens":3010}`})
 	k.post("/chat/completions", talk("auto:cost", 1))
 	first := k.entry()
 	k.post("/chat/completions", talk("auto:cost", 2))

@@ -15,18 +15,18 @@ import (
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/wire/chat"
 )
 
 func TestResponseHeadersNameTheTargetAndTheCost(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`})
+	k.alpha.Always(simulator.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`})
 
 	got := k.post("/chat/completions", hello)
 
@@ -58,7 +58,7 @@ func TestResponseHeadersNameTheTargetAndTheCost(t *testing.T) {
 func TestAutoChoosesAndComparesWithTheDefaultModel(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.DefaultModel = "large" })
-	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":1000,"total_tokens":2000}`})
+	k.alpha.Always(simulator.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":1000,"total_tokens":2000}`})
 
 	got := k.post("/chat/completions", withModel("auto:cost"))
 
@@ -265,7 +265,7 @@ func TestMessagesErrorsHaveTheShapeOfTheFormat(t *testing.T) {
 func TestOverloadedProviderIsReportedToAnthropicClients(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	k.alpha.Always(mockprovider.Fail(529))
+	k.alpha.Always(simulator.Fail(529))
 	got := k.post("/messages", `{"model":"small","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`)
 	if got.status != http.StatusBadGateway || got.code(t) != "PROVIDER_UPSTREAM_ERROR" || !strings.Contains(got.body, `"type":"overloaded_error"`) {
 		t.Errorf("%d %s", got.status, got.body)
@@ -482,7 +482,7 @@ func TestTextIsNotStoredWhenDisabled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t, c.adjust)
-			k.alpha.Then(mockprovider.Behaviour{Status: 500, Body: []byte(`{"error":{"message":"cannot say canary-word"}}`)})
+			k.alpha.Then(simulator.Behaviour{Status: 500, Body: []byte(`{"error":{"message":"cannot say canary-word"}}`)})
 
 			k.post("/chat/completions", strings.Replace(hello, "hello", "canary-word", 1), c.header...)
 
@@ -525,7 +525,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
 	k.keys.grant.Key.Budget = &account.Budget{Amount: 20 * money.Dollar / 1000, Period: account.Daily}
-	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":10,"completion_tokens":1000,"total_tokens":1010}`})
+	k.alpha.Always(simulator.Behaviour{Usage: `{"prompt_tokens":10,"completion_tokens":1000,"total_tokens":1010}`})
 	body := strings.Replace(hello, `"messages"`, `"max_tokens":1000,"messages"`, 1)
 
 	var served int
@@ -697,7 +697,7 @@ func TestFailedBatchFailsTheAttempt(t *testing.T) {
 	beta, _ := k.snapshot.Provider("beta")
 	embed, _ := beta.Target("embed")
 	embed.EmbedBatch = 1
-	k.beta.Always(mockprovider.Behaviour{Status: 500})
+	k.beta.Always(simulator.Behaviour{Status: 500})
 
 	got := k.post("/embeddings", `{"model":"embed","input":["one","two"]}`)
 

@@ -13,10 +13,10 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/session"
+	"fairlead.dev/internal/simulator"
 )
 
 func newNamer(t *testing.T) *session.Namer {
@@ -122,7 +122,7 @@ func newSessionKit(t *testing.T, limits account.SessionLimits) *kit {
 	t.Helper()
 	k := newKit(t, func(k *kit) { k.inside, k.sessions = true, newNamer(t) })
 	k.keys.grant.Key.Sessions = &limits
-	answer := mockprovider.Behaviour{Text: []string{"try again"}, Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
+	answer := simulator.Behaviour{Text: []string{"try again"}, Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
 	k.alpha.Always(answer)
 	k.beta.Always(answer)
 	return k
@@ -293,7 +293,7 @@ func TestPolicyLimitsSessions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := newKit(t, func(k *kit) { k.inside, k.sessions, k.policies = true, newNamer(t), fixedPolicies{set} })
 				k.keys.grant.Key.Sessions = key
-				answer := mockprovider.Behaviour{Text: []string{"try again"}, Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
+				answer := simulator.Behaviour{Text: []string{"try again"}, Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`}
 				k.alpha.Always(answer)
 				k.beta.Always(answer)
 				var models []string

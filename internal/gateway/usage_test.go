@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 // The target writes up to 8000 tokens and costs $2 per million input tokens and $8 per million output tokens. The request has
@@ -49,8 +49,8 @@ func TestUsageIsAsReportedOrEstimated(t *testing.T) {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				t.Parallel()
 				k := newKit(t)
-				k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
-				k.beta.Always(mockprovider.Fail(503))
+				k.alpha.Always(simulator.Behaviour{Usage: tc.usage})
+				k.beta.Always(simulator.Fail(503))
 				k.post("/chat/completions", body)
 				e := k.entry()
 				checkCost(t, e, tc.want)
@@ -80,8 +80,8 @@ func TestClientsReceiveTheEstimateWithoutAReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
-			for _, m := range []*mockprovider.Mock{k.alpha, k.beta} {
-				m.Always(mockprovider.Behaviour{Usage: "none"})
+			for _, m := range []*simulator.Mock{k.alpha, k.beta} {
+				m.Always(simulator.Behaviour{Usage: "none"})
 			}
 			got := k.post(tc.path, tc.body)
 			e := k.entry()
@@ -115,8 +115,8 @@ func TestReportedOutputIsAtLeastTheReceivedText(t *testing.T) {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				t.Parallel()
 				k := newKit(t)
-				k.alpha.Always(mockprovider.Behaviour{Text: []string{tc.text}, Usage: fmt.Sprintf(`{"prompt_tokens":11,"completion_tokens":%d}`, tc.sent)})
-				k.beta.Always(mockprovider.Fail(503))
+				k.alpha.Always(simulator.Behaviour{Text: []string{tc.text}, Usage: fmt.Sprintf(`{"prompt_tokens":11,"completion_tokens":%d}`, tc.sent)})
+				k.beta.Always(simulator.Fail(503))
 				k.post("/chat/completions", body)
 				got := k.entry().Usage
 				if sent := tc.want > 0 || tc.text == ""; got.Estimated == sent || sent && got.Output != tc.want {
@@ -159,8 +159,8 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
 			usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":%d}}`, tc.sent, tc.cached)
-			k.alpha.Always(mockprovider.Behaviour{Usage: usage})
-			k.beta.Always(mockprovider.Fail(503))
+			k.alpha.Always(simulator.Behaviour{Usage: usage})
+			k.beta.Always(simulator.Fail(503))
 			k.post(tc.path, tc.body)
 			got := k.entry().Usage
 			if got.Estimated != tc.counted || !tc.counted && got.Prompt() != tc.sent || tc.counted && got.Prompt() < 1000 {
@@ -203,8 +203,8 @@ func TestUsageOfFetchedInputIsAsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
-			k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
-			k.beta.Always(mockprovider.Fail(503))
+			k.alpha.Always(simulator.Behaviour{Usage: tc.usage})
+			k.beta.Always(simulator.Fail(503))
 			k.post(tc.path, tc.body)
 			checkCost(t, k.entry(), tc.want)
 		})
@@ -230,7 +230,7 @@ func TestUsageOfEmbeddingsIsAsReportedOrEstimated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
-			k.beta.Always(mockprovider.Behaviour{Body: []byte(strings.Replace(vectors, "USAGE", tc.usage, 1))})
+			k.beta.Always(simulator.Behaviour{Body: []byte(strings.Replace(vectors, "USAGE", tc.usage, 1))})
 			k.post("/embeddings", `{"model":"embed","input":"What does this cost?"}`)
 			checkCost(t, k.entry(), tc.want)
 		})

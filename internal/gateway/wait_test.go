@@ -8,13 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/simulator"
 )
 
 // delayed returns a copy of b that responds after d.
-func delayed(d time.Duration, b mockprovider.Behaviour) mockprovider.Behaviour {
-	b.Before = func(*mockprovider.Call) { time.Sleep(d) }
+func delayed(d time.Duration, b simulator.Behaviour) simulator.Behaviour {
+	b.Before = func(*simulator.Call) { time.Sleep(d) }
 	return b
 }
 
@@ -47,19 +47,19 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 		total  time.Duration // total waiting time
 	}{
 		"no waiting": {
-			script: func(k *kit) { k.alpha.Always(delayed(second, mockprovider.Behaviour{})) },
+			script: func(k *kit) { k.alpha.Always(delayed(second, simulator.Behaviour{})) },
 			body:   hello, want: []time.Duration{0},
 		},
 		"a pause before the same target": {
-			script: func(k *kit) { k.alpha.Then(delayed(second, mockprovider.Fail(500, "Retry-After", "2"))) },
+			script: func(k *kit) { k.alpha.Then(delayed(second, simulator.Fail(500, "Retry-After", "2"))) },
 			body:   withModel("small"), want: []time.Duration{0, 2200 * time.Millisecond}, total: 2200 * time.Millisecond, // the pause includes jitter
 		},
 		"no pause before another target": {
-			script: func(k *kit) { k.alpha.Then(delayed(second, mockprovider.Fail(500))) },
+			script: func(k *kit) { k.alpha.Then(delayed(second, simulator.Fail(500))) },
 			body:   hello, want: []time.Duration{0, 0},
 		},
 		"a pause that the client does not wait for": {
-			script: func(k *kit) { k.alpha.Always(delayed(second, mockprovider.Fail(500, "Retry-After", "3"))) },
+			script: func(k *kit) { k.alpha.Always(delayed(second, simulator.Fail(500, "Retry-After", "3"))) },
 			body:   withModel("small"), leave: 2 * second, want: []time.Duration{0}, total: second,
 		},
 		"a provider slot": {
@@ -67,7 +67,7 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 			script: func(k *kit) {
 				p, _ := k.snapshot.Provider("alpha")
 				p.Concurrent = 1
-				k.alpha.Always(delayed(3*second, mockprovider.Behaviour{}))
+				k.alpha.Always(delayed(3*second, simulator.Behaviour{}))
 				go serve(k, k.Context(), withModel("small"))
 				synctest.Wait()
 				go func() { <-k.log.ended }() // discards the entry of the request that holds the slot
@@ -77,8 +77,8 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 		"a hedge": {
 			adjust: func(k *kit) { k.settings.Attempts.Hedge, k.settings.Attempts.HedgeAfter = true, second },
 			script: func(k *kit) {
-				k.alpha.Always(delayed(4*second, mockprovider.Behaviour{}))
-				k.beta.Always(delayed(2*second, mockprovider.Behaviour{}))
+				k.alpha.Always(delayed(4*second, simulator.Behaviour{}))
+				k.beta.Always(delayed(2*second, simulator.Behaviour{}))
 			},
 			body: hello, want: []time.Duration{0, 0},
 		},

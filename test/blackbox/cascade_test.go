@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -20,15 +20,15 @@ func TestResponsesThatFailTheirChecksAreReplaced(t *testing.T) {
 		weather = `"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","required":["city"]}}}]`
 		both    = "0.0005508" // 11 input and 4 output tokens of small, and of large
 	)
-	call := func(arguments string) mockprovider.Behaviour {
-		return mockprovider.Behaviour{Body: []byte(`{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant",` +
+	call := func(arguments string) simulator.Behaviour {
+		return simulator.Behaviour{Body: []byte(`{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant",` +
 			`"content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":` + quote(arguments) + `}}]}}],"usage":{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15}}`)}
 	}
-	text := func(pieces ...string) mockprovider.Behaviour { return mockprovider.Behaviour{Text: pieces} }
+	text := func(pieces ...string) simulator.Behaviour { return simulator.Behaviour{Text: pieces} }
 	for _, tc := range []struct {
 		name         string
 		members      []string
-		small, large mockprovider.Behaviour
+		small, large simulator.Behaviour
 		want, checks string
 		cost         string
 	}{

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -135,16 +135,16 @@ func TestProviderErrorsAreMapped(t *testing.T) {
 	k := g.Key(t)
 	tests := []struct {
 		name      string
-		behaviour mockprovider.Behaviour
+		behaviour simulator.Behaviour
 		status    int
 		code      string
 		origin    string
 	}{
-		{"an unprocessable request", mockprovider.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", "client"},
-		{"a bad request", mockprovider.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", "client"},
-		{"a server error", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
-		{"overload", mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
-		{"a rejected credential", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
+		{"an unprocessable request", simulator.Fail(422), 422, "PROVIDER_UPSTREAM_ERROR", "client"},
+		{"a bad request", simulator.Fail(400), 400, "PROVIDER_UPSTREAM_ERROR", "client"},
+		{"a server error", simulator.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
+		{"overload", simulator.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
+		{"a rejected credential", simulator.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR", "provider"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestResponseHeaders(t *testing.T) {
 		})
 	}
 	// Error responses also follow the contract. wantError checks their headers.
-	mock.Always(mockprovider.Fail(500))
+	mock.Always(simulator.Fail(500))
 	failed := g.Call(t, harness.Request{Key: k, Body: chat("auto")})
 	wantError(t, failed, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -86,9 +86,9 @@ func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t)
-	elsewhere := mockprovider.NewMock()
+	elsewhere := simulator.NewMock()
 	target := harness.Serve(t, elsewhere)
-	mock.Always(mockprovider.Behaviour{Handler: http.RedirectHandler(target+"/v1/chat/completions", http.StatusTemporaryRedirect)})
+	mock.Always(simulator.Behaviour{Handler: http.RedirectHandler(target+"/v1/chat/completions", http.StatusTemporaryRedirect)})
 
 	answer := g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)})
 

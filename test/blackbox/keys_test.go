@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -75,7 +75,7 @@ func TestRevokedKeyIsRefusedWithinASecond(t *testing.T) {
 	const later = "Sent after the revocation"
 	wantError(t, g.Call(t, harness.Request{Key: k.Text, Body: strings.Replace(chat(small), "Hello", later, 1)}), http.StatusUnauthorized, "REVOKED_API_KEY")
 	wantOK(t, g.Call(t, harness.Request{Key: other.Text, Body: chat(small)}))
-	if slices.ContainsFunc(mock.Calls(), func(c *mockprovider.Call) bool { return bytes.Contains(c.Body, []byte(later)) }) {
+	if slices.ContainsFunc(mock.Calls(), func(c *simulator.Call) bool { return bytes.Contains(c.Body, []byte(later)) }) {
 		t.Error("a request with a revoked key reached the provider")
 	}
 	g.Restart(t)

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -24,7 +24,7 @@ const (
 )
 
 // serve starts a gateway with a scripted provider. more holds further lines of its configuration.
-func serve(t *testing.T, more ...string) (*harness.Gateway, *mockprovider.Mock) {
+func serve(t *testing.T, more ...string) (*harness.Gateway, *simulator.Mock) {
 	t.Helper()
 	mock, url := harness.Upstream(t)
 	return harness.Start(t, harness.Options{Config: config(t, url, more...)}), mock
@@ -188,12 +188,12 @@ func (s *stream) rest() []string {
 }
 
 // pause returns a behaviour that holds every stream before its nth event, counted from 0, until release is called.
-func pause(t *testing.T, n int, text ...string) (b mockprovider.Behaviour, release func()) {
+func pause(t *testing.T, n int, text ...string) (b simulator.Behaviour, release func()) {
 	t.Helper()
 	gate := make(chan struct{})
 	release = sync.OnceFunc(func() { close(gate) })
 	t.Cleanup(release)
-	return mockprovider.Behaviour{Text: text, BeforeEvent: func(_ *mockprovider.Call, i int) {
+	return simulator.Behaviour{Text: text, BeforeEvent: func(_ *simulator.Call, i int) {
 		if i == n {
 			<-gate
 		}

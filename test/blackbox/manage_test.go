@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -54,7 +54,7 @@ func TestDisabledProviderIsListedWithItsTraffic(t *testing.T) {
 		{Name: "beta", BaseURL: secondURL, Models: []harness.Model{harness.Chat(small, 0.8, 3.2, 0.6)}},
 	})})
 	k, manager := g.Key(t), g.Key(t, "--scopes", "manage")
-	first.Then(mockprovider.Fail(500))
+	first.Then(simulator.Fail(500))
 	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 	rescued := g.Entries(t, "decision=fallback", 1)[0]
 	var row struct {

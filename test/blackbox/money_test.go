@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -54,7 +54,7 @@ const cachedUsage = `{"prompt_tokens":1237,"completion_tokens":89,"total_tokens"
 func TestCostsAreRightToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	mock, url := harness.Upstream(t)
-	mock.Always(mockprovider.Behaviour{Usage: cachedUsage})
+	mock.Always(simulator.Behaviour{Usage: cachedUsage})
 	unpriced := harness.Model{Name: "unpriced", Kind: "chat", Context: 128_000, Quality: 0.1}
 	fee := priced("fee", 0.15, 0.0375, 0.6, 0.1)
 	fee.PerRequest = new(0.005)
@@ -128,7 +128,7 @@ func sumsUp(t *testing.T, f figures) {
 func TestNegativeSavingIsShown(t *testing.T) {
 	t.Parallel()
 	mock, url := harness.Upstream(t)
-	mock.Always(mockprovider.Behaviour{Usage: cachedUsage})
+	mock.Always(simulator.Behaviour{Usage: cachedUsage})
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: url, Models: []harness.Model{priced("cheap", 0.15, 0.0375, 0.6, 0.2), priced("dear", 2.5, 1.25, 10, 0.95)},
 	}}, "default_model: cheap")})
@@ -165,7 +165,7 @@ func TestImplausibleUsageIsReplacedByAnEstimate(t *testing.T) {
 		`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`,
 		"none",
 	} {
-		mock.Then(mockprovider.Behaviour{Usage: usage})
+		mock.Then(simulator.Behaviour{Usage: usage})
 		answer := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
 		entry := g.Entry(t, answer.Header.Get("X-Request-Id"))
 		if !entry.Tokens.Estimated || entry.Cost == nil || nano(t, *entry.Cost) <= 0 || nano(t, *entry.Cost) > 1_000_000 {
@@ -217,8 +217,8 @@ func TestCommandLineAndAPIAgree(t *testing.T) {
 		script                  func()
 	}{
 		{"expected", "expected", "ok", 1, func() {}},
-		{"fallback", "fallback", "ok", 2, func() { mock.Then(mockprovider.Fail(500)) }},
-		{"failed", "", "client_error", 1, func() { mock.Then(mockprovider.Fail(400)) }},
+		{"fallback", "fallback", "ok", 2, func() { mock.Then(simulator.Fail(500)) }},
+		{"failed", "", "client_error", 1, func() { mock.Then(simulator.Fail(400)) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

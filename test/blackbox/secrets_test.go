@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -20,13 +20,13 @@ const (
 
 // loud sends requests whose text could leak in different ways: complete and streamed responses, rejections that quote the
 // prompt, interrupted streams.
-func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) {
+func loud(t *testing.T, g *harness.Gateway, mock *simulator.Mock, k string, header http.Header) {
 	t.Helper()
 	body := func(more ...string) string {
 		return strings.Replace(chat(small, more...), "Hello", promptCanary, 1)
 	}
-	mock.Always(mockprovider.Behaviour{Text: []string{answerCanary, " and ", answerCanary}})
-	for _, b := range []mockprovider.Behaviour{
+	mock.Always(simulator.Behaviour{Text: []string{answerCanary, " and ", answerCanary}})
+	for _, b := range []simulator.Behaviour{
 		{Text: []string{answerCanary}},
 		{Status: 400, Body: []byte(`{"error":{"message":"cannot read ` + promptCanary + `","type":"invalid_request_error"}}`)},
 		{Status: 500, Body: []byte(promptCanary)},
@@ -36,7 +36,7 @@ func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, h
 		g.Call(t, harness.Request{Key: k, Body: body(), Header: header})
 	}
 	g.Call(t, harness.Request{Key: k, Body: body(streaming), Header: header})
-	mock.Then(mockprovider.Behaviour{Text: []string{answerCanary, answerCanary, answerCanary}, CutAfter: 3})
+	mock.Then(simulator.Behaviour{Text: []string{answerCanary, answerCanary, answerCanary}, CutAfter: 3})
 	g.Call(t, harness.Request{Key: k, Body: body(streaming), Header: header})
 	g.Call(t, harness.Request{Key: k, Body: body(`"max_tokens":-1`), Header: header})
 	g.Call(t, harness.Request{Key: k, Body: promptCanary, Header: header})
@@ -144,8 +144,8 @@ func TestSecretsAreNotLeaked(t *testing.T) {
 	// The provider echoes the request in the response text, in errors and in headers.
 	echo := `{"error":{"message":"bad key ` + credential + ` of ` + made.Secret + `"}}`
 	mock.Then(
-		mockprovider.Behaviour{Status: 400, Body: []byte(echo), Header: map[string]string{"X-Debug-Key": credential}},
-		mockprovider.Behaviour{Status: 401, Body: []byte(echo)},
+		simulator.Behaviour{Status: 400, Body: []byte(echo), Header: map[string]string{"X-Debug-Key": credential}},
+		simulator.Behaviour{Status: 401, Body: []byte(echo)},
 	)
 	var answers []harness.Answer
 	for range 2 {

@@ -6,13 +6,13 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 )
 
 // Upstream serves a scripted provider on loopback until the test ends. The address can be used as base_url.
-func Upstream(t testing.TB) (mock *mockprovider.Mock, baseURL string) {
+func Upstream(t testing.TB) (mock *simulator.Mock, baseURL string) {
 	t.Helper()
-	mock = mockprovider.NewMock()
+	mock = simulator.NewMock()
 	return mock, Serve(t, mock) + "/v1"
 }
 

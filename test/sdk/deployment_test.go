@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -18,7 +18,7 @@ import (
 type deployment struct {
 	simulated *harness.Gateway
 	scripted  *harness.Gateway
-	mock      *mockprovider.Mock
+	mock      *simulator.Mock
 	reader    string // a key that can read the log of the scripted gateway
 	control   string
 }
@@ -37,12 +37,12 @@ func newDeployment(t *testing.T, all []suite) *deployment {
 }
 
 // scripts returns the behaviours of the provider by model. Each suite has its own copy of these models.
-func scripts() map[string][]mockprovider.Behaviour {
-	return map[string][]mockprovider.Behaviour{
+func scripts() map[string][]simulator.Behaviour {
+	return map[string][]simulator.Behaviour{
 		"echo":          {{Echo: true}},
-		"unprocessable": {mockprovider.Fail(http.StatusUnprocessableEntity)},
-		"down":          {mockprovider.Fail(http.StatusInternalServerError)},
-		"flaky":         {mockprovider.Fail(http.StatusServiceUnavailable), {}},
+		"unprocessable": {simulator.Fail(http.StatusUnprocessableEntity)},
+		"down":          {simulator.Fail(http.StatusInternalServerError)},
+		"flaky":         {simulator.Fail(http.StatusServiceUnavailable), {}},
 		"cut":           {{CutAfter: 3}},
 		"endless":       {{SilentAfter: 3}},
 	}
@@ -62,7 +62,7 @@ func (w *deployment) providers(t *testing.T, all []suite, baseURL string) []harn
 		dead.Models = append(dead.Models, chat("dead-"+s.name))
 		// A separate provider: its 429 must not affect the others.
 		busy := "busy-" + s.name
-		w.mock.For(busy, mockprovider.Fail(http.StatusTooManyRequests, "Retry-After", "2"), mockprovider.Behaviour{})
+		w.mock.For(busy, simulator.Fail(http.StatusTooManyRequests, "Retry-After", "2"), simulator.Behaviour{})
 		list = append(list, harness.Provider{Name: busy, BaseURL: baseURL, Models: []harness.Model{chat(busy)}})
 	}
 	return append(list, mock, dead)
@@ -149,8 +149,8 @@ func (w *deployment) lookUp(ctx context.Context, id string) (status int, body []
 	return resp.StatusCode, body
 }
 
-func (w *deployment) calls(model string) []*mockprovider.Call {
-	var calls []*mockprovider.Call
+func (w *deployment) calls(model string) []*simulator.Call {
+	var calls []*simulator.Call
 	for _, call := range w.mock.Calls() {
 		if call.Model == model {
 			calls = append(calls, call)

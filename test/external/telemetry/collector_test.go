@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -84,7 +84,7 @@ func (c *collector) metricNames() map[string]bool {
 }
 
 // start runs a gateway with two providers of the same model. alpha is cheaper. lines are added to the configuration.
-func start(t *testing.T, lines ...string) (g *harness.Gateway, alpha, beta *mockprovider.Mock) {
+func start(t *testing.T, lines ...string) (g *harness.Gateway, alpha, beta *simulator.Mock) {
 	t.Helper()
 	alpha, alphaURL := harness.Upstream(t)
 	beta, betaURL := harness.Upstream(t)
@@ -104,7 +104,7 @@ func TestCollectorReceivesTraceOfFallback(t *testing.T) {
 			c := receive(t, protocol, address)
 			g, alpha, beta := start(t, fmt.Sprintf("telemetry: {endpoint: 'http://%s', protocol: %s, content: true, propagate: [beta]}", address, scheme), "log: {redact: [email]}")
 			key := g.Key(t)
-			alpha.Always(mockprovider.Behaviour{Status: http.StatusServiceUnavailable})
+			alpha.Always(simulator.Behaviour{Status: http.StatusServiceUnavailable})
 			const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 			a := g.Call(t, harness.Request{
 				Key: key, Header: http.Header{"Traceparent": {parent}},
@@ -117,7 +117,7 @@ func TestCollectorReceivesTraceOfFallback(t *testing.T) {
 				return c.traces.SpanCount() >= 3 && c.metricNames()["fairlead_requests_total"]
 			})
 			checkTrace(t, c, a)
-			for name, calls := range map[string][]*mockprovider.Call{"alpha": alpha.Calls(), "beta": beta.Calls()} {
+			for name, calls := range map[string][]*simulator.Call{"alpha": alpha.Calls(), "beta": beta.Calls()} {
 				sent := calls[0].Header.Get("Traceparent")
 				if allowed := name == "beta"; allowed != strings.HasPrefix(sent, "00-4bf92f3577b34da6a3ce929d0e0e4736-") || strings.Contains(sent, "00f067aa0ba902b7") {
 					t.Errorf("%s received the trace context %q; only beta may receive the trace ID, and no provider the caller's span ID",

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -33,7 +33,7 @@ func Tenants(t *testing.T, size scenario.Size) string {
 		}
 		g.Call(t, harness.Request{Key: k.Text, Body: body, Header: http.Header{"User-Agent": {"canary-agent"}}})
 	})
-	mock.Then(mockprovider.Fail(400), mockprovider.Fail(500))
+	mock.Then(simulator.Fail(400), simulator.Fail(500))
 	for range 2 {
 		g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")})
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -143,7 +143,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 	}
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip"} {
 		for _, body := range []string{scenario.Chat("m"), scenario.Chat("m", scenario.Streaming)} {
-			mock.Then(mockprovider.Behaviour{Body: compressed(coding, large), Header: map[string]string{"Content-Encoding": coding, "Content-Type": "application/json"}})
+			mock.Then(simulator.Behaviour{Body: compressed(coding, large), Header: map[string]string{"Content-Encoding": coding, "Content-Type": "application/json"}})
 			scenario.WantError(t, "a response in "+coding, g.Call(t, harness.Request{Key: k, Body: body}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 		}
 	}
@@ -161,7 +161,7 @@ func Bombs(t *testing.T, size scenario.Size) string {
 			}
 		}
 	})
-	mock.Then(mockprovider.Behaviour{Handler: endless})
+	mock.Then(simulator.Behaviour{Handler: endless})
 	scenario.WantError(t, "an endless response", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 
 	grown := stop() - before

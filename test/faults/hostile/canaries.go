@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/store/pgtest"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
@@ -107,10 +107,10 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 }
 
 // echoes makes the provider repeat the request in every part of a response.
-func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string) []harness.Answer {
+func echoes(t *testing.T, g *harness.Gateway, mock *simulator.Mock, k string) []harness.Answer {
 	t.Helper()
-	echo := func(status int, form string) mockprovider.Behaviour {
-		return mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	echo := func(status int, form string) simulator.Behaviour {
+		return simulator.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			secret := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 			kind := "application/json"
 			if strings.HasPrefix(form, "data:") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -100,16 +100,16 @@ func unlogged(t *testing.T, name, dsn string, turnOff func(*testing.T, scenario.
 
 // loud sends requests whose text could leak in different ways: complete and streamed responses, rejections that quote the
 // prompt, interrupted streams, rejected bodies, tool calls, other formats.
-func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) int {
+func loud(t *testing.T, g *harness.Gateway, mock *simulator.Mock, k string, header http.Header) int {
 	t.Helper()
 	say := func(more ...string) string {
 		return strings.Replace(scenario.Chat("m", more...), "Hello", promptCanary, 1)
 	}
-	answer := mockprovider.Behaviour{Text: []string{answerCanary, " and ", answerCanary}}
-	quoting := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"cannot read ` + promptCanary + `","type":"invalid_request_error"}}`)}
+	answer := simulator.Behaviour{Text: []string{answerCanary, " and ", answerCanary}}
+	quoting := simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"cannot read ` + promptCanary + `","type":"invalid_request_error"}}`)}
 	n := 0
 	for _, r := range []struct {
-		b    mockprovider.Behaviour
+		b    simulator.Behaviour
 		path string
 		body string
 	}{
@@ -117,10 +117,10 @@ func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, h
 		{answer, "", say(scenario.Streaming)},
 		{answer, "", say(scenario.Streaming, `"tools":[{"type":"function","function":{"name":"f","description":"`+promptCanary+`","parameters":{}}}]`)},
 		{quoting, "", say()},
-		{mockprovider.Behaviour{Status: 500, Body: []byte(promptCanary)}, "", say()},
-		{mockprovider.Behaviour{Body: []byte(`<html>` + answerCanary)}, "", say()},
-		{mockprovider.Behaviour{Text: answer.Text, CutAfter: 3}, "", say(scenario.Streaming)},
-		{mockprovider.Behaviour{Events: []string{scenario.RoleChunk, scenario.TextChunk(answerCanary), `{"error":{"message":"` + promptCanary + `"}}`}, NoDone: true}, "", say(scenario.Streaming)},
+		{simulator.Behaviour{Status: 500, Body: []byte(promptCanary)}, "", say()},
+		{simulator.Behaviour{Body: []byte(`<html>` + answerCanary)}, "", say()},
+		{simulator.Behaviour{Text: answer.Text, CutAfter: 3}, "", say(scenario.Streaming)},
+		{simulator.Behaviour{Events: []string{scenario.RoleChunk, scenario.TextChunk(answerCanary), `{"error":{"message":"` + promptCanary + `"}}`}, NoDone: true}, "", say(scenario.Streaming)},
 		{answer, "", say(`"max_tokens":-1`)},
 		{answer, "", promptCanary},
 		{answer, "", say(`"` + promptCanary + `":1,"` + promptCanary + `":2`)},

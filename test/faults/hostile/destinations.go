@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/egress"
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/access"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
@@ -46,7 +46,7 @@ func Destinations(t *testing.T, _ scenario.Size) string {
 	for _, status := range []int{301, 302, 303, 307, 308, 300, 305} {
 		for _, body := range []string{scenario.Chat("m"), scenario.Chat("m", scenario.Streaming)} {
 			redirects++
-			mock.Then(mockprovider.Behaviour{Status: status, Body: []byte("{}"), Header: map[string]string{"Location": canary, "Refresh": "0; url=" + canary, "Content-Location": canary, "Link": "<" + canary + ">"}})
+			mock.Then(simulator.Behaviour{Status: status, Body: []byte("{}"), Header: map[string]string{"Location": canary, "Refresh": "0; url=" + canary, "Content-Location": canary, "Link": "<" + canary + ">"}})
 			a := g.Call(t, harness.Request{Key: k, Body: body})
 			scenario.WantError(t, fmt.Sprintf("a redirect with %d", status), a, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
 			if strings.Contains(string(a.Body)+fmt.Sprint(a.Header), canary) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -53,10 +53,10 @@ type cutTimes struct {
 }
 
 // stalled opens endless streams and reads nothing from them.
-func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, n int, pause time.Duration) cutTimes {
+func stalled(t *testing.T, g *harness.Gateway, mock *simulator.Mock, k string, n int, pause time.Duration) cutTimes {
 	t.Helper()
 	ended := make(chan time.Time, n)
-	mock.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mock.Always(simulator.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { ended <- time.Now() }()
 		w.Header().Set("Content-Type", "text/event-stream")
 		long := scenario.TextChunk(strings.Repeat("x", 4<<10))
@@ -85,20 +85,20 @@ func stalled(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string
 		}
 	}
 	c.peak = stop()
-	mock.Always(mockprovider.Behaviour{})
+	mock.Always(simulator.Behaviour{})
 	return c
 }
 
 // readAfterPause stops reading for less than the client timeout, but for longer than a provider may be silent. The complete
 // response must arrive.
-func readAfterPause(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
+func readAfterPause(t *testing.T, g *harness.Gateway, mock *simulator.Mock, k string, pause time.Duration) time.Duration {
 	t.Helper()
 	piece := strings.Repeat("y", 64<<10)
 	text := make([]string, 256)
 	for i := range text {
 		text[i] = piece
 	}
-	mock.Then(mockprovider.Behaviour{Text: text})
+	mock.Then(simulator.Behaviour{Text: text})
 	resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
 	defer resp.Body.Close()
 	wait := pause * 6 / 10
@@ -111,10 +111,10 @@ func readAfterPause(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k
 }
 
 // readSlowly reads a long non-streamed response slowly, for longer than a client may pause.
-func readSlowly(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, pause time.Duration) time.Duration {
+func readSlowly(t *testing.T, g *harness.Gateway, mock *simulator.Mock, k string, pause time.Duration) time.Duration {
 	t.Helper()
 	const length = 24 << 20
-	mock.Then(mockprovider.Behaviour{Text: []string{strings.Repeat("z", length)}})
+	mock.Then(simulator.Behaviour{Text: []string{strings.Repeat("z", length)}})
 	began := time.Now()
 	resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m")})
 	defer resp.Body.Close()

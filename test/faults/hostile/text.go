@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -34,7 +34,7 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 		"X-Request-Id": "canary", "X-Fairlead-Model": "canary", "Access-Control-Allow-Origin": "*", "Strict-Transport-Security": "canary",
 		"Cf-Ray": "canary", "Via": "canary", "X-Powered-By": "canary", "Www-Authenticate": "canary", "Alt-Svc": "canary",
 	}
-	mock.Always(mockprovider.Behaviour{Header: theirs})
+	mock.Always(simulator.Behaviour{Header: theirs})
 	for name, r := range map[string]harness.Request{
 		"whole":    {Body: scenario.Chat("m")},
 		"stream":   {Body: scenario.Chat("m", scenario.Streaming)},
@@ -56,7 +56,7 @@ func HeaderHygiene(t *testing.T, _ scenario.Size) string {
 			t.Errorf("%s: the client got %v, want no Set-Cookie, Server and Access-Control-Allow-Origin", name, a.Header)
 		}
 	}
-	failing := mockprovider.Fail(400)
+	failing := simulator.Fail(400)
 	failing.Header = theirs
 	mock.Then(failing)
 	noCanary(t, "failure", g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m"), Header: mine}).Header)
@@ -97,7 +97,7 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 	evil := []string{
 		"line\r\nbreak", "\x1b[31mred\x1b[0m", "nul\x00nul", "bell\a\b", "=cmd|'/c calc'!A1", "+1", "-1", "@sum(1)", "\ttab", "\rcr", "\u202ereversed", "a\u2028b", "\x9b31m",
 	}
-	mock.Always(mockprovider.Behaviour{})
+	mock.Always(simulator.Behaviour{})
 	sent := 0
 	for _, text := range evil {
 		quoted, err := json.Marshal(text)
@@ -109,7 +109,7 @@ func ControlCharacters(t *testing.T, _ scenario.Size) string {
 			`{"model":` + string(quoted) + `,"messages":[{"role":"user","content":` + string(quoted) + `}]}`,
 		} {
 			sent++
-			mock.Then(mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`)})
+			mock.Then(simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`)})
 			if a := g.Call(t, harness.Request{Key: k, Body: body, Header: loggedHeaders(text)}); a.Status >= 500 {
 				t.Errorf("request with %q: status %d, want less than 500: %s", text, a.Status, scenario.Clip(a.Body))
 			}

@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/faults/streams"
 	"fairlead.dev/test/harness"
 )
 
 // failureClasses returns the ways in which a request can fail without any output.
-func failureClasses() map[string]mockprovider.Behaviour {
+func failureClasses() map[string]simulator.Behaviour {
 	all := streams.EarlyFailures()
-	all["400"] = mockprovider.Fail(400)
-	all["401"] = mockprovider.Fail(401)
-	all["content-policy"] = mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}
-	all["context"] = mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}
-	all["html"] = mockprovider.Behaviour{Body: []byte("<html>"), Header: map[string]string{"Content-Type": "text/html"}}
+	all["400"] = simulator.Fail(400)
+	all["401"] = simulator.Fail(401)
+	all["content-policy"] = simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}
+	all["context"] = simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}
+	all["html"] = simulator.Behaviour{Body: []byte("<html>"), Header: map[string]string{"Content-Type": "text/html"}}
 	return all
 }
 
@@ -37,7 +37,7 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	}
 	cut := harness.Chat("cut", 0.4, 1.6, 0.5)
 	p.Models = append(p.Models, cut)
-	mock.For("cut", mockprovider.Behaviour{Text: []string{"one ", "two ", "three "}, CutAfter: 3})
+	mock.For("cut", simulator.Behaviour{Text: []string{"one ", "two ", "three "}, CutAfter: 3})
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{p},
 		"timeouts: {first_token: 100ms, total: 300ms}", "retries: {attempts: 1}", "breaker: {failures: 1000}", "rescue: off")})
 	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
@@ -82,8 +82,8 @@ func released(t *testing.T, size scenario.Size, g *harness.Gateway, reader, id, 
 func PaidTwice(t *testing.T, size scenario.Size) string {
 	const usage = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":6,"total_tokens":17}}`
 	g, alpha, _ := streams.Pair(t, []string{"m", "hedged"}, "hedging: {enabled: true, after: 200ms}", "breaker: {failures: 1000}")
-	alpha.For("m", mockprovider.Behaviour{Events: []string{scenario.RoleChunk, usage, scenario.ErrorData}, NoDone: true})
-	alpha.For("hedged", mockprovider.Behaviour{Silent: true})
+	alpha.For("m", simulator.Behaviour{Events: []string{scenario.RoleChunk, usage, scenario.ErrorData}, NoDone: true})
+	alpha.For("hedged", simulator.Behaviour{Silent: true})
 	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
 	var sum int64
 	figures := ""

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -16,7 +16,7 @@ import (
 // Revocation is fault case F33: a revoked key is rejected within a second, and its running streams end within ten seconds.
 func Revocation(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
-	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	mock.Always(simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
 	k, other := scenario.NewKey(t, g), scenario.NewKey(t, g)
 	n := size.Of(5, 50)
 	var reading sync.WaitGroup

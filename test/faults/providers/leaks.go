@@ -9,19 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
 // NoLeaks is fault case F26: after a mixture of requests, all resources are released.
 func NoLeaks(t *testing.T, size scenario.Size) string {
-	mock := mockprovider.NewMock()
+	mock := simulator.NewMock()
 	upstream := httptest.NewServer(mock)
 	defer upstream.Close()
-	for model, b := range map[string]mockprovider.Behaviour{
+	for model, b := range map[string]simulator.Behaviour{
 		"cut":   {CutAfter: 3},
-		"fails": mockprovider.Fail(500),
+		"fails": simulator.Fail(500),
 		"slow":  {SilentAfter: 2},
 		"html":  {Body: []byte("<html>")},
 	} {

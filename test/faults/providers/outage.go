@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -119,8 +119,8 @@ func AllDown(t *testing.T, size scenario.Size) string {
 // BadRequests is fault case F30: invalid requests of a tenant do not count as provider failures.
 func BadRequests(t *testing.T, size scenario.Size) string {
 	mock, url := harness.Upstream(t)
-	refusals := []mockprovider.Behaviour{
-		mockprovider.Fail(400), mockprovider.Fail(422), mockprovider.Fail(413),
+	refusals := []simulator.Behaviour{
+		simulator.Fail(400), simulator.Fail(422), simulator.Fail(413),
 		{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)},
 		{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)},
 	}
@@ -137,7 +137,7 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 			}
 		})
 	}
-	mock.Always(mockprovider.Behaviour{})
+	mock.Always(simulator.Behaviour{})
 	calls := len(mock.Calls())
 	if calls != n {
 		t.Errorf("got %d calls for %d invalid requests, want the same number", calls, n)
@@ -156,7 +156,7 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 func SlowProvider(t *testing.T, size scenario.Size) string {
 	const most = 20
 	slow, slowURL := harness.Upstream(t)
-	slow.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	slow.Always(simulator.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if scenario.Wait(r.Context(), 30*time.Second) {
 			scenario.Paced(1).ServeHTTP(w, r)
 		}

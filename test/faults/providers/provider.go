@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -43,20 +43,20 @@ func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	in := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 	forms := []struct {
 		name        string
-		behaviour   mockprovider.Behaviour
+		behaviour   simulator.Behaviour
 		least, most time.Duration
 	}{
-		{"seconds", mockprovider.Fail(429, "Retry-After", "20"), 18 * time.Second, 21 * time.Second},
-		{"milliseconds", mockprovider.Fail(429, "Retry-After-Ms", "15500"), 14 * time.Second, 16 * time.Second},
-		{"date", mockprovider.Fail(429, "Retry-After", in), 80 * time.Second, 91 * time.Second},
-		{"long", mockprovider.Fail(429, "Retry-After", "36000"), 290 * time.Second, 300 * time.Second},
-		{"absurd", mockprovider.Fail(429, "Retry-After", "999999999999"), 0, 300 * time.Second},
-		{"negative", mockprovider.Fail(429, "Retry-After", "-5"), 0, 300 * time.Second},
-		{"resets", mockprovider.Fail(429, "X-Ratelimit-Reset-Requests", "2m10s", "X-Ratelimit-Remaining-Requests", "0", "X-Ratelimit-Reset-Tokens", "6ms"), 120 * time.Second, 131 * time.Second},
-		{"body", mockprovider.Behaviour{Status: 429, Body: []byte(`{"error":{"message":"Rate limit reached. Please try again in 25s.","type":"tokens"}}`)}, 23 * time.Second, 26 * time.Second},
+		{"seconds", simulator.Fail(429, "Retry-After", "20"), 18 * time.Second, 21 * time.Second},
+		{"milliseconds", simulator.Fail(429, "Retry-After-Ms", "15500"), 14 * time.Second, 16 * time.Second},
+		{"date", simulator.Fail(429, "Retry-After", in), 80 * time.Second, 91 * time.Second},
+		{"long", simulator.Fail(429, "Retry-After", "36000"), 290 * time.Second, 300 * time.Second},
+		{"absurd", simulator.Fail(429, "Retry-After", "999999999999"), 0, 300 * time.Second},
+		{"negative", simulator.Fail(429, "Retry-After", "-5"), 0, 300 * time.Second},
+		{"resets", simulator.Fail(429, "X-Ratelimit-Reset-Requests", "2m10s", "X-Ratelimit-Remaining-Requests", "0", "X-Ratelimit-Reset-Tokens", "6ms"), 120 * time.Second, 131 * time.Second},
+		{"body", simulator.Behaviour{Status: 429, Body: []byte(`{"error":{"message":"Rate limit reached. Please try again in 25s.","type":"tokens"}}`)}, 23 * time.Second, 26 * time.Second},
 	}
 	var providers []harness.Provider
-	mocks := map[string]*mockprovider.Mock{}
+	mocks := map[string]*simulator.Mock{}
 	for _, f := range forms {
 		mock, url := harness.Upstream(t)
 		mock.Always(f.behaviour)
@@ -72,7 +72,7 @@ func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	}
 	anthropic, reset := "m-anthropic", time.Now().Add(45*time.Second).UTC().Format(time.RFC3339)
 	messages, messagesURL := harness.Upstream(t)
-	messages.Always(mockprovider.Fail(429, "Anthropic-Ratelimit-Requests-Remaining", "0", "Anthropic-Ratelimit-Requests-Reset", reset))
+	messages.Always(simulator.Fail(429, "Anthropic-Ratelimit-Requests-Remaining", "0", "Anthropic-Ratelimit-Requests-Reset", reset))
 	providers = append(providers, harness.Provider{
 		Name: "anthropic", Format: "messages", BaseURL: messagesURL, APIKeys: []string{"sk-ant-0123456789"}, Models: []harness.Model{harness.Chat(anthropic, 0.4, 1.6, 0.5)},
 	})
@@ -109,9 +109,9 @@ func secondRateLimit(t *testing.T) time.Duration {
 	t.Helper()
 	mock, url := harness.Upstream(t)
 	both := make(chan struct{})
-	late := mockprovider.Fail(429, "Retry-After", "60")
-	late.Before = func(*mockprovider.Call) { <-both }
-	mock.For("m", late, mockprovider.Fail(429, "Retry-After", "10"))
+	late := simulator.Fail(429, "Retry-After", "60")
+	late.Before = func(*simulator.Call) { <-both }
+	mock.For("m", late, simulator.Fail(429, "Retry-After", "10"))
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
 	}})})
@@ -141,7 +141,7 @@ func RefusedCredential(t *testing.T, size scenario.Size) string {
 	const good, bad = "sk-good-0123456789", "sk-bad-9876543210"
 	var refusals atomic.Int64
 	mock, url := harness.Upstream(t)
-	mock.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mock.Always(simulator.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Header.Get("Authorization"), bad) {
 			refusals.Add(1)
 			http.Error(w, `{"error":{"message":"Incorrect API key provided: `+bad+`","type":"invalid_request_error"}}`, http.StatusUnauthorized)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/cluster/redistest"
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/store/pgtest"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
@@ -49,7 +49,7 @@ type deployment struct {
 	database []*harness.Forward // connection of each gateway to PostgreSQL
 	toRedis  []*harness.Forward // connection of each gateway to Redis, if separate
 	redis    *redistest.Server  // server of the shared Redis; nil without Redis
-	mock     *mockprovider.Mock
+	mock     *simulator.Mock
 	client   *http.Client
 
 	restarting atomic.Bool // whether a gateway is restarting; meanwhile, a connection may close while a request is sent

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 )
 
@@ -20,7 +20,7 @@ func hintsOverReplicas(t *testing.T, _ scenario.Size) string {
 			t.Fatalf("replica %d: got %+v, want status 200", i, r)
 		}
 	}
-	w.mock.Always(mockprovider.Fail(http.StatusInternalServerError))
+	w.mock.Always(simulator.Fail(http.StatusInternalServerError))
 	before := len(w.mock.Calls())
 	for range 3 {
 		w.send(t, 0, k, scenario.Chat("m"))

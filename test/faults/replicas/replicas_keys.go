@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -43,7 +43,7 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 // endEverywhere opens streams at all replicas, ends the key at the first, and measures the time until the last replica rejects it.
 func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end func(*deployment, *testing.T, scenario.Key)) (refused, ended time.Duration) {
 	t.Helper()
-	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	w.mock.Always(simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
 	k, other := w.newKey(t), w.newKey(t)
 	var reading sync.WaitGroup
 	for i := range w.gateways {

@@ -12,7 +12,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -85,7 +85,7 @@ func (w *deployment) streams(ctx context.Context, t *testing.T, n int, k scenari
 // rejected, and a key far above its limit gets at most ten percent too much.
 func redisKilled(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
-	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(20)})
+	w.mock.Always(simulator.Behaviour{Handler: scenario.Paced(20)})
 	const limit = 300
 	within, above := w.newKey(t, "--rpm", "90000"), w.newKey(t, "--rpm", fmt.Sprint(limit))
 	span := time.Duration(size.Of(5, 40)) * time.Second

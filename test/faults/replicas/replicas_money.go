@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -215,7 +215,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 	}
 	w := startReplicas(t, setting{})
 	const n = 30
-	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	w.mock.Always(simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
 	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", n), "--period", "total"), w.newKey(t, "--scopes", "read")
 	var reading sync.WaitGroup
 	var opened atomic.Int64
@@ -239,7 +239,7 @@ func crashedHolds(t *testing.T, size scenario.Size) string {
 	w.gateways[2].Kill(t)
 	killed := time.Now()
 	reading.Wait()
-	w.mock.Always(mockprovider.Behaviour{})
+	w.mock.Always(simulator.Behaviour{})
 	free := scenario.Awaited(t, 70*time.Second, "the hold is released", func() bool { return w.send(t, 0, k, short("fee")).status == http.StatusOK })
 	if free > time.Minute {
 		t.Errorf("the hold was released after %s, want at most 1 m", free)

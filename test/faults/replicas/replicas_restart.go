@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -27,7 +27,7 @@ func unconnected(err error) bool {
 // same at all replicas.
 func rollingRestart(t *testing.T, size scenario.Size) string {
 	w := startReplicas(t, setting{})
-	w.mock.Always(mockprovider.Behaviour{Handler: scenario.Paced(10)})
+	w.mock.Always(simulator.Behaviour{Handler: scenario.Paced(10)})
 	k, reader := w.newKey(t, "--budget", "90", "--period", "total", "--rpm", "900000"), w.newKey(t, "--scopes", "read")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

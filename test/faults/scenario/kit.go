@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -360,7 +360,7 @@ func HoldDatabase(t testing.TB, g *harness.Gateway) (release func()) {
 }
 
 // Single starts a gateway with one scripted provider that offers the model m.
-func Single(t *testing.T, more ...string) (*harness.Gateway, *mockprovider.Mock) {
+func Single(t *testing.T, more ...string) (*harness.Gateway, *simulator.Mock) {
 	t.Helper()
 	mock, url := harness.Upstream(t)
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{

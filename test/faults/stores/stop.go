@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -19,7 +19,7 @@ import (
 func StopUnderLoad(t *testing.T, size scenario.Size) string {
 	url := harness.Serve(t, scenario.Paced(size.Of(10, 40)))
 	mock, silentURL := harness.Upstream(t)
-	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	mock.Always(simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
 		{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
 		{Name: "silent", BaseURL: silentURL, Models: []harness.Model{harness.Chat("silent", 0.4, 1.6, 0.5)}},

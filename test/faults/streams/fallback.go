@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -21,15 +21,15 @@ var hangUp = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 })
 
 // EarlyFailures returns the ways in which a provider can fail before the first token.
-func EarlyFailures() map[string]mockprovider.Behaviour {
-	return map[string]mockprovider.Behaviour{
+func EarlyFailures() map[string]simulator.Behaviour {
+	return map[string]simulator.Behaviour{
 		"reset":           {Reset: true},
 		"hang-up":         {Handler: hangUp},
-		"500":             mockprovider.Fail(500),
-		"503":             mockprovider.Fail(503),
-		"529":             mockprovider.Fail(529),
-		"429":             mockprovider.Fail(429),
-		"404":             mockprovider.Fail(404),
+		"500":             simulator.Fail(500),
+		"503":             simulator.Fail(503),
+		"529":             simulator.Fail(529),
+		"429":             simulator.Fail(429),
+		"404":             simulator.Fail(404),
 		"timeout":         {Silent: true},
 		"error-in-200":    {Body: []byte(scenario.ErrorData)},
 		"error-event":     {Events: []string{scenario.ErrorData}, NoDone: true},
@@ -40,11 +40,11 @@ func EarlyFailures() map[string]mockprovider.Behaviour {
 }
 
 // Pair starts a gateway with two providers of the same models. alpha is cheaper and comes first.
-func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, alpha, beta *mockprovider.Mock) {
+func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, alpha, beta *simulator.Mock) {
 	t.Helper()
 	alpha, alphaURL := harness.Upstream(t)
 	beta, betaURL := harness.Upstream(t)
-	beta.Always(mockprovider.Behaviour{Text: []string{"served", " by", " beta"}})
+	beta.Always(simulator.Behaviour{Text: []string{"served", " by", " beta"}})
 	cheap, dear := harness.Provider{Name: "alpha", BaseURL: alphaURL}, harness.Provider{Name: "beta", BaseURL: betaURL}
 	for _, name := range models {
 		cheap.Models = append(cheap.Models, harness.Chat(name, 0.4, 1.6, 0.5))
@@ -109,17 +109,17 @@ func checkFallback(t *testing.T, g *harness.Gateway, key, name, body string) {
 func AllFail(t *testing.T, _ scenario.Size) string {
 	cases := []struct {
 		name      string
-		behaviour mockprovider.Behaviour
+		behaviour simulator.Behaviour
 		status    int
 		code      string
 	}{
-		{"500", mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"503", mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"401", mockprovider.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"429", mockprovider.Fail(429, "Retry-After", "7"), 429, "PROVIDER_RATE_LIMITED"},
-		{"reset", mockprovider.Behaviour{Reset: true}, 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"role-then-error", mockprovider.Behaviour{Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true}, 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"timeout", mockprovider.Behaviour{Silent: true}, 504, "PROVIDER_TIMEOUT"},
+		{"500", simulator.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"503", simulator.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"401", simulator.Fail(401), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"429", simulator.Fail(429, "Retry-After", "7"), 429, "PROVIDER_RATE_LIMITED"},
+		{"reset", simulator.Behaviour{Reset: true}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"role-then-error", simulator.Behaviour{Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"timeout", simulator.Behaviour{Silent: true}, 504, "PROVIDER_TIMEOUT"},
 	}
 	models := []string{"fine"}
 	for _, c := range cases {
@@ -152,7 +152,7 @@ func AllFail(t *testing.T, _ scenario.Size) string {
 
 // InvalidContent is fault case F25: a response with status 200 and invalid content counts as a failure of the provider.
 func InvalidContent(t *testing.T, _ scenario.Size) string {
-	answers := map[string]mockprovider.Behaviour{
+	answers := map[string]simulator.Behaviour{
 		"short":      {CutAfter: 40},
 		"empty":      {Body: []byte{}, Header: map[string]string{"Content-Type": "application/json"}},
 		"null":       {Body: []byte("null")},

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -16,7 +16,7 @@ import (
 // provider.
 type misbehaviour struct {
 	name      string
-	behaviour mockprovider.Behaviour
+	behaviour simulator.Behaviour
 	streams   bool // whether the misbehaviour affects only streams
 	rescued   bool // whether it fails after the first token: another provider continues the text, or an error event ends the stream
 	helped    bool // whether another provider, if there is one, serves the request
@@ -31,10 +31,10 @@ func misbehaviours() []misbehaviour {
 	words := sameWords()
 	contextError := []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)
 	return []misbehaviour{
-		{name: "cut", behaviour: mockprovider.Behaviour{Text: words, CutAfter: 3}, streams: true, rescued: true, alone: 200, class: "stream_interrupted"},
-		{name: "stalled", behaviour: mockprovider.Behaviour{Text: words, SilentAfter: 3}, streams: true, rescued: true, alone: 200, class: "timeout"},
-		{name: "silent", behaviour: mockprovider.Behaviour{Silent: true}, streams: true, helped: true, alone: 504, class: "timeout"},
-		{name: "slow-first-token", behaviour: mockprovider.Behaviour{Text: words, BeforeEvent: func(c *mockprovider.Call, i int) {
+		{name: "cut", behaviour: simulator.Behaviour{Text: words, CutAfter: 3}, streams: true, rescued: true, alone: 200, class: "stream_interrupted"},
+		{name: "stalled", behaviour: simulator.Behaviour{Text: words, SilentAfter: 3}, streams: true, rescued: true, alone: 200, class: "timeout"},
+		{name: "silent", behaviour: simulator.Behaviour{Silent: true}, streams: true, helped: true, alone: 504, class: "timeout"},
+		{name: "slow-first-token", behaviour: simulator.Behaviour{Text: words, BeforeEvent: func(c *simulator.Call, i int) {
 			if i == 1 {
 				select {
 				case <-c.Gone():
@@ -42,18 +42,18 @@ func misbehaviours() []misbehaviour {
 				}
 			}
 		}}, streams: true, helped: true, class: "timeout"},
-		{name: "malformed", behaviour: mockprovider.Behaviour{Events: []string{scenario.RoleChunk, `{"id":"x","choi`, scenario.TextChunk("one "), "not json", scenario.TextChunk("two "), scenario.TextChunk("three "), scenario.TextChunk("four"), scenario.StopChunk}}, streams: true, helped: true, alone: 502, class: "malformed"},
-		{name: "malformed-midway", behaviour: mockprovider.Behaviour{Events: []string{scenario.RoleChunk, scenario.TextChunk("one "), scenario.TextChunk("two "), "not json", scenario.TextChunk("three "), scenario.TextChunk("four"), scenario.StopChunk}}, streams: true, rescued: true, alone: 200, class: "malformed"},
-		{name: "only-malformed", behaviour: mockprovider.Behaviour{Events: []string{"garbage", `{"id"`}, NoDone: true}, streams: true, helped: true, alone: 502, class: "malformed"},
-		{name: "no-done", behaviour: mockprovider.Behaviour{Text: words, NoDone: true}, streams: true},
-		{name: "error-inside-200", behaviour: mockprovider.Behaviour{Body: []byte(scenario.ErrorData)}, helped: true, alone: 502, class: "server_error"},
-		{name: "error-event", behaviour: mockprovider.Behaviour{Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true}, streams: true, helped: true, alone: 502, class: "server_error"},
-		{name: "resetting", behaviour: mockprovider.Behaviour{Reset: true}, helped: true, alone: 502, class: "connect"},
-		{name: "429-with-header", behaviour: mockprovider.Fail(429, "Retry-After", "30"), helped: true, alone: 429, class: "rate_limit"},
-		{name: "429-without", behaviour: mockprovider.Fail(429), helped: true, alone: 429, class: "rate_limit"},
-		{name: "context-length", behaviour: mockprovider.Behaviour{Status: 400, Body: contextError}, alone: 400, class: "context_length"},
-		{name: "content-policy", behaviour: mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}, alone: 400, class: "content_policy"},
-		{name: "503", behaviour: mockprovider.Fail(503), helped: true, alone: 502, class: "overload"},
+		{name: "malformed", behaviour: simulator.Behaviour{Events: []string{scenario.RoleChunk, `{"id":"x","choi`, scenario.TextChunk("one "), "not json", scenario.TextChunk("two "), scenario.TextChunk("three "), scenario.TextChunk("four"), scenario.StopChunk}}, streams: true, helped: true, alone: 502, class: "malformed"},
+		{name: "malformed-midway", behaviour: simulator.Behaviour{Events: []string{scenario.RoleChunk, scenario.TextChunk("one "), scenario.TextChunk("two "), "not json", scenario.TextChunk("three "), scenario.TextChunk("four"), scenario.StopChunk}}, streams: true, rescued: true, alone: 200, class: "malformed"},
+		{name: "only-malformed", behaviour: simulator.Behaviour{Events: []string{"garbage", `{"id"`}, NoDone: true}, streams: true, helped: true, alone: 502, class: "malformed"},
+		{name: "no-done", behaviour: simulator.Behaviour{Text: words, NoDone: true}, streams: true},
+		{name: "error-inside-200", behaviour: simulator.Behaviour{Body: []byte(scenario.ErrorData)}, helped: true, alone: 502, class: "server_error"},
+		{name: "error-event", behaviour: simulator.Behaviour{Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true}, streams: true, helped: true, alone: 502, class: "server_error"},
+		{name: "resetting", behaviour: simulator.Behaviour{Reset: true}, helped: true, alone: 502, class: "connect"},
+		{name: "429-with-header", behaviour: simulator.Fail(429, "Retry-After", "30"), helped: true, alone: 429, class: "rate_limit"},
+		{name: "429-without", behaviour: simulator.Fail(429), helped: true, alone: 429, class: "rate_limit"},
+		{name: "context-length", behaviour: simulator.Behaviour{Status: 400, Body: contextError}, alone: 400, class: "context_length"},
+		{name: "content-policy", behaviour: simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}, alone: 400, class: "content_policy"},
+		{name: "503", behaviour: simulator.Fail(503), helped: true, alone: 502, class: "overload"},
 	}
 }
 
@@ -91,7 +91,7 @@ func startMisbehaving(t *testing.T, list []misbehaviour) *harness.Gateway {
 	_, fineURL := harness.Upstream(t)
 	providers := []harness.Provider{{Name: "spare", BaseURL: fineURL, Models: []harness.Model{harness.Chat("fine", 4, 16, 0.5)}}}
 	spare, spareURL := harness.Upstream(t)
-	spare.Always(mockprovider.Behaviour{Text: sameWords()})
+	spare.Always(simulator.Behaviour{Text: sameWords()})
 	backup := harness.Provider{Name: "backup", BaseURL: spareURL}
 	for _, m := range list {
 		mock, url := harness.Upstream(t)
@@ -102,7 +102,7 @@ func startMisbehaving(t *testing.T, list []misbehaviour) *harness.Gateway {
 		backup.Models = append(backup.Models, harness.Chat(m.name, 4, 16, 0.5))
 	}
 	mock, url := harness.Upstream(t)
-	mock.For("recovering", mockprovider.Fail(500), mockprovider.Fail(503), mockprovider.Behaviour{Text: sameWords()})
+	mock.For("recovering", simulator.Fail(500), simulator.Fail(503), simulator.Behaviour{Text: sameWords()})
 	providers = append(providers, backup, harness.Provider{Name: "bad-recovering", BaseURL: url, Models: []harness.Model{harness.Chat("recovering", 0.4, 1.6, 0.5)}})
 	return harness.Start(t, harness.Options{Config: harness.Config(t, providers,
 		"timeouts: {first_token: 400ms, idle: 500ms, total: 4s}", "retries: {backoff: 20ms}", "breaker: {failures: 100}")})
@@ -174,9 +174,9 @@ func checkRecovery(t *testing.T, g *harness.Gateway, key string) {
 // the rejection.
 func PrefillRefused(t *testing.T, _ scenario.Size) string {
 	alpha, alphaURL := harness.Upstream(t)
-	alpha.Always(mockprovider.Behaviour{Text: sameWords(), CutAfter: 3})
+	alpha.Always(simulator.Behaviour{Text: sameWords(), CutAfter: 3})
 	beta, betaURL := harness.Upstream(t)
-	beta.Always(mockprovider.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	beta.Always(simulator.Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(scenario.ReadAll(r), `"assistant"`) {
 			http.Error(w, `{"error":{"message":"last message must be from the user","type":"invalid_request_error"}}`, http.StatusBadRequest)
 			return

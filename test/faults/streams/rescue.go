@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
 // breaks returns behaviours of a mock provider whose stream breaks after the text "one two".
-func breaks() map[string]mockprovider.Behaviour {
+func breaks() map[string]simulator.Behaviour {
 	partial := []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}
-	return map[string]mockprovider.Behaviour{
+	return map[string]simulator.Behaviour{
 		"cut":                {Text: []string{"one", " two", " three"}, CutAfter: 3},
 		"reset":              {Handler: cutBy(true)},
 		"end without finish": {Events: partial, NoDone: true},
@@ -39,17 +39,17 @@ func RescuedStream(t *testing.T, _ scenario.Size) string {
 	k := g.Key(t)
 	scenario.Warm(t, g, k, "plain", 150) // retries are limited to a share of the traffic
 
-	refusal := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
-	again := mockprovider.Behaviour{Text: []string{"one two", " three", " four"}}
+	refusal := simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
+	again := simulator.Behaviour{Text: []string{"one two", " three", " four"}}
 	answers := map[string]struct {
 		model string
-		says  []mockprovider.Behaviour
+		says  []simulator.Behaviour
 		text  string
 	}{
-		"prefill":          {"able", []mockprovider.Behaviour{{Text: []string{" three", " four"}}}, "one two three four"},
-		"prefill rejected": {"able", []mockprovider.Behaviour{refusal, again}, "one two three four"},
-		"restart":          {"plain", []mockprovider.Behaviour{again}, "one two three four"},
-		"another text":     {"plain", []mockprovider.Behaviour{{Text: []string{"eins zwei drei"}}}, ""},
+		"prefill":          {"able", []simulator.Behaviour{{Text: []string{" three", " four"}}}, "one two three four"},
+		"prefill rejected": {"able", []simulator.Behaviour{refusal, again}, "one two three four"},
+		"restart":          {"plain", []simulator.Behaviour{again}, "one two three four"},
+		"another text":     {"plain", []simulator.Behaviour{{Text: []string{"eins zwei drei"}}}, ""},
 	}
 	rescued, ended := 0, 0
 	var slowest time.Duration

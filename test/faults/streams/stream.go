@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/internal/mockprovider"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -20,7 +20,7 @@ import (
 func CutStream(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t, "rescue: off", "breaker: {failures: 100}")
 	k := g.Key(t)
-	forms := map[string]mockprovider.Behaviour{
+	forms := map[string]simulator.Behaviour{
 		"cut":                {Text: []string{"one", " two", " three"}, CutAfter: 3},
 		"reset":              {Handler: cutBy(true)},
 		"end without finish": {Events: []string{scenario.RoleChunk, scenario.TextChunk("one"), scenario.TextChunk(" two")}, NoDone: true},
@@ -75,13 +75,13 @@ func ClientDisconnects(t *testing.T, size scenario.Size) string {
 	c := scenario.Client(t)
 	forms := []struct {
 		name      string
-		behaviour mockprovider.Behaviour
+		behaviour simulator.Behaviour
 		body      string
 		reads     bool // whether the client reads part of the response
 	}{
-		{"before headers", mockprovider.Behaviour{Silent: true}, scenario.Chat("m"), false},
-		{"before the first token", mockprovider.Behaviour{SilentAfter: 1}, scenario.Chat("m", scenario.Streaming), false},
-		{"midway", mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3}, scenario.Chat("m", scenario.Streaming), true},
+		{"before headers", simulator.Behaviour{Silent: true}, scenario.Chat("m"), false},
+		{"before the first token", simulator.Behaviour{SilentAfter: 1}, scenario.Chat("m", scenario.Streaming), false},
+		{"midway", simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3}, scenario.Chat("m", scenario.Streaming), true},
 	}
 	var slowest time.Duration
 	for round := range size.Of(1, 20) {
@@ -191,7 +191,7 @@ func EventCorpus(t *testing.T, _ scenario.Size) string {
 	for name, text := range forms {
 		for _, step := range []int{len(text), 1, 7} {
 			tried++
-			mock.Then(mockprovider.Behaviour{Handler: inSteps(text, step)})
+			mock.Then(simulator.Behaviour{Handler: inSteps(text, step)})
 			resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
 			e := scenario.ReadEvents(resp.Body)
 			_ = resp.Body.Close()
@@ -224,7 +224,7 @@ func inSteps(text string, step int) http.Handler {
 func SilentProvider(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "rescue: off", "timeouts: {idle: 400ms}")
 	k := g.Key(t)
-	mock.Then(mockprovider.Behaviour{Text: []string{"one", " two"}, SilentAfter: 3})
+	mock.Then(simulator.Behaviour{Text: []string{"one", " two"}, SilentAfter: 3})
 	began := time.Now()
 	resp := g.Open(t, harness.Request{Key: k, Body: scenario.Chat("m", scenario.Streaming)})
 	e := scenario.ReadEvents(resp.Body)
@@ -248,8 +248,8 @@ func keepAlive(t *testing.T) string {
 	t.Helper()
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
 	k := g.Key(t)
-	late := func(event int) mockprovider.Behaviour {
-		return mockprovider.Behaviour{Text: []string{"one", " two"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
+	late := func(event int) simulator.Behaviour {
+		return simulator.Behaviour{Text: []string{"one", " two"}, BeforeEvent: func(_ *simulator.Call, i int) {
 			if i == event {
 				time.Sleep(17 * time.Second) // comments depend on the gateway's clock
 			}

@@ -1,6 +1,4 @@
-// Package mockprovider is a provider for tests. Tests script its responses call by call and read the requests that it
-// received. It uses the chat format; inprocess.Transport serves it without a port.
-package mockprovider
+package simulator
 
 import (
 	"bytes"

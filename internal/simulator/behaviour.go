@@ -1,4 +1,4 @@
-package mockprovider
+package simulator
 
 import (
 	"bytes"
