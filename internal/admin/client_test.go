@@ -30,7 +30,6 @@ import (
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/statement"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -105,7 +104,7 @@ func (s *site) newParts() Parts {
 		Overview:   overview.Deps{Requests: s.log, Figures: s.log, Keys: fake, Spending: fake, Fleet: s.fleet, Instance: fake, Alerts: s.alerts.service(fake)},
 		Alerts:     alerts.Deps{Alerts: s.alerts.service(fake)},
 		Providers:  providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Market: s.fleet, Figures: s.log},
-		Proofs:     proofs.Deps{Figures: s.log, Keys: fake, Workspaces: fake, Statements: statement.Sources{Log: s.log}, Models: s.fleet, Version: "1.2.3"},
+		Proofs:     proofs.Deps{Figures: s.log, Keys: fake, Workspaces: fake, Log: s.log, Models: s.fleet},
 		Budgets:    budgets.Deps{Budgets: fakeBudgets{}},
 		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
 		Comparison: comparison.Deps{Workspaces: fake, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},

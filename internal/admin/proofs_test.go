@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead.dev/internal/admin/proofs"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/id"
@@ -18,7 +20,6 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/statement"
 )
 
 // measured returns 100 recent samples. In every tenth sample, the routed response is worse than the baseline response.
@@ -50,7 +51,7 @@ func (c *measured) ComparisonCost(context.Context, string, time.Time, time.Time)
 func TestProofReturnsSavingsAndQuality(t *testing.T) {
 	t.Parallel()
 	compared := &measured{}
-	s := newSite(t, func(p *Parts) { p.Proofs.Statements.Samples, p.Proofs.Statements.Costs = compared, compared })
+	s := newSite(t, func(p *Parts) { p.Proofs.Samples, p.Proofs.Costs = compared, compared })
 	figures := requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 110, Served: 100, Priced: 99, Compared: 98}, Spending: requestlog.Spending{Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar}}
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
 	s.log.groups["model"] = []requestlog.Group{{Name: "small", Figures: figures}, {Name: "only attempts"}}
@@ -139,27 +140,38 @@ func TestProofAgainstAChosenModelIsComputedFromTheLog(t *testing.T) {
 func TestStatementIsDownloaded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.log.entries = append(s.log.entries, requestlog.Entry{
-		ID: id.Floor("req", noon.Add(-time.Hour)), Owner: requestlog.Owner{WorkspaceID: home, KeyID: "key_read"},
-		Timing:  requestlog.Timing{Time: noon.Add(-time.Hour)},
-		Routing: requestlog.Routing{Model: "small", Provider: "acme"},
-		Result:  requestlog.Result{Outcome: requestlog.OK}, Charge: requestlog.Charge{Cost: new(money.Dollar)},
-		Baseline: requestlog.Baseline{BaselineCost: new(3 * money.Dollar)},
-	})
-	got := s.call("GET", "/statement?month=2026-11&format=json", "", as("acc_viewer")).want(200)
-	made, err := statement.Parse(got.Body.Bytes())
-	if err != nil {
-		t.Fatal(err)
+	figures := requestlog.Figures{
+		RequestCounts: requestlog.RequestCounts{Requests: 1200, Priced: 1200, Compared: 1200},
+		Spending:      requestlog.Spending{Cost: money.Dollar, ComparedCost: money.Dollar, BaselineCost: 3*money.Dollar + 1},
 	}
-	if made.Total.Requests != 1 || made.Total.Saved != 2*money.Dollar || made.Workspace != "Home" || made.Program != "1.2.3" || made.Complete {
-		t.Errorf("%+v", made)
+	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
+	s.log.groups["model"] = []requestlog.Group{{Name: "small", Figures: figures}, {Name: "only attempts"}}
+	s.log.groups["key"] = []requestlog.Group{{Figures: figures}, {Name: "key_read", Figures: figures}}
+	s.log.buckets = []requestlog.Bucket{{Start: noon.Truncate(24 * time.Hour), Figures: figures}}
+	s.fake.keys[home][1].Name = `</td><script>alert(1)</script>`
+	got := s.call("GET", "/statement?month=2026-11&format=csv", "", as("acc_viewer")).want(200)
+	want := `row,name,key_name,requests,errors,input_tokens,output_tokens,priced,cost_usd,compared,baseline_cost_usd,saved_usd
+model,small,,1200,0,0,0,1200,1,1200,3.000000001,2.000000001
+key,playground,,1200,0,0,0,1200,1,1200,3.000000001,2.000000001
+key,key_read,</td><script>alert(1)</script>,1200,0,0,0,1200,1,1200,3.000000001,2.000000001
+day,2026-11-15,,1200,0,0,0,1200,1,1200,3.000000001,2.000000001
+total,,,1200,0,0,0,1200,1,1200,3.000000001,2.000000001
+`
+	if diff := cmp.Diff(want, got.Body.String()); diff != "" {
+		t.Error(diff)
 	}
-	if name := got.Header().Get("Content-Disposition"); name != `attachment; filename="statement-2026-11.json"` {
+	if name := got.Header().Get("Content-Disposition"); name != `attachment; filename="statement-2026-11.csv"` {
 		t.Errorf("disposition %s", name)
 	}
+	if q := s.log.queries[0]; q.From != time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) || !q.To.Equal(noon) || q.WorkspaceID != home || q.Simulated == nil || *q.Simulated {
+		t.Errorf("query %+v", q)
+	}
 	page := s.call("GET", "/statement?month=2026-11", "", as("acc_viewer")).want(200)
-	if kind := page.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/html") || !strings.Contains(page.Body.String(), "Statement 2026-11") {
-		t.Errorf("%s: %.200s", kind, page.Body)
+	text := page.Body.String()
+	for _, want := range []string{"Statement 2026-11", "1,200", "&lt;script&gt;", "the month has not ended"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not contain %q:\n%s", want, text)
+		}
 	}
 	for _, month := range []string{"2026-13", "november", "2027-01"} {
 		s.call("GET", "/statement?month="+month, "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")

@@ -38,7 +38,6 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/samples"
 	"fairlead.dev/internal/settings"
-	"fairlead.dev/internal/statement"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/transcript"
 	"fairlead.dev/internal/vault"
@@ -99,8 +98,7 @@ func (a *App) adminParts() admin.Parts {
 		Reports:    reports.Deps{Figures: a.db.Figures, Facts: a.db.Report, Keys: a.accounts, Members: a.accounts},
 		Playground: playground.Deps{Playground: b, Samples: sender},
 		Proofs: proofs.Deps{
-			Statements: statement.Sources{Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof},
-			Figures:    a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Version: a.version, Models: b, Prices: a.decisions,
+			Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof, Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Models: b, Prices: a.decisions,
 		},
 	}
 }

@@ -8,8 +8,9 @@ import (
 
 // removed contains the commands that no longer exist, without "fairlead", and what replaces them.
 var removed = map[string]string{
-	"upgrade-check": "",
-	"router":        "explain",
+	"router":           "explain",
+	"statement verify": "",
+	"upgrade-check":    "",
 }
 
 // removedCommand returns a usage error if args name a command below cmd that was removed.

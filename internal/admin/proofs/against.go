@@ -32,7 +32,7 @@ func (a *handlers) against(ctx context.Context, p *Proof, rollup requestlog.Roll
 		return err
 	}
 	defer a.end()
-	report, err := baseline.New(ctx, a.Statements.Log, a.Prices.PastSnapshots(), baseline.Options{
+	report, err := baseline.New(ctx, a.Log, a.Prices.PastSnapshots(), baseline.Options{
 		Filter: requestlog.Filter{
 			WorkspaceID: rollup.WorkspaceID, From: rollup.From, To: rollup.To, Source: rollup.Source,
 			Simulated: rollup.Simulated,

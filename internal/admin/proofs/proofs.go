@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/statement"
 )
 
 // Deps are the dependencies of the operations.
@@ -27,10 +26,11 @@ type Deps struct {
 	Figures    requestlog.FigureReader
 	Keys       Keys
 	Workspaces Workspaces
-	Statements statement.Sources
+	Log        baseline.Log
+	Samples    proof.Source // nil if comparison is off
+	Costs      Costs        // nil if comparison is off
 	Models     Models
 	Prices     Prices
-	Version    string // version of the program
 }
 
 // Models looks up model names.
@@ -46,6 +46,12 @@ type Prices interface {
 	PastSnapshots() func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 }
 
+// Costs reads the cost of comparisons.
+type Costs interface {
+	// ComparisonCost returns the cost of the comparisons of requests that were served in the interval [from, to).
+	ComparisonCost(ctx context.Context, workspace string, from, to time.Time) (money.Amount, error)
+}
+
 // Keys lists API keys.
 type Keys interface {
 	Keys(ctx context.Context, workspaceID string) ([]account.Key, error)
@@ -59,7 +65,7 @@ type Workspaces interface {
 type handlers struct {
 	Deps
 	*adminapi.Server
-	turn chan struct{} // holds one value while a statement or the savings against another model are computed
+	turn chan struct{} // holds one value while the savings against another model are computed
 }
 
 // Mount registers the operations.
@@ -75,11 +81,11 @@ func Mount(s *adminapi.Server, d Deps) {
 	}, a.getProof)
 	adminapi.Register(s, account.ReadFigures, huma.Operation{
 		OperationID: "get-statement", Method: http.MethodGet, Path: "/statement", Tags: tags,
-		Summary:     "Download the statement of a month as HTML or JSON",
-		Description: "Reads all requests of the month. Only one statement is computed at a time. fairlead statement verify recomputes it from the log.",
+		Summary:     "Download the statement of a month as HTML or CSV",
+		Description: "Requests, tokens, cost and savings by model, key and day.",
 		Responses: map[string]*huma.Response{"200": {Description: "The statement.", Content: map[string]*huma.MediaType{
-			"text/html":        {Schema: &huma.Schema{Type: huma.TypeString}},
-			"application/json": {Schema: &huma.Schema{Type: huma.TypeObject}},
+			"text/html": {Schema: &huma.Schema{Type: huma.TypeString}},
+			"text/csv":  {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
 	}, a.getStatement)
 }
@@ -155,10 +161,10 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 	if err != nil {
 		return nil, err
 	}
-	if a.Statements.Samples == nil {
+	if a.Samples == nil {
 		return adminapi.Respond(p), nil
 	}
-	samples, err := a.Statements.Samples.Samples(ctx, c.WorkspaceID, rollup.From, rollup.To)
+	samples, err := a.Samples.Samples(ctx, c.WorkspaceID, rollup.From, rollup.To)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +182,8 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 		report.Best, report.Worst = []proof.ComparisonExample{}, []proof.ComparisonExample{}
 	}
 	p.Quality = &report
-	if a.Statements.Costs != nil {
-		cost, err := a.Statements.Costs.ComparisonCost(ctx, c.WorkspaceID, rollup.From, rollup.To)
+	if a.Costs != nil {
+		cost, err := a.Costs.ComparisonCost(ctx, c.WorkspaceID, rollup.From, rollup.To)
 		if err != nil {
 			return nil, err
 		}
@@ -223,15 +229,15 @@ func saving(name, label string, f *requestlog.Figures) Saving {
 
 type statementInput struct {
 	Month     string `query:"month" maxLength:"7" doc:"Month in UTC. Defaults to the previous month." example:"2026-11"`
-	Format    string `query:"format" enum:"html,json" default:"html"`
+	Format    string `query:"format" enum:"html,csv" default:"html"`
 	Simulated bool   `query:"simulated" doc:"Whether to include simulated requests."`
 }
 
 func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *statementInput) (*huma.StreamResponse, error) {
-	month := statement.PreviousMonth(a.Now())
+	month := PreviousMonth(a.Now())
 	if in.Month != "" {
 		var err error
-		if month, err = statement.ParseMonth(in.Month); err != nil {
+		if month, err = ParseMonth(in.Month); err != nil {
 			return nil, adminapi.Invalid("query", "month", "must be a month such as 2026-11")
 		}
 	}
@@ -239,30 +245,21 @@ func (a *handlers) getStatement(ctx context.Context, c *adminapi.Call, in *state
 	if err != nil {
 		return nil, err
 	}
-	if err := a.begin(ctx); err != nil {
-		return nil, err
-	}
-	defer a.end()
-	made, err := statement.New(ctx, a.Statements, statement.Options{
-		WorkspaceID: c.WorkspaceID, Workspace: workspace.Name, Month: month, Now: a.Now(), Program: a.Version, Simulated: in.Simulated,
+	made, err := NewStatement(ctx, a.Figures, a.Keys, StatementOptions{
+		WorkspaceID: c.WorkspaceID, Workspace: workspace.Name, Month: month, Now: a.Now(), Simulated: in.Simulated,
 	})
-	if errors.Is(err, statement.ErrFuture) {
+	if errors.Is(err, ErrFuture) {
 		return nil, adminapi.Invalid("query", "month", "must be a month that has started")
 	}
 	if err != nil {
 		return nil, err
 	}
 	var body bytes.Buffer
-	kind := "text/html; charset=utf-8"
-	if in.Format == "json" {
-		kind = "application/json"
-		var text []byte
-		text, err = made.JSON()
-		body.Write(text)
-	} else {
-		err = made.HTML(&body)
+	kind, write := "text/html; charset=utf-8", made.WriteHTML
+	if in.Format == "csv" {
+		kind, write = "text/csv; charset=utf-8", made.WriteCSV
 	}
-	if err != nil {
+	if err := write(&body); err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {

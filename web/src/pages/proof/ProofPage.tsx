@@ -135,9 +135,9 @@ function StatementMenu({ simulated }: { simulated: boolean }) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {(["html", "json"] as const).map((format) => (
+        {(["html", "csv"] as const).map((format) => (
           <div key={format}>
-            <Menu.Label>{format === "html" ? "Printable (HTML)" : "Machine-readable (JSON)"}</Menu.Label>
+            <Menu.Label>{format === "html" ? "Printable (HTML)" : "CSV"}</Menu.Label>
             {months.map(({ value, label }) => (
               <Menu.Item key={value} component="a" href={statementUrl(value, format, simulated)} download>
                 {label}

@@ -17,6 +17,6 @@ export function proofQuery(range: Range, simulated: "false" | undefined, baselin
 }
 
 /** The URL of a monthly statement. */
-export function statementUrl(month: string, format: "html" | "json", simulated: boolean): string {
+export function statementUrl(month: string, format: "html" | "csv", simulated: boolean): string {
   return `/api/v1/statement${stringifySearch({ month, format, simulated: simulated ? "true" : undefined, workspace: storedText("workspace") })}`;
 }
