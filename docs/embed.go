@@ -3,7 +3,7 @@ package docs
 
 import "embed"
 
-// Files holds the Markdown pages and their images.
+// Files holds the Markdown pages for users and their images.
 //
-//go:embed *.md guides reference decisions images
+//go:embed *.md guides reference images
 var Files embed.FS

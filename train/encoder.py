@@ -1,4 +1,4 @@
-"""Measures what a fine-tuned text encoder predicts, for decision 0095. Its result is not shipped.
+"""Measures what a fine-tuned text encoder predicts, for docs/decisions/predictor.md. Its result is not shipped.
 
     python train/encoder.py DATA_DIR MODEL_DIR > predictions.jsonl
 

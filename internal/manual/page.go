@@ -284,8 +284,8 @@ func (c *content) navigation() []group {
 	return append(groups, c.unlisted(groups)...)
 }
 
-// unlisted returns a group of the pages, other than decisions and the home page, that the given groups do not link. It returns nil if all
-// pages are linked.
+// unlisted returns a group of the pages, other than the home page, that the given groups do not link. It returns nil if all pages are
+// linked.
 func (c *content) unlisted(listed []group) []group {
 	more := group{Title: "More"}
 	for _, name := range slices.Sorted(maps.Keys(c.pages)) {
@@ -293,7 +293,7 @@ func (c *content) unlisted(listed []group) []group {
 		isListed := slices.ContainsFunc(listed, func(g group) bool {
 			return slices.ContainsFunc(g.Links, func(l navLink) bool { return l.URL == p.url() })
 		})
-		if !isListed && name != home && !strings.HasPrefix(name, "decisions/") {
+		if !isListed && name != home {
 			more.Links = append(more.Links, navLink{URL: p.url(), Title: p.title, Note: p.summary()})
 		}
 	}

@@ -43,7 +43,6 @@ func find(sections []searchable, terms []string) []result {
 }
 
 // score returns the score of a section for search terms. Matches in the heading count most, followed by matches in the page title.
-// Decisions are for developers and come after guides.
 func (s *searchable) score(terms []string) int {
 	total := 0
 	for _, term := range terms {
@@ -58,9 +57,6 @@ func (s *searchable) score(terms []string) int {
 			return 0
 		}
 		total += n
-	}
-	if strings.HasPrefix(s.page.name, "decisions/") {
-		return max(1, total/8)
 	}
 	return total
 }

@@ -112,8 +112,8 @@ func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[s
 }
 
 // Bind binds a request to the provider account that holds the files in the request. It returns NotFound for a file that only other
-// workspaces have recorded. Files without a record are allowed, because operators may upload files directly to the provider. See decision
-// 0096.
+// workspaces have recorded. Files without a record are allowed, because operators may upload files directly to the provider. See
+// docs/decisions/objects.md.
 func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
 	if len(req.StoredFiles) > llm.MaxStoredFiles {
 		return llm.Errorf(llm.InvalidRequest, "The request refers to more than %d files that providers store. Send fewer file IDs.", llm.MaxStoredFiles)

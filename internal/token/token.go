@@ -3,7 +3,7 @@
 // the bill is based on the usage that the provider reports.
 //
 // scripts/calibrate-tokens fits the weights to real vocabularies and prints their error; see
-// docs/decisions/0015-estimate-tokens-from-character-classes.md.
+// docs/decisions/tokens.md.
 package token
 
 import (
