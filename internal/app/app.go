@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/attempt"
-	"fairlead.dev/internal/cascade"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/memory"
@@ -172,7 +171,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		Routes: settings.Routes(), Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Health: a.health, Sessions: a.sessions,
 		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Random: rand.Float64, SealID: ids.Seal},
-		Responses:  gateway.Responses{Cache: cache, Checker: cascade.New(a.shadowEgress), Comparer: a.comparer, Reasoning: reasoning},
+		Responses:  gateway.Responses{Cache: cache, Comparer: a.comparer, Reasoning: reasoning},
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{

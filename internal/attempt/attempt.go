@@ -368,9 +368,6 @@ func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
 		}
 		return ev, true, nil
 	}
-	if a.state == closed {
-		return ev, false, nil // the whole response was buffered
-	}
 	a.timer.Reset(a.idle)
 	ev, ok, err = a.stream.Next()
 	if err != nil {
@@ -427,10 +424,9 @@ func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
 	if a.note.CacheMark != "" {
 		a.note.CacheSaved = a.series.Terms.CacheSaved(a.call.Target, c.Usage)
 	}
-	switch {
-	case e != nil:
+	if e != nil {
 		a.recordFailure(e)
-	case a.state != closed:
+	} else {
 		a.state = complete
 	}
 	a.end(e, c.Usage.Output)
@@ -446,9 +442,7 @@ func (a *Attempt) recordFailure(e *llm.Error) {
 
 // end reports the attempt to health and copies its record to the series.
 func (a *Attempt) end(e *llm.Error, output int64) {
-	if a.note.Duration == 0 {
-		a.note.Duration = time.Since(a.began)
-	}
+	a.note.Duration = time.Since(a.began)
 	a.note.Bytes = a.body.bytes
 	a.series.Clock.stop()
 	a.series.Attempts[a.note.index] = a.note.Attempt

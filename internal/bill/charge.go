@@ -16,9 +16,6 @@ import (
 type Spent struct {
 	Tokens int64 // tokens of interrupted attempts that delivered part of the response
 	Cost   money.Amount
-
-	CheckedTokens int64 // tokens of responses that failed their checks
-	CheckedCost   money.Amount
 }
 
 // Charge holds the usage and cost of a response. Unknown costs are nil.
@@ -50,10 +47,7 @@ func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spe
 		if spent.Tokens != 0 || spent.Cost != 0 {
 			b.Rows = append(b.Rows, catalog.Row{Class: "broken_attempts", Tokens: spent.Tokens, Amount: spent.Cost})
 		}
-		if spent.CheckedTokens != 0 || spent.CheckedCost != 0 {
-			b.Rows = append(b.Rows, catalog.Row{Class: "failed_checks", Tokens: spent.CheckedTokens, Amount: spent.CheckedCost})
-		}
-		b.Total = b.Total.Add(spent.Cost).Add(spent.CheckedCost)
+		b.Total = b.Total.Add(spent.Cost)
 		c.Bill = &b
 	}
 	if baseline.Price != nil {

@@ -37,8 +37,6 @@ type Terms struct {
 	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
 	Budgeted  bool          // whether a budget can reject the request
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
-	// Before holds the targets of the model that is tried first. If its response fails the checks, the client also pays for that response.
-	Before []*provider.Target
 }
 
 // Generates reports whether op produces text, which is charged as output.
@@ -66,38 +64,24 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 	return limit
 }
 
-// MaxCost returns the maximum that any of the targets can charge for the request, plus the maximum that any target in Before can charge.
+// MaxCost returns the maximum that any of the targets can charge for the request.
 func (t Terms) MaxCost(targets []*provider.Target) (highest money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
 			highest = max(highest, t.maxCost(target, t.maxUsage(target)))
 		}
 	}
-	if len(t.Before) == 0 {
-		return highest
-	}
-	before := t.Before
-	t.Before = nil
-	return highest.Add(t.MaxCost(before))
+	return highest
 }
 
-// Affordable returns the number of output tokens that the amount pays for at the most expensive target. The amount must also pay for a
-// response of the same length from a target in Before.
+// Affordable returns the number of output tokens that the amount pays for at the most expensive target.
 func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
 	tokens := int64(DefaultOutput)
-	var basePrompt, baseOutput money.Amount
-	for _, target := range t.Before {
-		if target.Price != nil {
-			prompt, output := t.outputCost(target)
-			basePrompt, baseOutput = max(basePrompt, prompt), max(baseOutput, output)
-		}
-	}
 	for _, target := range targets {
 		if target.Price == nil {
 			continue
 		}
 		base, perThousand := t.outputCost(target)
-		base, perThousand = base.Add(basePrompt), perThousand.Add(baseOutput)
 		affordable, rest := int64(DefaultOutput), amount.Sub(base)
 		switch {
 		case rest <= 0:

@@ -12,7 +12,7 @@ import (
 
 // Row is one line of a bill.
 type Row struct {
-	Class  string       `json:"class"`  // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, web_search, request, above_hold, broken_attempts, failed_checks
+	Class  string       `json:"class"`  // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, web_search, request, above_hold, broken_attempts
 	Tokens int64        `json:"tokens"` // number of tokens or searches
 	Rate   money.Rate   `json:"rate"`   // nano-dollars per million tokens or searches
 	Amount money.Amount `json:"amount"`

@@ -35,7 +35,6 @@ func policySchema() map[string]any {
 			"max_output_tokens": maxOutput,
 			"max_escalation":    maxEscalation,
 			"session_budget":    sessionBudgetSchema(),
-			"verify":            verifySchema(),
 			"baseline":          text("Baseline model for savings."),
 			"response_cache":    text("Serve identical requests from the response cache up to this age, such as 10m or 24h. off disables the response cache."),
 			"cache_marks":       cacheMarks,
@@ -53,25 +52,6 @@ func sessionBudgetSchema() map[string]any {
 		"properties": map[string]any{
 			"amount_usd": amount, "warn_percent": warn,
 			"downgrade": described("Serve requests with auto:cost once warn_percent is spent.", "boolean"),
-		},
-	}
-}
-
-func verifySchema() map[string]any {
-	checks := map[string]any{
-		"description": "Checks of the response: schema, tools, code, hook.", "type": "array",
-		"items": map[string]any{"type": "string", "enum": []string{"schema", "tools", "code", "hook"}},
-	}
-	threshold := described("Minimum score of the hook for a response to pass. Default: 0.5.", "number")
-	threshold["minimum"], threshold["maximum"] = 0, 1
-	// The keywords for lists apply to the short form. The keywords for objects apply to the long form.
-	return map[string]any{
-		"description": "Checks the response before it is served: a list of checks, or a group of fields. If the response fails, the next model serves the request.",
-		"type":        []string{"array", "object"}, "items": checks["items"], "additionalProperties": false, "required": []string{"checks"},
-		"properties": map[string]any{
-			"checks": checks, "threshold": threshold,
-			"hook":    described("URL that receives the response and returns a score from 0 to 1.", "string"),
-			"streams": described("false excludes streams from checks. Default: true.", "boolean"),
 		},
 	}
 }

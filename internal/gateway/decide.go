@@ -139,22 +139,16 @@ func (g *Gateway) route(in *incoming, who modelapi.Caller, p *prompt, policies *
 
 // decideOn makes the routing decision for an input and measures its duration.
 func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
-	workspace, task := input.Workspace.ID, input.Features.Task // the closure must not keep the large input
-	states, checked := g.Health.States(time.Now()), g.Checker != nil && input.Op == llm.Chat && policies.Verifies()
+	states := g.Health.States(time.Now())
 	c := route.Conditions{State: states, Policies: policies, CacheHit: cacheHits(cache)}
-	if g.Routing.Lengths != nil || checked {
+	if g.Routing.Lengths != nil {
 		c.State = func(target string) route.State {
 			s := states(target)
-			if g.Routing.Lengths != nil {
-				s.Length = g.Routing.Lengths.Model(target)
-			}
-			if checked {
-				s.Checked, s.CheckFailed = g.Checker.Observed(workspace, task, target)
-			}
+			s.Length = g.Routing.Lengths.Model(target)
 			return s
 		}
 	}
-	if corrections := g.Routing.Feedback.For(workspace); corrections != nil {
+	if corrections := g.Routing.Feedback.For(input.Workspace.ID); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}
 	began := time.Now()

@@ -129,10 +129,9 @@ type Access struct {
 	Ledger    ledger.Ledger
 }
 
-// Responses holds the components that store, check and compare responses. Every field may be nil.
+// Responses holds the components that store and compare responses. Every field may be nil.
 type Responses struct {
 	Cache     *responsecache.Cache
-	Checker   Checker
 	Comparer  Comparer
 	Reasoning *reasoning.Store
 }

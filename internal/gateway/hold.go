@@ -25,11 +25,6 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	terms := bill.Terms{
 		Request: p.req, Client: in.Route.Format, Counter: g.counter, At: in.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
 	}
-	if checkable(p) { // the client also pays for a response of the first model that fails its checks
-		first := p.decision.Cascade.Steps[0].Model
-		end := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name != first })
-		terms.Before = targets[:max(end, 0)]
-	}
 	if in.shadow != nil {
 		budgets = []ledger.Budget{in.shadow.Budget}
 	}

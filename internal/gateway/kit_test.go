@@ -66,7 +66,6 @@ type kit struct {
 	sessions    *session.Namer
 	snapshot    *route.Snapshot
 	comparer    gateway.Comparer
-	checker     gateway.Checker
 	cache       *responsecache.Cache
 	objects     fakeObjects
 	server      *httptest.Server // nil if inside is set
@@ -110,7 +109,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
 		StoredIDs: storedIDs, Objects: &k.objects, Owners: &k.objects,
-		Responses: gateway.Responses{Reasoning: k.reasoning, Comparer: k.comparer, Checker: k.checker, Cache: k.cache},
+		Responses: gateway.Responses{Reasoning: k.reasoning, Comparer: k.comparer, Cache: k.cache},
 		Routing: gateway.Routing{
 			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Random: func() float64 { return 0.5 },
 		},

@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/compatible"
 	"fairlead.dev/internal/rawjson"
@@ -516,7 +517,11 @@ func TestBatchLinesNameOnlyObjectsOfTheirWorkspace(t *testing.T) {
 func TestPoliciesApplyToBatches(t *testing.T) {
 	t.Parallel()
 	k, _ := batchKit(t, func(k *kit) {
-		k.policies = parsedPolicies(t, "{name: none, when: 'request.model.endsWith(\"large\")', deny: No large models.}")
+		set, problems := policy.Parse("workspace", []byte("policies: [{name: none, when: 'request.model.endsWith(\"large\")', deny: No large models.}, {name: one, exclude: {providers: [beta]}}]"), policy.Inventory{AllowUnknown: true})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		k.policies = fixedPolicies{set}
 	})
 	k.upload("good", batchLine("large"))
 	if got := k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`); got.status != 403 || got.code(t) != "POLICY_REJECTED" {

@@ -219,23 +219,20 @@ func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.
 	return c
 }
 
-// settle charges the budgets for the last attempt and for a response that failed its checks, and counts all tokens towards the rate limit.
-// The budgets were charged for interrupted attempts when another target continued.
+// settle charges the budgets for the last attempt, and counts all tokens towards the rate limit. The budgets were charged for interrupted
+// attempts when another target continued.
 func (d *delivery) settle(c bill.Charge) {
-	switch {
-	case c.Attempt != nil:
-		d.hold.Settle(c.Attempt.Add(d.spent.CheckedCost))
-	case d.spent.CheckedCost > 0:
-		d.hold.Settle(d.spent.CheckedCost)
+	if c.Attempt != nil {
+		d.hold.Settle(*c.Attempt)
 	}
-	d.slot.Settle(c.Usage.Total() + d.spent.Tokens + d.spent.CheckedTokens)
+	d.slot.Settle(c.Usage.Total() + d.spent.Tokens)
 }
 
 // settleFailure settles a request without a response. If the client disconnected after the prompt was sent, the prompt is charged.
 func (d *delivery) settleFailure() {
 	target, usage, ok := d.series.Cancelled()
 	if !ok {
-		d.settle(bill.Charge{}) // charges a response that failed its checks, if any
+		d.settle(bill.Charge{})
 		return
 	}
 	d.rec.RecordTarget(target, d.plan.decision)

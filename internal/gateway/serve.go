@@ -87,7 +87,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	d := &delivery{
 		gateway: g, in: in, grant: who.Grant, plan: plan, baseline: plan.baseline(in.Snapshot), series: series, rec: rec, out: out, hold: hold, slot: slot,
 	}
-	first, err := d.open(ctx)
+	first, err := series.TryInOrder(ctx)
 	if err != nil {
 		d.settleFailure()
 		return err

@@ -78,7 +78,6 @@ func (g *Gateway) Shadow(ctx context.Context, call *ShadowCall) (*requestlog.Ent
 func (s *shadowRun) restrict(p *plan) error {
 	d := p.decision
 	d.Plan = slices.DeleteFunc(d.Plan, func(t *provider.Target) bool { return s.Excluded != nil && s.Excluded(t) })
-	d.Cascade = nil
 	if len(d.Plan) == 0 {
 		return llm.Errorf(llm.NoRoute, "The constraints of the request exclude every provider of %s.", s.Model)
 	}

@@ -65,7 +65,6 @@ const (
 	UpstreamContentPolicy Kind = "content_policy"        // the provider's content rules reject the request; the error is passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response does not match the text already sent
 	HedgeLost             Kind = "hedge_lost"            // this attempt was cancelled because a parallel (hedged) attempt responded first
-	CheckFailed           Kind = "check_failed"          // a complete response that failed the checks of a policy
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request
 )
 
@@ -144,7 +143,6 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a retry may produce different text
 	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never sent to clients, because another attempt responded
-	CheckFailed:           {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never sent to clients, because a response is served instead
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:       {"SIGN_IN_REQUIRED", 401, FromClient, false, false},

@@ -11,7 +11,7 @@ import (
 // and all that match apply:
 //
 //   - A denial ends the evaluation.
-//   - The first pin, objective, verification and baseline apply.
+//   - The first pin, objective and baseline apply.
 //   - Restrictions add up: a target must pass every allow and every exclude, and the lowest limit applies.
 //   - Preferences are concatenated in the order of the policies.
 //
@@ -62,9 +62,6 @@ func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
 	}
 	if has&compares != 0 && !first(&o.Baseline, r.baseline, r.name) {
 		overruled |= compares
-	}
-	if has&verifies != 0 && !first(&o.Verify, &r.verify, r.name) {
-		overruled |= verifies
 	}
 	if has&limitsCost != 0 && !lowest(&o.MaxCost, r.maxCost, r.name) {
 		overruled |= limitsCost

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -193,24 +192,6 @@ policies:
 	}
 	if effect := o.Hits[2].Effect(); effect != "at most $3.00 per session (overruled by an earlier policy)" {
 		t.Errorf("effect of the third policy: %q", effect)
-	}
-}
-
-func TestFirstVerificationWins(t *testing.T) {
-	t.Parallel()
-	set := parse(t, `
-policies:
-  - {name: structure, verify: [tools, schema]}
-  - {name: score, verify: {checks: [hook], hook: "https://example.com", streams: false}}
-`)
-	o := set.Evaluate(facts())
-	if o.Verify.Policy != "structure" || strings.Join(o.Verify.Value.Checks, " ") != "schema tools" || !set.Verifies() {
-		t.Errorf("verification %+v of %s, want schema and tools of structure", o.Verify.Value, o.Verify.Policy)
-	}
-	for i, want := range []string{"verify schema, tools", "verify hook of responses that are not streamed (overruled by an earlier policy)"} {
-		if effect := o.Hits[i].Effect(); effect != want {
-			t.Errorf("effect %q, want %q", effect, want)
-		}
 	}
 }
 

@@ -51,7 +51,6 @@ func fields() []field {
 		{"max_output_tokens", (*reader).readMaxOutput},
 		{"max_escalation", (*reader).readMaxEscalation},
 		{"session_budget", (*reader).readSessionBudget},
-		{"verify", (*reader).readVerify},
 		{"baseline", (*reader).readBaseline},
 		{"response_cache", (*reader).readResponseCache},
 		{"cache_marks", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {

@@ -50,7 +50,6 @@ func (p *Policy) node() *yaml.Node {
 	add("max_output_tokens", p.MaxOutput != 0, func() *yaml.Node { return plain(strconv.FormatInt(p.MaxOutput, 10)) })
 	add("max_escalation", p.MaxEscalation != nil, func() *yaml.Node { return plain(strconv.FormatInt(*p.MaxEscalation, 10)) })
 	add("session_budget", p.SessionBudget != nil, func() *yaml.Node { return p.SessionBudget.node() })
-	add("verify", p.Verify != nil, func() *yaml.Node { return p.Verify.node() })
 	add("baseline", p.Baseline != "", word(p.Baseline))
 	add("response_cache", p.ResponseCache != nil, func() *yaml.Node { return plain(p.ResponseCache.String()) })
 	add("cache_marks", p.CacheMarks != nil, func() *yaml.Node { return plain(strconv.FormatBool(*p.CacheMarks)) })

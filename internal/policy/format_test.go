@@ -59,9 +59,6 @@ func anyPolicy() *rapid.Generator[Policy] {
 		p.Prefer = rapid.OneOf(rapid.Just[[]string](nil), models).Draw(t, "prefer")
 		p.ResponseCache = rapid.SampledFrom([]*CacheAge{nil, new(CacheAge(0)), new(CacheAge(90 * time.Second)), new(CacheAge(24 * time.Hour)), new(CacheAge(1500 * time.Millisecond))}).Draw(t, "response cache")
 		p.SessionBudget = rapid.SampledFrom([]*SessionLimit{nil, {Amount: 5}, {Amount: 5_000_000_000, WarnPercent: 70, Downgrade: true}}).Draw(t, "session budget")
-		p.Verify = rapid.SampledFrom([]*ResponseChecks{
-			nil, {Checks: []string{CheckSchema, CheckTools}}, {Checks: []string{CheckHook}, Hook: "https://example.com/score?a=b", Threshold: new(0.7), Streams: new(false)},
-		}).Draw(t, "verify")
 		p.Pin = rapid.SampledFrom([]string{"", "gpt-4.1", "openai/gpt-4.1", "sonnet"}).Draw(t, "pin")
 		p.Objective = rapid.SampledFrom([]string{"", "cost", "quality", "speed", "0.7", "1", "0", "1e-1", ".5"}).Draw(t, "objective")
 		p.Baseline = rapid.SampledFrom([]string{"", "gpt-4.1", "sonnet"}).Draw(t, "baseline")

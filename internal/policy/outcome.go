@@ -10,11 +10,10 @@ type Outcome struct {
 	Deny          *Denial // rejection of the request, or nil; of the other effects, only LogBodies applies to a rejected request
 	Pin           Setting[string]
 	Objective     Setting[Objective]
-	MaxCost       Setting[money.Amount]    // lowest limit of all policies
-	MaxOutput     Setting[int64]           // lowest limit of all policies
-	MaxEscalation Setting[int64]           // lowest limit of all policies
-	SessionBudget Setting[SessionLimit]    // lowest amount of all policies
-	Verify        Setting[*ResponseChecks] // checks of the response; must not be modified
+	MaxCost       Setting[money.Amount] // lowest limit of all policies
+	MaxOutput     Setting[int64]        // lowest limit of all policies
+	MaxEscalation Setting[int64]        // lowest limit of all policies
+	SessionBudget Setting[SessionLimit] // lowest amount of all policies
 	Baseline      Setting[string]
 	ResponseCache Setting[CacheAge] // lowest limit of all policies
 	CacheMarks    Setting[bool]     // if set, always false: the gateway sets no prompt-cache marks

@@ -13,25 +13,24 @@ import (
 
 // Policy is one rule as written by a user. It has at least one effect. deny cannot be combined with other effects.
 type Policy struct {
-	Name          string          `json:"name" yaml:"name"`
-	Description   string          `json:"description,omitempty" yaml:"description,omitempty"`
-	Enabled       *bool           `json:"enabled,omitempty" yaml:"enabled,omitempty"` // whether the policy is active; nil means true
-	When          string          `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
-	Deny          string          `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
-	Pin           string          `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
-	Allow         *Selector       `json:"allow,omitempty" yaml:"allow,omitempty"`
-	Exclude       *Selector       `json:"exclude,omitempty" yaml:"exclude,omitempty"`
-	Prefer        []string        `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns of preferred models, best first
-	Objective     string          `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
-	MaxCost       money.Amount    `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
-	MaxOutput     int64           `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
-	MaxEscalation *int64          `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // maximum number of escalation steps; 0 disables escalation, nil sets no limit
-	SessionBudget *SessionLimit   `json:"session_budget,omitempty" yaml:"session_budget,omitempty"`
-	Verify        *ResponseChecks `json:"verify,omitempty" yaml:"verify,omitempty"`
-	Baseline      string          `json:"baseline,omitempty" yaml:"baseline,omitempty"`     // baseline model
-	LogBodies     *bool           `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"` // whether bodies may be stored; nil or false, because a policy can only disable it
-	ResponseCache *CacheAge       `json:"response_cache,omitempty" yaml:"response_cache,omitempty"`
-	CacheMarks    *bool           `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"` // whether the gateway may set prompt-cache marks; nil or false, because a policy can only disable it
+	Name          string        `json:"name" yaml:"name"`
+	Description   string        `json:"description,omitempty" yaml:"description,omitempty"`
+	Enabled       *bool         `json:"enabled,omitempty" yaml:"enabled,omitempty"` // whether the policy is active; nil means true
+	When          string        `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
+	Deny          string        `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
+	Pin           string        `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
+	Allow         *Selector     `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Exclude       *Selector     `json:"exclude,omitempty" yaml:"exclude,omitempty"`
+	Prefer        []string      `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns of preferred models, best first
+	Objective     string        `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
+	MaxCost       money.Amount  `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
+	MaxOutput     int64         `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
+	MaxEscalation *int64        `json:"max_escalation,omitempty" yaml:"max_escalation,omitempty"` // maximum number of escalation steps; 0 disables escalation, nil sets no limit
+	SessionBudget *SessionLimit `json:"session_budget,omitempty" yaml:"session_budget,omitempty"`
+	Baseline      string        `json:"baseline,omitempty" yaml:"baseline,omitempty"`     // baseline model
+	LogBodies     *bool         `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"` // whether bodies may be stored; nil or false, because a policy can only disable it
+	ResponseCache *CacheAge     `json:"response_cache,omitempty" yaml:"response_cache,omitempty"`
+	CacheMarks    *bool         `json:"cache_marks,omitempty" yaml:"cache_marks,omitempty"` // whether the gateway may set prompt-cache marks; nil or false, because a policy can only disable it
 }
 
 // Active reports whether the policy is enabled.

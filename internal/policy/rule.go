@@ -24,7 +24,6 @@ const (
 	compares
 	limitsEscalation
 	limitsSession
-	verifies
 	caches
 	disablesCache
 	disablesMarks
@@ -52,7 +51,6 @@ type rule struct {
 	baseline      string
 	maxEscalation int64
 	sessionBudget SessionLimit
-	verify        ResponseChecks
 	cacheAge      CacheAge
 	effectTexts   []effectText // descriptions of the effects, in a fixed order
 	all           string       // all descriptions joined, used in the common case without overruled effects
@@ -85,7 +83,6 @@ func (r *rule) describe(p *Policy) {
 	add(limitsOutput, "at most "+strconv.FormatInt(p.MaxOutput, 10)+" output tokens")
 	add(limitsEscalation, escalation)
 	add(limitsSession, "at most "+r.sessionBudget.Amount.Display()+" per session")
-	add(verifies, r.verify.String())
 	add(compares, "baseline "+p.Baseline)
 	add(caches, "cached responses up to "+r.cacheAge.String()+" old")
 	add(disablesCache, "no cached responses")

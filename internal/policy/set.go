@@ -15,7 +15,6 @@ type Set struct {
 	policies []Policy
 	version  string
 
-	verifies                      bool    // whether a policy has the effect verify
 	parts                         []*Set  // sets from which Join created this set; nil for a parsed set
 	rules                         []*rule // active policies
 	zones                         map[string]*time.Location
@@ -34,7 +33,6 @@ func newSet(name string, rules []*rule, zones map[string]*time.Location) *Set {
 			s.excludes++
 		}
 		s.preferences += len(r.prefer)
-		s.verifies = s.verifies || r.has&verifies != 0
 	}
 	return s
 }
@@ -70,9 +68,6 @@ func (s *Set) Len() int {
 	}
 	return len(s.rules)
 }
-
-// Verifies reports whether any policy checks responses before they are served.
-func (s *Set) Verifies() bool { return s != nil && s.verifies }
 
 // Version returns an identifier of the content. Sets with the same version give the same outcomes, regardless of the YAML layout. It is
 // empty for a set without policies. The version of a joined set consists of both versions, separated by a plus sign.

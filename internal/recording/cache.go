@@ -38,8 +38,8 @@ func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	}
 }
 
-// RecordStored discards a response that is incomplete, comes from a model other than the first model of the plan, or did not pass its
-// checks, so that it is not cached. It records the reason why a response is not cached.
+// RecordStored discards a response that is incomplete or comes from a model other than the first model of the plan, so that it is not
+// cached. It records the reason why a response is not cached.
 func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
 	if r.Cache.Flight == nil {
 		return
@@ -49,9 +49,6 @@ func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
 		r.Cache.Flight.Discard(responsecache.Incomplete)
 	case t.Model.Name != d.Plan[0].Model.Name:
 		r.Cache.Flight.Discard(responsecache.OtherModel)
-	}
-	if checked := r.Entry.Checked(); checked != "" && checked != requestlog.CheckPassed {
-		r.Cache.Flight.Discard(responsecache.NotVerified)
 	}
 	r.Entry.Cache.Reason = r.Cache.Flight.Reason()
 }

@@ -365,7 +365,6 @@ func (r *Recorder) Trace() []byte {
 		"provider":          e.Provider,
 		"trace":             e.Decision,
 		"attempts":          e.Attempts,
-		"checks":            e.Checked(),
 		"usage":             e.Usage,
 		"cost_usd":          e.Cost,
 		"baseline_model":    e.BaselineModel,
@@ -409,9 +408,6 @@ func (r *Recorder) SetHeaders(h http.Header) {
 	}
 	if len(e.Warnings) > 0 {
 		set("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
-	}
-	if checked := e.Checked(); checked != "" {
-		set("X-Fairlead-Checks", string(checked))
 	}
 	if e.Cache != nil {
 		set("X-Fairlead-Cache", string(e.Cache.Status))

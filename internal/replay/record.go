@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 )
 
@@ -38,18 +36,8 @@ type record struct {
 	seen     sightings
 	chances  chances // probability of each model; empty if the decision recorded no probabilities
 
-	checkResult
-
 	buffer []byte            // buffer of the last trace, for reuse
 	names  map[string]string // names of targets, so that each is allocated once
-}
-
-// checkResult is the result of checking the first response.
-type checkResult struct {
-	checked    string        // target whose response was checked first; empty if none was checked
-	escalated  bool          // whether the checked response failed and another target served the request
-	firstCost  *money.Amount // cost of the response that failed; nil if unknown
-	secondCost *money.Amount // cost of the response that was served instead
 }
 
 // sightings holds the state, cache hit and quality that a decision recorded for each target.
@@ -86,7 +74,6 @@ func (r *record) read(row *Row) error {
 		Usage    llm.Usage     `json:"usage"`
 		Cost     *money.Amount `json:"cost_usd"`
 		Baseline *money.Amount `json:"baseline_cost_usd"`
-		Attempts []attempt     `json:"attempts"`
 	}
 	if err := json.Unmarshal(row.Summary, &summary); err != nil {
 		return fmt.Errorf("read entry %s: %w", row.ID, err)
@@ -95,31 +82,7 @@ func (r *record) read(row *Row) error {
 	if summary.Model != "" {
 		r.served = summary.Provider + "/" + summary.Model
 	}
-	// Find the response that was checked first. If it failed its checks and another target served the request, separate the costs of
-	// the two responses, because the cost of the request includes both.
-	i := slices.IndexFunc(summary.Attempts, func(a attempt) bool { return a.Check != "" })
-	if i < 0 {
-		return nil
-	}
-	first := &summary.Attempts[i]
-	r.checked = first.Provider + "/" + first.Model
-	r.escalated = first.Check == requestlog.CheckFailed && i < len(summary.Attempts)-1 && r.checked != r.served
-	if !r.escalated {
-		return nil
-	}
-	r.firstCost, r.secondCost = first.Cost, r.cost
-	if r.cost != nil && first.Cost != nil {
-		r.secondCost = new(r.cost.Sub(*first.Cost))
-	}
 	return nil
-}
-
-// attempt holds the check result and the cost of a logged attempt.
-type attempt struct {
-	Provider string                `json:"provider"`
-	Model    string                `json:"model"`
-	Check    requestlog.CheckState `json:"check"`
-	Cost     *money.Amount         `json:"cost_usd"`
 }
 
 // readTrace decodes the input of the decision and the observed states of its candidates.
@@ -235,10 +198,6 @@ func readState(s *rawjson.Scanner) (state route.State) {
 			state.Latency = time.Duration(readInt(s))
 		case "tokens_per_second":
 			state.TokensPS = readFloat(s)
-		case "checked":
-			state.Checked = readFloat(s)
-		case "check_failed":
-			state.CheckFailed = readFloat(s)
 		case "length":
 			state.Length = readFloat(s)
 		}

@@ -104,7 +104,6 @@ func (c *comparer) decision() {
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
 	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
 	c.text("held out", a.HeldOut, b.HeldOut)
-	c.text("cascade", cascadeText(a.Cascade), cascadeText(b.Cascade))
 	c.text("output limit", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
 	c.text("omitted bodies", strconv.FormatBool(a.OmitBodies), strconv.FormatBool(b.OmitBodies))
 	for i := range max(len(a.Policies), len(b.Policies)) {
@@ -167,17 +166,6 @@ func adjustmentsText(list []route.Adjustment) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func cascadeText(c *route.Cascade) string {
-	if c == nil {
-		return ""
-	}
-	parts := []string{strings.Join(c.Checks, ", ")}
-	for _, s := range c.Steps {
-		parts = append(parts, fmt.Sprintf("%s for %s, fails with %s", s.Target, s.Price, number(s.Failure)))
-	}
-	return strings.Join(append(parts, fmt.Sprintf("%s rather than %s", c.Cost, c.Without)), "; ")
 }
 
 func baselineText(b *route.Baseline) string {

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -165,7 +164,7 @@ func (w *worker) choose(by *Rules) choice {
 	}
 	first := d.Plan[0]
 	c.target, c.model = first.ID(), first.Model.Name
-	c.cost = w.cascadeCost(by, d)
+	c.cost = w.cost(first)
 	c.quality = w.quality(c.model)
 	for i := range d.Candidates {
 		if candidate := &d.Candidates[i]; w.rated && candidate.Propensity > 0 {
@@ -182,46 +181,20 @@ func (w *worker) choose(by *Rules) choice {
 }
 
 // cost returns the cost of one response from a target: the recorded cost if the target was chosen or served the request, otherwise the cost
-// of the recorded tokens. If the recorded cost includes a second response, cost returns only the part that belongs to the target.
+// of the recorded tokens.
 func (w *worker) cost(t *provider.Target) *money.Amount {
 	if t == nil {
 		return nil
 	}
 	r, id := &w.record, t.ID()
 	switch {
-	case r.escalated && id == r.checked && r.firstCost != nil:
-		return r.firstCost
-	case r.escalated && id == r.served && r.firstCost != nil:
-		return r.secondCost
-	case !r.escalated && (id == r.served || id == r.chosen):
+	case id == r.served || id == r.chosen:
 		return r.cost
 	}
 	if t.Price == nil || r.usage.Total() == 0 {
 		return nil
 	}
 	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the cache hit that was recorded for the target
-}
-
-// cascadeCost returns the cost of a decision: the cost of its first target and, if the response is checked, the cost of the second model.
-// If the log contains a check of the first target's response, the logged check result is used. Otherwise, the cost of the second model is
-// multiplied by the expected failure probability.
-func (w *worker) cascadeCost(by *Rules, d *route.Decision) *money.Amount {
-	first := w.cost(d.Plan[0])
-	if first == nil || d.Cascade == nil || len(d.Cascade.Steps) < 2 {
-		return first
-	}
-	logged := w.record.checked == d.Plan[0].ID()
-	if logged && !w.record.escalated {
-		return first
-	}
-	second := w.cost(w.target(by, d.Cascade.Steps[1].Target))
-	if second == nil {
-		return nil
-	}
-	if logged {
-		return new(first.Add(*second))
-	}
-	return new(first.Add(money.Amount(math.Round(d.Cascade.Steps[0].Failure * float64(*second)))))
 }
 
 // quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. If only the draft

@@ -361,8 +361,6 @@ type Attempt struct {
 	Bytes    int64         `json:"bytes"`
 	Hedge    bool          `json:"hedge,omitempty"` // whether the attempt was made in parallel to another attempt that had not responded yet
 	PromptCache
-	// Check is the result of the response checks; empty if no policy checked the response.
-	Check CheckState `json:"check,omitempty"`
 }
 
 // Target identifies the target of an attempt and the credential used.
@@ -401,40 +399,6 @@ type PromptCache struct {
 	// CacheSaved is the cost of the attempt without a prompt cache minus its cost with the breakpoint. It is negative if the cache write costs
 	// more than the cache read saves, and nil if unknown.
 	CacheSaved *money.Amount `json:"cache_saved_usd,omitempty"`
-}
-
-// CheckState is the result of response checks.
-type CheckState string
-
-// The results of checks.
-const (
-	CheckPassed CheckState = "passed"
-	CheckFailed CheckState = "failed"
-	NotChecked  CheckState = "not_checked" // the checks could not be performed, and the response was served
-)
-
-// Checked returns the result of the checks of the last response that was checked; empty if no policy checked a response.
-func (r *Routing) Checked() CheckState {
-	for i := len(r.Attempts) - 1; i >= 0; i-- {
-		if state := r.Attempts[i].Check; state != "" {
-			return state
-		}
-	}
-	return ""
-}
-
-// Escalation returns the reason why the request was escalated to a stronger model: its task was stuck, or the first model's response failed
-// its checks. It is empty for other requests.
-func (r *Routing) Escalation() string {
-	if r.Escalated != "" {
-		return r.Escalated
-	}
-	for i := range r.Attempts {
-		if r.Attempts[i].Check == CheckFailed && i < len(r.Attempts)-1 {
-			return "The response of " + r.Attempts[i].Model + " failed its checks."
-		}
-	}
-	return ""
 }
 
 // Failed reports whether the provider failed. A disconnected client and an invalid request are not provider failures.

@@ -109,28 +109,3 @@ func FuzzTermIsStorable(f *testing.F) {
 		}
 	})
 }
-
-func TestEscalationNamesItsReason(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name  string
-		entry Entry
-		want  string
-	}{
-		{"none", Entry{Routing: Routing{Attempts: []Attempt{{Target: Target{Model: "small"}}}}}, ""},
-		{"a stuck task", Entry{Routing: Routing{Escalated: "3 identical tool errors"}}, "3 identical tool errors"},
-		{
-			"a failed check",
-			Entry{Routing: Routing{Attempts: []Attempt{{Target: Target{Model: "small"}, Check: CheckFailed}, {Target: Target{Model: "large"}, Check: CheckPassed}}}},
-			"The response of small failed its checks.",
-		},
-		{"a failed check without another attempt", Entry{Routing: Routing{Attempts: []Attempt{{Target: Target{Model: "small"}, Check: CheckFailed}}}}, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if got := test.entry.Escalation(); got != test.want {
-				t.Errorf("Escalation = %q, want %q", got, test.want)
-			}
-		})
-	}
-}

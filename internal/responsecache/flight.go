@@ -23,7 +23,6 @@ const (
 	ZeroRetention = "zero_retention"
 	OtherModel    = "fallback_model"
 	Rescued       = "rescued"
-	NotVerified   = "not_verified" // a policy requires checks, and the response did not pass them
 )
 
 // Flight is a request whose response may be stored. It records the response. A nil Flight does nothing. It is used by one goroutine.

@@ -42,22 +42,8 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	if r.rules.restrict() && r.policiesChangedRanking() {
 		d.attributeToPolicy(r)
 	}
-	choice := r.ready[0]
-	d.Cascade = r.cascade()
-	first := r.ready[0]
 	d.Explored = r.explore()
 	d.HeldOut = r.holdOut()
-	if d.Explored || d.HeldOut != "" {
-		d.Cascade = nil // the randomly drawn model serves the request without a cascade
-	}
-	if d.Cascade != nil && choice.Model != first.Model {
-		if d.Policy == "" {
-			d.Policy, d.Alone = d.Cascade.Policy, choice.Target
-		}
-		if d.Kind != Fallback {
-			d.Kind = Policy
-		}
-	}
 	d.QualityTarget = r.target
 	d.Adjustments = r.adjustments()
 	d.Candidates = r.results()
@@ -71,9 +57,7 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 		d.RunnerUp = r.ready[1].Target
 		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
 	}
-	if d.Cascade == nil || choice == first {
-		d.Stay = r.keptTarget()
-	}
+	d.Stay = r.keptTarget()
 	d.Baseline = r.baseline()
 	return d, nil
 }

@@ -70,8 +70,6 @@ type PolicyEffects struct {
 	OmitBodies bool  `json:"omit_bodies,omitempty"` // whether prompt and response must not be stored
 	// SessionBudget is the session budget set by a policy; nil for none.
 	SessionBudget *policy.SessionLimit `json:"session_budget,omitempty"`
-	// Cascade is the plan for response checks; nil for none.
-	Cascade *Cascade `json:"cascade,omitempty"`
 	// ResponseCache is the policy's maximum age of cached responses; 0 disables the response cache, nil sets no maximum age.
 	ResponseCache *policy.CacheAge `json:"response_cache,omitempty"`
 	// NoCacheMarks reports whether the gateway must not set prompt-cache breakpoints.
@@ -267,12 +265,7 @@ type State struct {
 	Rejected   bool          `json:"rejected,omitempty"`          // rejected by the provider (credential or model); waiting does not help
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
-	// Checked is the number of recently checked responses for the task type, and CheckFailed is the number of these responses that
-	// failed. Both decay with time.
-	Checked     float64 `json:"checked,omitempty"`
-	CheckFailed float64 `json:"check_failed,omitempty"`
-
-	Length float64 `json:"length,omitempty"` // observed length of the model's responses divided by the predicted length; 0 if unknown
+	Length     float64       `json:"length,omitempty"`            // observed length of the model's responses divided by the predicted length; 0 if unknown
 }
 
 // LengthFactors holds the observed lengths of a workspace's responses divided by the predicted lengths, for one task type. A factor of 0

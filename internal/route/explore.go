@@ -1,6 +1,9 @@
 package route
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // maxExploreCost is the maximum cost of an explored model as a multiple of the best choice's cost.
 const maxExploreCost = 4
@@ -89,4 +92,23 @@ func (r *ranking) try(t *Trial) bool {
 	}
 	r.moveToFront(r.ready[chosen])
 	return true
+}
+
+// sameClass reports whether the router determines the order of two candidates. Otherwise, the caller or a policy determines it.
+func sameClass(a, b *candidate) bool {
+	return a.fallbackOrder == b.fallbackOrder && a.providerOrder == b.providerOrder && a.preference == b.preference
+}
+
+// moveToFront moves the model of the given candidate to the front of the plan. It does not move targets of the model that the caller or a
+// policy ranks differently from the candidate.
+func (r *ranking) moveToFront(leader *candidate) {
+	slices.SortStableFunc(r.ready, func(a, b *candidate) int {
+		first := func(cand *candidate) int {
+			if cand.Model == leader.Model && sameClass(cand, leader) {
+				return 0
+			}
+			return 1
+		}
+		return first(a) - first(b)
+	})
 }

@@ -25,7 +25,6 @@ var failureTexts = map[llm.Kind]string{
 	llm.UpstreamContext:       "does not have enough context for this prompt",
 	llm.UpstreamContentPolicy: "rejected the content",
 	llm.HedgeLost:             "was slower than the hedged attempt",
-	llm.CheckFailed:           "sent a response that failed the checks",
 }
 
 // FailureText returns the description of a failure class, or class itself if it is unknown.

@@ -30,7 +30,7 @@ type RequestRow struct {
 	Decision  *string   `json:"decision" doc:"expected, fallback or policy. null if no target served the request."`
 	Policy    *string   `json:"policy"`
 	Fallback  *string   `json:"fallback_reason" doc:"Why the first choice was not used. null unless the decision is fallback."`
-	Escalated *string   `json:"escalated" doc:"Why the request was escalated to a stronger model: its task was stuck, or the response of the first model failed its checks. null if it was not."`
+	Escalated *string   `json:"escalated" doc:"Why the request was escalated to a stronger model: its task was stuck. null if it was not."`
 	Error     *Failure  `json:"error,omitempty"`
 	Attempts  int       `json:"attempt_count" doc:"Number of attempts."`
 	Finish    *string   `json:"finish_reason"`
@@ -135,7 +135,6 @@ type AttemptView struct {
 	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache marker that Fairlead set for this attempt: 5m or 1h."`
 	CacheKey     string        `json:"cache_key,omitempty" doc:"prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache."`
 	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this marker than without a prompt cache. Negative when the prompt was written to the cache."`
-	Check        string        `json:"check,omitempty" enum:"passed,failed,not_checked" doc:"Result of the checks that a policy requires. Absent for responses that are not checked."`
 }
 
 // BillView is the cost breakdown of a request. The rows add up exactly to the total.
@@ -168,7 +167,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		Outcome: adminapi.NonEmpty(string(e.Outcome)), Status: adminapi.Positive(e.Status),
 		Endpoint: e.Endpoint, Stream: e.Stream, Preview: e.Preview, Requested: e.Requested,
 		Model: adminapi.NonEmpty(e.Model), Provider: adminapi.NonEmpty(e.Provider), Simulated: e.Simulated,
-		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Escalated: adminapi.NonEmpty(e.Escalation()), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish),
+		Decision: adminapi.NonEmpty(string(e.DecisionKind)), Policy: adminapi.NonEmpty(e.Policy), Fallback: adminapi.NonEmpty(fallbackReason(e)), Escalated: adminapi.NonEmpty(e.Escalated), Attempts: len(e.Attempts), Finish: adminapi.NonEmpty(e.Finish),
 		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: adminapi.NonEmpty(e.BaselineModel), BaselineCost: e.BaselineCost,
 		LatencyMS: adminapi.Millis(e.Latency), TTFTMS: adminapi.Millis(e.TTFT),
 		KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Source: e.Source(), AccountID: adminapi.NonEmpty(e.AccountID),
@@ -224,7 +223,7 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
 		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
 		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
-		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved, Check: string(t.Check),
+		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved,
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))

@@ -142,7 +142,7 @@ func rankedTable(d *route.Decision) *cli.Table {
 func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
 func (p *decisionPage) choice(d *route.Decision) {
-	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil && d.Cascade == nil {
+	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil {
 		return
 	}
 	p.Section("Choice")
@@ -158,15 +158,6 @@ func (p *decisionPage) choice(d *route.Decision) {
 			because = "only it can read the reasoning of this tool loop"
 		}
 		p.Field("kept", fmt.Sprintf("%s, because %s: switching to %s would cost %s more", d.Stay.Target, because, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
-	}
-	if c := d.Cascade; c != nil {
-		checks := "by " + strings.Join(c.Checks, ", ") + ": "
-		if len(c.Steps) < 2 {
-			p.Field("checked", checks+c.Skipped.Target+" is skipped, because it fails too often to save money")
-			return
-		}
-		p.Field("checked", fmt.Sprintf("%s%s, which fails with %.0f %%, then %s; expected %s, %s with the second alone",
-			checks, c.Steps[0].Target, 100*c.Steps[0].Failure, c.Steps[1].Target, cli.Dollars(c.Cost), cli.Dollars(c.Without)))
 	}
 }
 

@@ -29,14 +29,10 @@ var classNames = []struct{ class, name string }{
 	{"request", "per request"},
 	{aboveHold, "above the hold, not charged"},
 	{brokenAttempts, "interrupted attempts"},
-	{failedChecks, "responses that failed checks"},
 }
 
 // brokenAttempts is the row for the output of targets that failed before another target continued the response.
 const brokenAttempts = "broken_attempts"
-
-// failedChecks is the row for responses that failed their checks and were not served.
-const failedChecks = "failed_checks"
 
 // aboveHold is the row that reduces the total to the amount held for the request.
 const aboveHold = "above_hold"
@@ -71,7 +67,7 @@ func (p *entryPage) money(e *requestlog.Entry) {
 		case tokens == 0 && own == nil && base == nil && (c.class == "input_audio" || c.class == "cache_write_1h" || c.class == "output_audio"):
 		case c.class == aboveHold && own != nil:
 			add(c.name, "", "", rowAmount(own), "", "")
-		case (c.class == brokenAttempts || c.class == failedChecks) && own != nil:
+		case c.class == brokenAttempts && own != nil:
 			add(c.name, cli.Count(own.Tokens), "", rowAmount(own), "", "")
 		case c.class == catalog.WebSearch:
 			if e.Usage.Searches > 0 {
@@ -79,7 +75,7 @@ func (p *entryPage) money(e *requestlog.Entry) {
 			}
 		case c.class == "request" && (own != nil || base != nil):
 			add(c.name, "", "", rowAmount(own), "", rowAmount(base))
-		case c.class != "reasoning" && c.class != "request" && c.class != brokenAttempts && c.class != failedChecks && c.class != aboveHold:
+		case c.class != "reasoning" && c.class != "request" && c.class != brokenAttempts && c.class != aboveHold:
 			add(c.name, cli.Count(tokens), rowRate(own), rowAmount(own), rowRate(base), rowAmount(base))
 		}
 	}

@@ -18,7 +18,6 @@ import type { Policy } from "../../api/routing";
 import { Icon } from "../../components/Icon";
 import { isAmount } from "./draft";
 import { type Effect, effects } from "./effects";
-import { Verification } from "./Verification";
 
 interface Props {
   effect: Effect;
@@ -163,15 +162,6 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           error={error}
           budget={policy.session_budget ?? { amount_usd: "" }}
           onChange={(session_budget) => set({ session_budget })}
-        />
-      );
-    case "verify":
-      return (
-        <Verification
-          label={label}
-          error={error}
-          verify={policy.verify ?? { checks: [] }}
-          onChange={(verify) => set({ verify })}
         />
       );
     case "response_cache":

@@ -39,7 +39,6 @@ const order = [
   "max_output_tokens",
   "max_escalation",
   "session_budget",
-  "verify",
   "baseline",
   "response_cache",
   "cache_marks",

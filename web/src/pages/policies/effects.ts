@@ -15,7 +15,6 @@ export const effects = [
   { name: "max_output_tokens", label: "Limit output tokens" },
   { name: "max_escalation", label: "Limit escalation" },
   { name: "session_budget", label: "Limit spending per session" },
-  { name: "verify", label: "Check responses" },
   { name: "baseline", label: "Set the baseline" },
   { name: "response_cache", label: "Cache responses" },
   { name: "cache_marks", label: "Don’t set prompt-cache markers" },
@@ -43,7 +42,6 @@ export function withEffect(policy: Policy, effect: Effect): Policy {
     max_output_tokens: 1000,
     max_escalation: 0,
     session_budget: { amount_usd: "5", downgrade: true },
-    verify: { checks: ["schema", "tools"] },
     baseline: "",
     response_cache: "1h",
     cache_marks: false,
@@ -93,12 +91,6 @@ export function effectWords(policy: Policy): string[] {
     const { amount_usd, downgrade, warn_percent } = policy.session_budget;
     words.push(
       `Max ${money(amount_usd)} per session${downgrade ? `, auto:cost from ${warn_percent ?? 80} %` : ""}`,
-    );
-  }
-  if (policy.verify) {
-    const { checks, streams } = policy.verify;
-    words.push(
-      `Checks responses: ${checks?.join(", ") || "…"}${streams === false ? ", except streamed ones" : ""}`,
     );
   }
   if (policy.baseline !== undefined) {

@@ -122,7 +122,6 @@ function AttemptRow({ attempt, wait, span, number, single }: RowProps) {
             {attempt.hedge && "hedge · "}
             {failed ? attempt.class?.replaceAll("_", " ") : "served"}
             {attempt.status !== null && ` · status ${attempt.status}`}
-            {attempt.check && !failed && ` · checks: ${attempt.check.replaceAll("_", " ")}`}
           </Text>
         </Group>
         <Text size="xs" c="dimmed" ff="monospace">

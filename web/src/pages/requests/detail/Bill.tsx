@@ -19,7 +19,6 @@ const labels: Record<string, string> = {
   cache_write_1h: "Cache write (1 h)",
   above_hold: "Above the reserved amount, not charged",
   broken_attempts: "Interrupted attempts",
-  failed_checks: "Responses that failed checks",
   output: "Output",
   output_audio: "Audio output",
   web_search: "Web searches",

@@ -6,7 +6,6 @@ import { Icon } from "../../../components/Icon";
 import { formatMoney } from "../../../lib/money";
 import { formatCount, formatMicros } from "../../../lib/numbers";
 import { Candidates } from "./Candidates";
-import { CascadeRemark } from "./CascadeRemark";
 import classes from "./detail.module.css";
 import { Differs } from "./Differs";
 import { adjustmentLabels, baselineLabels, featuresOf, hitDiffers, targetText } from "./trace";
@@ -179,9 +178,6 @@ function Remarks({ trace }: { trace: Decision }) {
         conversation is cached.
       </>,
     );
-  }
-  if (trace.cascade) {
-    remarks.push(<CascadeRemark cascade={trace.cascade} />);
   }
   if (trace.explored) {
     remarks.push(<>Exploration: chosen at random to gather data about a model, not by score.</>);
