@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -125,78 +124,6 @@ func TestImageCopiesExistingFiles(t *testing.T) {
 			top, _, _ := strings.Cut(source, "/")
 			if !slices.Contains(ignore, "!"+top) {
 				t.Errorf("COPY %s: .dockerignore excludes the file", source)
-			}
-		}
-	}
-}
-
-// The test implements the hadolint rules that apply to this Dockerfile, because hadolint is not a Go program. Messages contain the code of
-// the rule.
-func TestImageFollowsTheRulesOfHadolint(t *testing.T) {
-	t.Parallel()
-	stages, folder, count := map[string]bool{}, "", map[string]int{}
-	from := regexp.MustCompile(`--from=(\S+)`)
-	for _, one := range dockerfile(t) {
-		count[one.word]++
-		words := strings.Fields(one.rest)
-		switch one.word {
-		case "FROM":
-			folder = ""
-			clear(count)
-			if strings.HasSuffix(words[0], ":latest") {
-				t.Errorf("DL3007: FROM %s uses latest", one.rest)
-			}
-			if len(words) == 3 && stages[words[2]] {
-				t.Errorf("DL3024: two stages are named %s", words[2])
-			}
-			stages[words[len(words)-1]] = true
-		case "WORKDIR":
-			folder = one.rest
-			if !strings.HasPrefix(one.rest, "/") {
-				t.Errorf("DL3000: WORKDIR %s is relative", one.rest)
-			}
-		case "MAINTAINER":
-			t.Error("DL4000: MAINTAINER is deprecated")
-		case "ADD":
-			t.Errorf("DL3020: use COPY for %s", one.rest)
-		case "COPY":
-			if m := from.FindStringSubmatch(one.rest); m != nil && !stages[m[1]] {
-				t.Errorf("DL3022: no stage is named %s", m[1])
-			}
-			if target := words[len(words)-1]; folder == "" && !strings.HasPrefix(target, "/") {
-				t.Errorf("DL3045: COPY to %s without WORKDIR", target)
-			}
-		case "CMD", "ENTRYPOINT":
-			if !strings.HasPrefix(one.rest, "[") {
-				t.Errorf("DL3025: %s %s is not in JSON form", one.word, one.rest)
-			}
-			if count[one.word] > 1 {
-				t.Errorf("DL4003, DL4004: more than one %s", one.word)
-			}
-		case "HEALTHCHECK":
-			if count[one.word] > 1 {
-				t.Error("DL3012: more than one HEALTHCHECK")
-			}
-		case "USER":
-			if one.rest == "root" || strings.HasPrefix(one.rest, "0") {
-				t.Error("DL3002: the image runs as root")
-			}
-		case "EXPOSE":
-			if port, err := strconv.Atoi(one.rest); err != nil || port < 1 || port > 65535 {
-				t.Errorf("DL3011: EXPOSE %s is not a valid port", one.rest)
-			}
-		case "RUN":
-			for _, rule := range []struct{ code, pattern string }{
-				{"DL3003", `(^|&& |; )cd `},
-				{"DL3004", `\bsudo\b`},
-				{"DL3009", `\bapt(-get)? (update|install)\b`},
-				{"DL3016", `\bnpm (i|install)\b`},
-				{"DL3062", `\bgo install \S+@latest\b`},
-				{"DL4006", `[^|]\|[^|]`},
-			} {
-				if regexp.MustCompile(rule.pattern).MatchString(one.rest) {
-					t.Errorf("%s: RUN %s", rule.code, one.rest)
-				}
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,19 +93,5 @@ func TestStateDirectoryIsTheDataDirectory(t *testing.T) {
 	}
 	if loaded.Config.DataDir != "/var/lib/fairlead" {
 		t.Errorf("DataDir = %q, want /var/lib/fairlead", loaded.Config.DataDir)
-	}
-}
-
-// The deployment guide sets the master key to the path at which systemd provides the credential.
-func TestGuideReadsTheCredentialThatTheUnitLoads(t *testing.T) {
-	t.Parallel()
-	page := read(t, "docs", "guides", "deploy.md")
-	loads := regexp.MustCompile(`(?m)^LoadCredential=([a-z_-]+):/\S+$`).FindStringSubmatch(page)
-	if loads == nil {
-		t.Fatal("deploy.md has no LoadCredential= line")
-	}
-	setting := "master_key: file:/run/credentials/fairlead.service/" + loads[1] + "\n"
-	if !strings.Contains(page, setting) {
-		t.Errorf("deploy.md does not contain %q", setting)
 	}
 }
