@@ -58,12 +58,12 @@ func (l *logParts) splitRequest(e *requestlog.Entry, memory []byte) *requestlog.
 		known = func(outline.Address) bool { return false } // keep all parts: the response is checked against the schema in the request
 	}
 	rules := l.redaction.Version(e.WorkspaceID)
-	request, parts, ok := l.partKey.Scope(e.WorkspaceID+"\x00"+rules).SplitTurn(body, e.Body.Turn, memory, known)
+	request, parts, ok := l.partKey.Scope(e.WorkspaceID+"\x00"+rules).Split(body, memory, known)
 	if !ok {
 		return e
 	}
 	split := *e
-	split.Body.Turn, split.Body.Split, split.Body.Request, split.Body.Parts, split.Body.Whole = nil, true, request, parts, len(body)
+	split.Body.Split, split.Body.Request, split.Body.Parts, split.Body.Whole = true, request, parts, len(body)
 	if rules != "" {
 		split.Preview = redaction.PreviewSource(e)
 	}

@@ -4,12 +4,10 @@
 package conversation
 
 import (
-	"strings"
 	"unsafe"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/turncache"
 )
 
 // Reading holds the information that Read extracts from a request.
@@ -49,73 +47,40 @@ const (
 
 // Read reads a chat request. The cost is linear in the size of the body. Only the beginning and the end of long content are decoded.
 func Read(req *llm.Request) Reading {
-	r, _ := ReadTurn(req, nil)
-	return r
-}
-
-// ReadTurn returns the same result as Read, but skips messages and tool results that were read in an earlier turn of the
-// conversation. ends are the offsets in the body at which ReadTurn stored its state for the next turn.
-func ReadTurn(req *llm.Request, turn *turncache.Turn) (r Reading, ends []int) {
 	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // shares memory with req.Body; the returned Reading contains only copies
 	c := conversation{tools: req.Needs.Has(llm.Tools), maxOutput: req.MaxOutput}
-	known := &reading{}
-	if _, state := turn.Find(turncache.Reading); state != nil {
-		known = state.(*reading)
-	}
-	start, end, instructed := 0, 0, 0
 	for _, f := range req.Fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
 			continue
 		}
 		switch f.Name {
 		case "messages", "input", "contents":
-			c.messages, c.known = known.elements(body, f, req.Messages)
-			start, end = f.Value, f.End-len("]")
-		case "systemInstruction", "system_instruction", "system", "instructions":
-			instructed = f.End
+			c.messages = elements(body[f.Value:f.End], req.Messages)
 		}
 	}
-	var t task
-	if known.task != nil && c.known > 0 && instructed <= start && !c.hasWords(c.known) {
-		t = *known.task
-	} else {
-		t = c.readTask(body, req.Fields)
-		if turn != nil {
-			t.text = strings.Clone(t.text) // without the clone, a short string could keep a long message in memory
-		}
+	text := c.readTask(body, req.Fields)
+	c.state.Purpose = c.knownPrompt()
+	if c.state.Purpose == "" {
+		c.state.Purpose = c.purpose()
 	}
-	return c.read(&t), c.keep(turn, start, end, t, instructed <= start)
+	c.state.Loop = len(c.messages) > 0 && c.messages[len(c.messages)-1].isResult()
+	if c.state.Purpose == "" {
+		c.state.Trouble = c.trouble()
+	}
+	return Reading{Text: text, System: c.system, Findings: c.state}
 }
 
 // conversation holds the state while a request is read.
 type conversation struct {
 	messages  []message
-	known     int // number of messages known from an earlier turn
 	system    string
 	tools     bool
 	maxOutput int64
 	state     Findings
 }
 
-// task holds the part of a Reading that depends only on the instructions and the user text.
-type task struct {
-	text, system string
-	state        Findings // findings so far: client, mode and inherited turns
-	purpose      Purpose  // purpose of a known client's housekeeping prompt; empty for other prompts
-}
-
-// hasWords reports whether a message from the given index on has instructions or user text, which may change the task.
-func (c *conversation) hasWords(from int) bool {
-	for i := from; i < len(c.messages); i++ {
-		if m := &c.messages[i]; m.author == bySystem || m.author == byUser && m.text() != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// readTask reads the instructions and the user turns.
-func (c *conversation) readTask(body string, fields []llm.Field) task {
+// readTask reads the instructions and the user turns and returns the text of the current task.
+func (c *conversation) readTask(body string, fields []llm.Field) string {
 	for _, f := range fields {
 		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
 			continue
@@ -143,20 +108,7 @@ func (c *conversation) readTask(body string, fields []llm.Field) task {
 	if first >= 0 {
 		c.identify(head(c.messages[first].text(), maxSystem))
 	}
-	return task{c.task(first), c.system, c.state, c.knownPrompt()}
-}
-
-// read returns the Reading for a task, with the purpose and the trouble of the conversation.
-func (c *conversation) read(t *task) Reading {
-	c.system, c.state = t.system, t.state
-	if c.state.Purpose = t.purpose; t.purpose == "" {
-		c.state.Purpose = c.purpose()
-	}
-	c.state.Loop = len(c.messages) > 0 && c.messages[len(c.messages)-1].isResult()
-	if c.state.Purpose == "" {
-		c.state.Trouble = c.trouble()
-	}
-	return Reading{Text: t.text, System: t.system, Findings: c.state}
+	return c.task(first)
 }
 
 // addSystem appends instructions, up to maxSystem bytes.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/turncache"
 )
 
 var update = flag.Bool("update", false, "rewrite the readings")
@@ -214,37 +212,6 @@ func TestLongRequestsAreRecognizedWhenRepeated(t *testing.T) {
 				t.Errorf("%d repeated requests, want %d", got, c.want)
 			}
 		})
-	}
-}
-
-// A client that moves a cache breakpoint changes the last messages of the previous turn. The messages before these are not read again.
-func TestEarlierMessagesAreKnownAfterAChange(t *testing.T) {
-	t.Parallel()
-	cache := turncache.New(1 << 20)
-	text := strings.Repeat("Read the next file of the package. ", 60)
-	body := func(marked, messages int) []byte {
-		var list []string
-		for i := range messages {
-			mark := ""
-			if i == marked {
-				mark = `,"cache_control":{"type":"ephemeral"}`
-			}
-			list = append(list, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"%d","content":%q%s}]}`, i, text, mark))
-		}
-		return []byte(`{"messages":[` + strings.Join(list, ",") + `]}`)
-	}
-	first := body(11, 12)
-	if _, ends := ReadTurn(request(t, first), cache.Turn("ws", "messages", first)); len(ends) != 2 {
-		t.Fatalf("got %d positions, want 2", len(ends))
-	}
-	next := body(13, 14)
-	_, state := cache.Turn("ws", "messages", next).Find(turncache.Reading)
-	known := state.(*reading)
-	if n := len(known.messages); n != 12-earlier {
-		t.Errorf("%d messages are known, want %d", n, 12-earlier)
-	}
-	if got := slices.Index(known.facts, nil); got >= 0 || len(known.facts) != 12-earlier {
-		t.Errorf("%d results are known, want %d; first unknown at %d", len(known.facts), 12-earlier, got)
 	}
 }
 

@@ -28,42 +28,23 @@ type message struct {
 	decoded, cleaned bool   // whether whole is set, and whether words is set
 	whole            string // cached result of text
 	words            string // cached result of turn
-	facts            *facts // tool calls and results; nil until they are read
 }
 
 // maxCapacity limits the initial capacity of the list of messages.
 const maxCapacity = 512
 
-// elements returns the messages in field f of the body. count is the approximate number of messages. A string is one user message. known
-// is the number of messages at the start of the result that were read in an earlier turn and are not scanned again.
-func (k *reading) elements(body string, f llm.Field, count int) (messages []message, known int) {
-	raw := body[f.Value:f.End]
+// elements returns the messages in the value of a message list. count is the approximate number of messages. A string is one user message.
+func elements(raw string, count int) []message {
 	if raw != "" && raw[0] == '"' {
-		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}, 0
+		return []message{{author: byUser, value: rawjson.Value{Kind: rawjson.Text, Raw: raw}}}
 	}
-	messages = make([]message, 0, min(max(count, 1), maxCapacity))
-	rest := rawjson.Value{Kind: rawjson.List, Raw: raw, Index: f.Value} // the JSON is already validated, so only ForEach scans it
-	if k.list == f.Value && k.end > f.Value && k.end < f.End {
-		for i, one := range k.messages {
-			v := rawjson.Value{Kind: one.kind, Raw: body[one.from:one.to], Index: int(one.from)}
-			m := message{author: one.author, value: v, decoded: one.wordless}
-			if at := i - len(k.messages) + len(k.facts); at >= 0 {
-				m.facts = k.facts[at]
-			}
-			messages = append(messages, m)
-		}
-		known = len(messages)
-		rest.Raw = strings.TrimLeft(body[k.end:f.End], " \t\r\n") // begins with a comma instead of the opening bracket of the list
-		rest.Index = f.End - len(rest.Raw)
-		if rest.Raw[0] == ']' {
-			return messages, known
-		}
-	}
-	rest.ForEach(func(_, v rawjson.Value) bool {
+	messages := make([]message, 0, min(max(count, 1), maxCapacity))
+	list := rawjson.Value{Kind: rawjson.List, Raw: raw} // the JSON is already validated, so only ForEach scans it
+	list.ForEach(func(_, v rawjson.Value) bool {
 		messages = append(messages, message{author: authorOf(v), value: v})
 		return true
 	})
-	return messages, known
+	return messages
 }
 
 // authorOf returns the author of a message, which usually follows from its first member. In the Responses format, tool calls and

@@ -60,12 +60,8 @@ func (c *conversation) trouble() Trouble {
 			}
 		}
 	}
-	for i := range c.messages {
-		if i < from {
-			c.messages[i].facts = nil // later turns do not need these facts, because their last maxResults results begin after this message
-		} else {
-			l.message(&c.messages[i])
-		}
+	for i := range c.messages[from:] {
+		l.message(&c.messages[from+i])
 	}
 	l.Recovered = l.peak >= Troubled && l.Level < Troubled
 	if l.Level == 0 && !l.Recovered {
@@ -111,10 +107,8 @@ func (l *loop) message(m *message) {
 	if m.author == bySystem || m.author == byOther {
 		return
 	}
-	if m.facts == nil {
-		m.facts = m.readFacts(l.answer)
-	}
-	for _, one := range m.facts.calls {
+	f := m.readFacts()
+	for _, one := range f.calls {
 		if len(l.calls) == maxCalls {
 			l.calls = l.calls[:copy(l.calls, l.calls[1:])]
 		}
@@ -123,7 +117,7 @@ func (l *loop) message(m *message) {
 			l.InvalidArguments++
 		}
 	}
-	for _, one := range m.facts.results {
+	for _, one := range f.results {
 		signature := uint64(0)
 		for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
 			if l.calls[i].id == one.id {
@@ -140,14 +134,20 @@ func (l *loop) message(m *message) {
 	case byModel:
 		l.answer = m
 	case byUser:
-		l.userTurn(m)
+		l.userTurn(m, f)
 	case byTool, bySystem, byOther:
 	}
 }
 
-// readFacts reads the tool calls, tool results and user text of a message. answer is the last model message before it, or nil if
-// unknown.
-func (m *message) readFacts(answer *message) *facts {
+// facts are the properties of a message that determine whether a tool loop is stuck.
+type facts struct {
+	calls   []call
+	results []result
+	ask     ask // description of the text of a user message
+}
+
+// readFacts reads the tool calls, tool results and user text of a message.
+func (m *message) readFacts() *facts {
 	f := &facts{}
 	switch m.author {
 	case byModel:
@@ -165,7 +165,7 @@ func (m *message) readFacts(answer *message) *facts {
 		})
 		f.result(id, output, false)
 	case byUser:
-		f.ask = m.readAsk(answer)
+		f.ask = m.readAsk()
 		content := m.content()
 		if !content.IsList() {
 			break
@@ -248,13 +248,11 @@ type ask struct {
 	long           bool   // whether the user's text is long enough to be compared with earlier requests
 	complaint      bool   // whether the user's text states that the request was not fulfilled
 	leaves         bool   // whether the user's text begins a new topic
-	compared       bool   // whether newTask was computed
-	newTask        bool   // whether the user's text begins a new task
 	signature      uint64 // hash of the tool output or of the user's text
 }
 
-// readAsk reads the text of a user message. answer is the last model message before it, or nil if unknown.
-func (m *message) readAsk(answer *message) ask {
+// readAsk reads the text of a user message.
+func (m *message) readAsk() ask {
 	if raw := m.text(); isToolOutput(raw) {
 		failed, _ := judge(raw)
 		return ask{output: true, failed: failed, signature: errorSignature(raw)}
@@ -271,9 +269,6 @@ func (m *message) readAsk(answer *message) ask {
 		a.long, a.complaint, a.leaves = len(lower) > maxFollowUp/12, isComplaint(lower), endsTopic(lower)
 		a.signature = xxhash.Sum64String(lower)
 	}
-	if len(turn) > maxFollowUp || answer != nil {
-		a.compared, a.newTask = true, m.opensTask(answer)
-	}
 	return a
 }
 
@@ -284,13 +279,13 @@ func (m *message) opensTask(answer *message) bool {
 }
 
 // userTurn adds the user's text, or tool output that a client sends as text.
-func (l *loop) userTurn(m *message) {
-	a := &m.facts.ask
+func (l *loop) userTurn(m *message, f *facts) {
+	a := &f.ask
 	if a.output {
 		l.outcome(a.failed, a.signature, 0)
 		return
 	}
-	if !a.words || len(m.facts.results) > 0 {
+	if !a.words || len(f.results) > 0 {
 		return
 	}
 	isRepeated := a.complaint || a.long && slices.Contains(l.asked, a.signature)
@@ -302,7 +297,7 @@ func (l *loop) userTurn(m *message) {
 	case l.answer == nil:
 	case a.leaves:
 		*l = loop{asked: l.asked, answer: l.answer}
-	case a.compared && a.newTask, !a.compared && m.opensTask(l.answer):
+	case m.opensTask(l.answer):
 		// The user gave new information or a new task. The level falls, but if an error recurs, its earlier occurrences still count.
 		l.Level = max(0, l.Level/2-1)
 	}

@@ -79,9 +79,6 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 	}
 	rec.Cache.Flight = flight
 	rec.RecordCache(found)
-	if p.reading != (responsecache.ReadingKey{}) {
-		g.readings.Keep(p.reading, &responsecache.Reading{Features: p.decision.Input.Features, State: p.decision.Input.Conversation})
-	}
 	return found, nil
 }
 

@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/simulator"
@@ -394,52 +392,6 @@ func TestEmbeddingsAreCachedByInput(t *testing.T) {
 		}
 		if c.cached > 0 && (e.Cache.Saved == nil || *e.Cache.Saved != money.Amount(40*c.cached)) { // 2 tokens at $0.02 per million
 			t.Errorf("request %d saved %v", i, e.Cache.Saved)
-		}
-	}
-}
-
-// countingPredictor counts the prompts whose features it computes.
-type countingPredictor struct{ prompts []string }
-
-func (c *countingPredictor) Version() string { return "test" }
-
-func (c *countingPredictor) Features(p predict.Prompt) predict.Features {
-	c.prompts = append(c.prompts, p.Text)
-	return predict.Features{Task: "chat", Skills: []float64{float64(len(p.Text))}}
-}
-
-// For requests that use the cache, features are computed once for each workspace and body. For all other requests, they are computed every
-// time.
-func TestHitUsesTheFeaturesOfTheFirstRequest(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, withCache(account.CacheOnRequest), func(k *kit) {
-		k.inside = true
-		other := *k.keys.grant
-		other.Workspace = &account.Workspace{ID: "ws_2", Name: "Other"}
-		k.keys.others = map[string]*account.Grant{"other": &other}
-	})
-	predictor := &countingPredictor{}
-	parts := k.gateway.Parts
-	parts.Settings, parts.Snapshot, parts.Routing.Predictor = k.settings, k.snapshot, predictor
-	k.gateway = gateway.New(parts)
-	for i, c := range []struct {
-		body, token, cache, status string
-		computed                   int
-	}{
-		{withModel("auto"), "good", "off", "bypass", 1},
-		{withModel("auto"), "good", "on", "miss", 2},
-		{withModel("auto"), "good", "on", "hit", 2},
-		{withModel("auto"), "other", "on", "miss", 3},
-		{withModel("auto"), "other", "on", "hit", 3},
-		{strings.Replace(withModel("auto"), "hello", "hullo!", 1), "good", "on", "miss", 4},
-	} {
-		got := k.post("/chat/completions", c.body, "Authorization", "Bearer "+c.token, "X-Fairlead-Cache", c.cache)
-		features := k.entry().Decision.Input.Features
-		if got.header.Get("X-Fairlead-Cache") != c.status || len(predictor.prompts) != c.computed {
-			t.Errorf("request %d: %d %s, %s, features computed %d times", i, got.status, got.body, got.header.Get("X-Fairlead-Cache"), len(predictor.prompts))
-		}
-		if want := []float64{float64(len(predictor.prompts[len(predictor.prompts)-1]))}; !slices.Equal(features.Skills, want) {
-			t.Errorf("request %d is routed with %v, want %v", i, features.Skills, want)
 		}
 	}
 }

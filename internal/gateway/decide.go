@@ -20,7 +20,6 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/token"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 )
@@ -53,7 +52,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {
-		p.fingerprint = promptcache.BuildTurn(p.req, p.tokens, p.turn)
+		p.fingerprint = promptcache.Build(p.req, p.tokens)
 		p.cache = g.Routing.Prefixes.Lookup(ctx, who.Grant.Workspace.ID, p.fingerprint, in.Start)
 		p.fingerprint.Outlook = p.cache.Outlook()
 	}
@@ -68,7 +67,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
 	// Features are computed before route allocates its large input, so that the stack never holds both. A stack that has grown stays large
 	// until the next garbage collection, and each open stream has its own stack.
-	features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
+	features, state := g.features(p, policies)
 	d, err := g.route(in, who, p, policies, features, state)
 	if err == nil && d.SessionBudget != nil {
 		// Route again: a request with a session budget needs a model with a price, and auto:cost if the budget is nearly spent.
@@ -117,7 +116,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 		policies = draft
 	}
 	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
-	features, state := g.features(in, grant.Workspace.ID, p, policies)
+	features, state := g.features(p, policies)
 	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, features, state)
 }
 
@@ -177,53 +176,20 @@ func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who modelapi.C
 const featureBytes = 12 << 10
 
 // features computes the features of a prompt and the state of its conversation. They are empty unless `auto` or a policy needs them.
-func (g *Gateway) features(in *incoming, workspace string, p *prompt, policies *policy.Set) (predict.Features, conversation.Findings) {
+func (g *Gateway) features(p *prompt, policies *policy.Set) (predict.Features, conversation.Findings) {
 	req := p.req
 	if !usesFeatures(req, policies) || !bill.Generates(req.Op) {
 		return predict.Features{}, conversation.Findings{}
 	}
-	if g.Cache != nil && p.turn == nil && len(req.Body) > 0 {
-		key := g.readings.Key(workspace, in.Route.Path, req.Body)
-		if known := g.readings.Find(key); known != nil {
-			return known.Features, known.State
-		}
-		p.reading = key
-	}
 	reading := conversation.Reading{Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4)}
-	var ends []int
 	if req.Op == llm.Chat {
-		reading, ends = conversation.ReadTurn(req, p.turn)
+		reading = conversation.Read(req)
 	}
-	return g.predict(p, predict.Prompt{
+	return g.Routing.Predictor.Features(predict.Prompt{
 		Text: reading.Text, System: reading.System,
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
 		Messages: req.Messages, Tokens: p.tokens,
-	}, ends), reading.Findings
-}
-
-// taskFeatures holds the features of a task. They are reused for later turns, because an agent works on a task for many turns.
-type taskFeatures struct {
-	text     uint64 // hash of the task's text
-	features predict.Features
-}
-
-// predict returns the features of a prompt. They depend on the text and the task type, so the features of an earlier turn with the same
-// text and task are reused. ends lists the lengths of the body prefixes that the body of the next turn may repeat. The features are
-// cached for each of these prefixes.
-func (g *Gateway) predict(p *prompt, input predict.Prompt, ends []int) predict.Features {
-	if p.turn == nil {
-		return g.Routing.Predictor.Features(input)
-	}
-	known := &taskFeatures{text: p.turn.Hash(input.Text)}
-	if _, state := p.turn.Find(turncache.Features); state != nil && state.(*taskFeatures).text == known.text && state.(*taskFeatures).features.Task == predict.TaskOf(input) {
-		known = state.(*taskFeatures)
-	} else {
-		known.features = g.Routing.Predictor.Features(input)
-	}
-	for _, end := range ends {
-		p.turn.Keep(turncache.Features, end, known, 512)
-	}
-	return known.features
+	}), reading.Findings
 }
 
 // usesFeatures reports whether the decision depends on the features of the prompt.

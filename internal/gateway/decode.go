@@ -9,11 +9,9 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/promptcache"
-	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/token"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire"
 )
@@ -24,12 +22,10 @@ type prompt struct {
 	tokens      int64 // model-independent estimate of the prompt length in tokens; 0 for a request that only counts tokens
 	fingerprint promptcache.Fingerprint
 	cache       promptcache.View
-	session     session.Source           // origin of the session ID; empty before the session is known and for requests without a session
-	budgets     []ledger.Budget          // budgets of the session and the end user
-	limited     bool                     // whether a policy limits the session
-	downgrade   string                   // reason why the request is routed by auto:cost; empty if it is routed as requested
-	turn        *turncache.Turn          // cached states of earlier turns; nil for a body that is too short or too long to cache
-	reading     responsecache.ReadingKey // key for caching the computed features if the request uses the response cache; zero for none
+	session     session.Source  // origin of the session ID; empty before the session is known and for requests without a session
+	budgets     []ledger.Budget // budgets of the session and the end user
+	limited     bool            // whether a policy limits the session
+	downgrade   string          // reason why the request is routed by auto:cost; empty if it is routed as requested
 }
 
 // decode reads and decodes the body. The body counts towards the memory limit of all requests until it is released.
@@ -38,8 +34,7 @@ func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prom
 	if err != nil {
 		return nil, nil, err
 	}
-	turn := g.turns.Turn(who.Grant.Workspace.ID, in.Route.Path, body.Bytes)
-	req, err := g.decodeBody(in, who.Grant.Key.ID, body, turn)
+	req, err := g.decodeBody(in, who.Grant.Key.ID, body)
 	if err != nil {
 		body.Release()
 		return nil, nil, err
@@ -48,7 +43,7 @@ func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prom
 	if f, ok := in.Route.Format.(wire.FeatureHeader); ok {
 		req.Beta = strings.Join(in.HTTP.Header.Values(f.FeatureHeader()), ",")
 	}
-	p := &prompt{req: req, turn: turn}
+	p := &prompt{req: req}
 	if in.Route.Op != llm.Count {
 		p.tokens = token.PromptOf(req).Estimate()
 	}
@@ -57,7 +52,7 @@ func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prom
 
 // decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body is decoded
 // without a slot, because it would occupy the slot for too long.
-func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn *turncache.Turn) (*llm.Request, error) {
+func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*llm.Request, error) {
 	ctx := in.HTTP.Context()
 	if !body.Large() {
 		err := g.Admission.Acquire(ctx, keyID)
@@ -71,13 +66,7 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body, turn
 	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}
-	var req *llm.Request
-	var err error
-	if f, ok := in.Route.Format.(wire.TurnDecoder); ok { // reuses the state of an earlier turn of the conversation
-		req, err = f.DecodeTurn(ctx, in.Route.Op, body.Bytes, turn)
-	} else {
-		req, err = in.Route.Format.DecodeRequest(ctx, in.Route.Op, body.Bytes)
-	}
+	req, err := in.Route.Format.DecodeRequest(ctx, in.Route.Op, body.Bytes)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,6 @@ import (
 	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/tracecontext"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/upload"
 )
 
@@ -153,8 +152,6 @@ type Gateway struct {
 	snapshot atomic.Pointer[route.Snapshot]
 	uploads  upload.Budget
 	counter  *token.Counter
-	turns    *turncache.Cache
-	readings responsecache.Readings
 	objects  objects.Service
 
 	background background
@@ -163,7 +160,7 @@ type Gateway struct {
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
 	g := &Gateway{
-		Parts: p, counter: token.NewCounter(), turns: turncache.New(turncache.DefaultBytes),
+		Parts: p, counter: token.NewCounter(),
 		Inflight: modelapi.NewInflight(),
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())

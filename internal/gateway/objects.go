@@ -54,7 +54,7 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
 		p := &prompt{req: &llm.Request{Op: op, Payload: llm.Payload{Format: in.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
 		policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
-		features, state := g.features(in, who.Grant.Workspace.ID, p, policies)
+		features, state := g.features(p, policies)
 		return g.route(in, who, p, policies, features, state)
 	}
 	return o.Serve(ctx, endpoint(in.HTTP.URL.Path))

@@ -64,7 +64,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 		return err
 	}
 	req.Controls.SessionID = session.Named(req, in.HTTP.Header)
-	rec.RecordRequest(req, nil, nil)
+	rec.RecordRequest(req, nil)
 	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), 0)
 	if err != nil {
 		return err

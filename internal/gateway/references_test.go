@@ -230,7 +230,7 @@ func TestOwnersAreReadOnce(t *testing.T) {
 	for id, strangers := range map[string]int{"file-own": http.StatusNotFound, "file-unknown": http.StatusOK} {
 		k, calls := referenceKit(t)
 		messages := `{"role":"user","content":[{"type":"text","text":"` + strings.Repeat("long enough to keep ", 500) + `"},{"type":"file","file":{"file_id":"` + id + `"}}]}`
-		for turn := range 5 { // later turns resume the decoding of earlier turns
+		for turn := range 5 {
 			if got := k.send("good", http.MethodPost, "/chat/completions", `{"model":"large","messages":[`+messages+`]}`); got.status != http.StatusOK {
 				t.Fatalf("%s, turn %d: status %d, want 200: %s", id, turn, got.status, got.body)
 			}

@@ -73,7 +73,7 @@ func TestRequestOfADisconnectedClientIsNotDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &incoming{Request: modelapi.Request{HTTP: r, Route: modelapi.Route{Format: undecodable{t: t}}}}
-	_, err = (&Gateway{}).decodeBody(in, "", &upload.Body{Bytes: make([]byte, upload.Large)}, nil)
+	_, err = (&Gateway{}).decodeBody(in, "", &upload.Body{Bytes: make([]byte, upload.Large)})
 	if err == nil || llm.AsError(err).Kind != llm.ClientCancelled {
 		t.Errorf("got %v, want ClientCancelled", err)
 	}

@@ -33,7 +33,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 		return err
 	}
 	defer body.Release()
-	rec.RecordRequest(prompt.req, body.Bytes, prompt.turn)
+	rec.RecordRequest(prompt.req, body.Bytes)
 	if prompt.req.Stream && bill.Generates(in.Route.Op) {
 		out.StartStream(in.Settings.Hold, in.Settings.Ping)
 	}

@@ -2,10 +2,7 @@
 // the wire formats and performs no I/O.
 package llm
 
-import (
-	"maps"
-	"slices"
-)
+import ()
 
 // Op is the API operation that a request calls.
 type Op string
@@ -164,15 +161,6 @@ type Image struct {
 	Width  int    `json:"w,omitempty"` // width in pixels; 0 when unknown
 	Height int    `json:"h,omitempty"`
 	Detail string `json:"detail,omitempty"` // detail level: low, high or original; empty when not given
-}
-
-// Clone returns a copy without the body. Decoding the copy further does not change the original request.
-func (r *Request) Clone() Request {
-	c := *r
-	c.Body = nil
-	c.Fields, c.Sampling, c.ImageSizes = slices.Clone(r.Fields), slices.Clone(r.Sampling), slices.Clone(r.ImageSizes)
-	c.Metadata, c.PromptSample, c.StoredFiles = maps.Clone(r.Metadata), r.PromptSample.Clone(), slices.Clone(r.StoredFiles)
-	return c
 }
 
 // AddImage records the size of an image that Images already counts.

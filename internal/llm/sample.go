@@ -33,12 +33,6 @@ func (s PromptSample) Equal(other PromptSample) bool {
 	return slices.Equal(s.spans, other.spans) && s.shift == other.shift && s.at == other.at
 }
 
-// Clone returns a copy that does not share memory with the sample.
-func (s PromptSample) Clone() PromptSample {
-	s.spans = slices.Clone(s.spans)
-	return s
-}
-
 // Add adds the encoded string body[start:end], without the quotes.
 func (s *PromptSample) Add(start, end int) {
 	one := span{start: int32(start), end: int32(end), at: s.at}

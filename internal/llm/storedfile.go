@@ -23,11 +23,3 @@ func (s *ProviderState) AddStoredFile(id, param string) {
 	}
 	s.StoredFiles = append(s.StoredFiles, StoredFile{ID: strings.Clone(id), Param: param}) // the clone does not share memory with the body
 }
-
-// StoredFileBytes returns the approximate size of StoredFiles in memory, in bytes.
-func (s *ProviderState) StoredFileBytes() (n int) {
-	for _, f := range s.StoredFiles {
-		n += len(f.ID) + len(f.Param) + 32
-	}
-	return n
-}

@@ -3,14 +3,12 @@ package outline
 import (
 	"bytes"
 	"encoding/json"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/outline/outlinetest"
-	"fairlead.dev/internal/turncache"
 )
 
 func newScope(t testing.TB, name string) Scope {
@@ -67,7 +65,7 @@ func TestTurnsAreJoinedExactlyAndShareTheirParts(t *testing.T) {
 			outlines := make([][]byte, len(turns))
 			for i, turn := range turns {
 				before := stored.bytes
-				outline, block, ok := scope.Split(turn.Body, stored.has)
+				outline, block, ok := scope.Split(turn.Body, nil, stored.has)
 				if !ok {
 					t.Fatalf("turn %d was not split", i)
 				}
@@ -88,65 +86,6 @@ func TestTurnsAreJoinedExactlyAndShareTheirParts(t *testing.T) {
 			last := len(turns) - 1
 			t.Logf("last body %d bytes, outline %d, all parts %d", len(turns[last].Body), len(outlines[last]), stored.bytes)
 		})
-	}
-}
-
-func TestSplittingAfterAnEarlierTurnGivesTheSameResult(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long computation: tested without the race detector")
-	}
-	t.Parallel()
-	for _, format := range outlinetest.Formats() {
-		t.Run(format, func(t *testing.T) {
-			t.Parallel()
-			cache, scope, other, continued := turncache.New(8<<20), newScope(t, "ws"), newScope(t, "other"), 0
-			for seed := range uint64(4) {
-				random := rand.New(rand.NewPCG(seed, 1))
-				for i, turn := range (outlinetest.Session{Format: format, Turns: 30, Growth: 3000, Seed: seed, Marks: seed%2 == 0}).Make() {
-					body := turn.Body
-					if random.IntN(4) == 0 { // a client that changes an earlier message
-						at := random.IntN(len(body))
-						if letter := bytes.IndexAny(body[at:], "aeiou"); letter >= 0 {
-							body[at+letter] = 'y'
-						}
-					}
-					in := scope
-					if random.IntN(6) == 0 {
-						in = other
-					}
-					now := cache.Turn("ws", format, body)
-					if end, _ := now.Find(turncache.Splitting); end > 0 {
-						continued++
-					}
-					outline, block, ok := in.SplitTurn(body, now, []byte("memory")[:0], none)
-					wantOutline, wantBlock, want := in.Split(body, none)
-					if ok != want || !bytes.Equal(outline, wantOutline) || !bytes.Equal(block, wantBlock) {
-						t.Fatalf("seed %d, turn %d: an outline of %d bytes and a block of %d; without an earlier turn %d and %d",
-							seed, i, len(outline), len(block), len(wantOutline), len(wantBlock))
-					}
-					if joined, gone, err := JoinCarried(outline, block); err != nil || gone != 0 || !bytes.Equal(joined, body) {
-						t.Fatalf("seed %d, turn %d: %d parts missing, %v", seed, i, gone, err)
-					}
-				}
-			}
-			if continued < 75 {
-				t.Errorf("%d of 120 turns continued an earlier one, want at least 75", continued)
-			}
-		})
-	}
-}
-
-func TestUnrelatedBodyIsSplitFromItsBeginning(t *testing.T) {
-	t.Parallel()
-	scope, cache := newScope(t, "ws"), turncache.New(8<<20)
-	turns := outlinetest.Session{Format: "chat", Turns: 20, Growth: 3000, Seed: 3}.Make()
-	first := cache.Turn("ws", "chat", turns[18].Body)
-	scope.SplitTurn(turns[18].Body, first, nil, none)
-
-	next := bytes.Replace(turns[19].Body, []byte("a"), []byte("b"), 1)
-	outline, block, _ := scope.SplitTurn(next, cache.Turn("ws", "chat", turns[19].Body), nil, none)
-	if joined, _, err := JoinCarried(outline, block); err != nil || !bytes.Equal(joined, next) {
-		t.Errorf("an unrelated body was not joined exactly: %v", err)
 	}
 }
 
@@ -176,7 +115,7 @@ func TestAnyJSONObjectIsJoinedExactly(t *testing.T) {
 			_ = json.Indent(&b, body, " ", "\t")
 			body = b.Bytes()
 		}
-		outline, block, ok := scope.Split(body, none)
+		outline, block, ok := scope.Split(body, nil, none)
 		if !ok {
 			return
 		}
@@ -196,7 +135,7 @@ func TestInvalidAndShortBodiesAreNotSplit(t *testing.T) {
 	for _, body := range []string{
 		"", `{"messages":[]}`, long, `"` + long + `"`, `[1,"` + long + `"]`, `{"a":"` + long + `"`, `{"a":"` + long + `","messages":[{]}`,
 	} {
-		if _, _, ok := scope.Split([]byte(body), none); ok {
+		if _, _, ok := scope.Split([]byte(body), nil, none); ok {
 			t.Errorf("%.40q was split", body)
 		}
 	}
@@ -219,7 +158,7 @@ func TestMissingPartsAreMarked(t *testing.T) {
 	t.Parallel()
 	scope := newScope(t, "ws")
 	turn := outlinetest.Session{Format: "messages", Turns: 3, Growth: 4000, Seed: 3}.Make()[2]
-	outline, block, _ := scope.Split(turn.Body, none)
+	outline, block, _ := scope.Split(turn.Body, nil, none)
 	total := 0
 	_ = EachPart(block, func(p Part) error {
 		total++
@@ -279,43 +218,18 @@ func TestKnownDropsUnusedParts(t *testing.T) {
 	}
 }
 
-// BenchmarkSplitTurn splits the turns of a session one after the other.
-func BenchmarkSplitTurn(b *testing.B) {
-	for _, format := range outlinetest.Formats() {
-		b.Run(format, func(b *testing.B) {
-			turns := outlinetest.Session{Format: format, Turns: 40, Growth: 3500, Seed: 7}.Make()
-			scope := newScope(b, "ws")
-			var known *Known
-			var cache *turncache.Cache
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				b.StopTimer()
-				if i %= len(turns); i == 0 {
-					known, cache = NewKnown(), turncache.New(8<<20)
-				}
-				turn := cache.Turn("ws", format, turns[i].Body)
-				b.StartTimer()
-				_, block, _ := scope.SplitTurn(turns[i].Body, turn, nil, known.Of(1))
-				b.StopTimer()
-				known.Add(1, block)
-				b.StartTimer()
-			}
-		})
-	}
-}
-
 func BenchmarkSplit(b *testing.B) {
 	for _, format := range outlinetest.Formats() {
 		b.Run(format, func(b *testing.B) {
 			turns := outlinetest.Session{Format: format, Turns: 40, Growth: 3500, Seed: 7}.Make()
 			body := turns[39].Body
 			scope, known := newScope(b, "ws"), NewKnown()
-			_, block, _ := scope.Split(body, none)
+			_, block, _ := scope.Split(body, nil, none)
 			known.Add(1, block)
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				scope.Split(body, known.Of(1))
+				scope.Split(body, nil, known.Of(1))
 			}
 		})
 	}

@@ -3,8 +3,6 @@ package outline
 import (
 	"bytes"
 	"slices"
-
-	"fairlead.dev/internal/turncache"
 )
 
 const (
@@ -49,38 +47,17 @@ type splitter struct {
 	top    []step   // steps of the outline
 	open   bool     // whether the splitter is inside an array that is a member of the body
 	levels [][]step // steps of the open array that are not in a list yet, by level: strings and runs, then lists of them, lists of lists, ...
-	parts  int      // number of parts so far
-
-	turn   *turncache.Turn         // states of earlier turns; nil if none are kept
-	recent turncache.Recent[state] // states after the last elements of a growing array
 }
 
-// state is the state of a splitter after an element of a growing array. Its steps are not changed afterwards, and their memory is
-// shared with the states of other turns.
-type state struct {
-	scope  Address
-	end    int // position in the body
-	from   int
-	top    []step
-	levels [][]step
-	parts  int
-}
-
-// Split splits a JSON object. It returns the outline and the block of the parts for which known returns false. ok is false for a body
-// that is short, is not a JSON object, or has no parts. Both results are newly allocated. The body must be valid JSON, because parts are
+// Split splits a JSON object. It returns the outline, and the block of the parts for which known returns false, appended to the given
+// slice. ok is false for a body that is short, is not a JSON object, or has no parts. The body must be valid JSON, because parts are
 // redacted one by one, as JSON.
-func (s Scope) Split(body []byte, known func(Address) bool) (outline, block []byte, ok bool) {
-	return s.SplitTurn(body, nil, nil, known)
-}
-
-// SplitTurn is like Split, but continues where an earlier turn of the conversation ended and appends the block to a given slice.
-func (s Scope) SplitTurn(body []byte, turn *turncache.Turn, to []byte, known func(Address) bool) (outline, block []byte, ok bool) {
+func (s Scope) Split(body, to []byte, known func(Address) bool) (outline, block []byte, ok bool) {
 	if len(body) < minBody {
 		return nil, nil, false
 	}
-	c := &splitter{scope: s, body: body, turn: turn.For(body)}
-	from := c.resume()
-	if c.next(0) != '{' || !c.scan(from) {
+	c := &splitter{scope: s, body: body}
+	if c.next(0) != '{' || !c.scan() {
 		return nil, nil, false
 	}
 	c.run(len(body))
@@ -90,45 +67,14 @@ func (s Scope) SplitTurn(body []byte, turn *turncache.Turn, to []byte, known fun
 	if c.from < len(body) {
 		c.top = append(c.top, step{begin: c.from, start: len(body), end: len(body)})
 	}
-	const part, overhead = 64, 256 // estimated bytes per part and per state
-	for state := range c.recent.Kept() {
-		c.turn.Keep(turncache.Splitting, state.end, state, overhead+part*state.parts)
-	}
 	return c.encode(nil, c.top), c.carry(to, c.top, known, map[Address]struct{}{}), true
 }
 
-// resume continues from an earlier turn and returns the position of the first byte to scan.
-func (c *splitter) resume() int {
-	_, found := c.turn.Find(turncache.Splitting)
-	s, ok := found.(*state)
-	if !ok || s.scope != c.scope.tweak {
-		return 0
-	}
-	c.from, c.top, c.open, c.parts = s.from, slices.Clip(s.top), true, s.parts
-	for _, steps := range s.levels {
-		c.levels = append(c.levels, slices.Clip(steps))
-	}
-	return s.end
-}
-
-// mark stores the state after the element that ends at the given position.
-func (c *splitter) mark(end int) {
-	if c.turn == nil || end < turncache.MinPrefix {
-		return
-	}
-	s := c.recent.Next()
-	*s = state{scope: c.scope.tweak, end: end, from: c.from, top: c.top, levels: append(s.levels[:0], c.levels...), parts: c.parts}
-}
-
-// scan finds the parts of the body from the given position on: the elements of arrays that are members of the body, and long strings. It
-// only tracks depth and strings, because the body was validated before. If the splitter has resumed an earlier turn, the position is
-// inside an array.
-func (c *splitter) scan(from int) bool {
+// scan finds the parts of the body: the elements of arrays that are members of the body, and long strings. It only tracks depth and
+// strings, because the body was validated before.
+func (c *splitter) scan() bool {
 	depth, grows, key := 0, false, []byte(nil)
-	if c.open {
-		depth, grows = 2, true
-	}
-	for i := from; i < len(c.body); i++ {
+	for i := 0; i < len(c.body); i++ {
 		switch c.body[i] {
 		case '"':
 			end := stringEnd(c.body, i+1)
@@ -153,9 +99,6 @@ func (c *splitter) scan(from int) bool {
 		case ',':
 			if depth == 2 && c.open {
 				c.element(i)
-				if grows {
-					c.mark(i + 1)
-				}
 			}
 		case '}', ']':
 			if depth == 2 && c.open {
@@ -244,7 +187,6 @@ func (c *splitter) run(end int) {
 func (c *splitter) part(kind Kind, start, end int) {
 	s := step{begin: c.from, start: start, end: end, kind: kind, address: c.scope.address(kind, c.body[start:end])}
 	c.from = end
-	c.parts++
 	if !c.open {
 		c.top = append(c.top, s)
 		return
@@ -269,7 +211,6 @@ func (c *splitter) group(level int) {
 	steps := c.levels[level]
 	content := c.encode(nil, steps)
 	c.levels[level] = nil
-	c.parts++
 	c.add(level+1, step{kind: List, address: c.scope.address(List, content), list: &list{content, steps}})
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/turncache"
 )
 
 // Mark is a cache breakpoint in the prompt, set by the caller or by the gateway.
@@ -69,32 +68,23 @@ const MaxLinks = 256
 
 // Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimated length of the whole prompt and
 // is distributed over the links by size. Only chat and completion requests have links.
-func Build(req *llm.Request, tokens int64) Fingerprint { return BuildTurn(req, tokens, nil) }
-
-// BuildTurn returns the same fingerprint as Build, but reads only the messages that were added since earlier turns.
-func BuildTurn(req *llm.Request, tokens int64, turn *turncache.Turn) Fingerprint {
+func Build(req *llm.Request, tokens int64) Fingerprint {
 	fp := Fingerprint{Session: req.Controls.SessionID, Previous: -1}
 	if req.Op != llm.Chat && req.Op != llm.Complete {
 		return fp
 	}
 	fp.Links = make([]Link, 0, min(req.Messages+1, 4*MaxLinks))
-	b := builder{fingerprint: &fp, turn: turn}
+	b := builder{fingerprint: &fp}
 	b.hash.Reset()
 	b.readOptions(req)
-	list := listOf(req)
-	if known, at := list.progress(turn); known != nil && (known.inside && list.inside || b.addHeads(req) == known.head) {
-		b.head, b.hash, b.weight, b.afterModel, b.pending, b.mark = known.head, known.hash, known.weight, known.afterModel, false, Unmarked
-		fp.Opening, fp.Previous = known.opening, known.previous
-		fp.Links = append(fp.Links, known.links...)
-		b.addMessages(list, at)
-	} else {
-		if known == nil { // otherwise the condition above has called addHeads
-			b.addHeads(req)
+	b.addHeads(req)
+	for _, name := range messageMembers {
+		if value, ok := member(&req.Payload, name); ok {
+			b.addMessages(value)
+			break
 		}
-		b.addMessages(list, 0)
 	}
 	b.endLink()
-	b.keep(list)
 	if len(fp.Links) == 0 {
 		return fp
 	}
@@ -131,10 +121,6 @@ type builder struct {
 	mark        Mark  // mark on content that has no link yet
 	pending     bool  // whether content was added that has no link yet
 	afterModel  bool  // whether the previous message was written by the model
-
-	turn   *turncache.Turn            // states of earlier turns; nil if none are kept
-	head   head                       // state after the head members of this request
-	recent turncache.Recent[progress] // states after the last messages
 }
 
 func (b *builder) write(p []byte) {
@@ -176,13 +162,26 @@ func lifetime(raw []byte) time.Duration {
 	return min(d, maxRetention)
 }
 
-// addMessages adds the messages of the list, beginning at the given offset, which is 0 or the end of a message.
-func (b *builder) addMessages(list list, from int) {
-	raw := list.raw
-	if raw == nil {
-		return
+// addHeads adds the members that precede the messages in the prompt.
+func (b *builder) addHeads(req *llm.Request) {
+	for _, name := range headMembers {
+		raw, ok := member(&req.Payload, name)
+		if !ok {
+			continue
+		}
+		b.write([]byte(name))
+		b.pending = true
+		if text, mark, ok := soleText(raw); ok {
+			b.mark = max(b.mark, mark)
+			raw = text
+		}
+		eachElement(raw, func(at int) int { return b.addElement(raw, at) })
 	}
-	eachElement(raw, from, func(at int) int {
+}
+
+// addMessages adds the messages of a list.
+func (b *builder) addMessages(raw []byte) {
+	eachElement(raw, func(at int) int {
 		by := authorOf(raw, at)
 		if by != bySystem || len(b.fingerprint.Links) > 0 {
 			b.endLink() // ends the link of the tools and instructions
@@ -198,12 +197,6 @@ func (b *builder) addMessages(list list, from int) {
 		}
 		if by == byOther && b.fingerprint.Opening == 0 {
 			b.fingerprint.Opening = b.hash.Sum64()
-		}
-		if b.turn != nil && !b.pending {
-			*b.recent.Next() = progress{
-				end: list.at + end, hash: b.hash, weight: b.weight, afterModel: b.afterModel,
-				opening: b.fingerprint.Opening, previous: b.fingerprint.Previous, count: len(b.fingerprint.Links),
-			}
 		}
 		return end
 	})

@@ -121,18 +121,15 @@ func readValue(b []byte, i int) (v value, end int) {
 	return v, end
 }
 
-// eachElement calls a function with the offset of every array element after the given offset, which is 0 or the end of an element. The
-// function returns the end of the element, so that the element is scanned only once. A value that is not an array counts as one element.
-func eachElement(raw []byte, from int, take func(at int) (end int)) {
-	i := skipSpace(raw, from)
-	if from == 0 && (i >= len(raw) || raw[i] != '[') {
+// eachElement calls a function with the offset of every array element. The function returns the end of the element, so that the element is
+// scanned only once. A value that is not an array counts as one element.
+func eachElement(raw []byte, take func(at int) (end int)) {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '[' {
 		take(i)
 		return
 	}
-	if i < len(raw) && raw[i] != ']' {
-		i++ // skip the bracket or a comma
-	}
-	for i = skipSpace(raw, i); i < len(raw) && raw[i] != ']'; i = skipSpace(raw, i) {
+	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != ']'; i = skipSpace(raw, i) {
 		end := take(i)
 		if end <= i {
 			return

@@ -196,11 +196,7 @@ func (s *Scanner) Members(yield func(key []byte) bool) {
 		s.close()
 		return
 	}
-	s.members(len(s.keys), yield)
-}
-
-// members yields the remaining keys of an open object. base is the number of keys of the enclosing objects.
-func (s *Scanner) members(base int, yield func(key []byte) bool) {
+	base := len(s.keys) // number of keys of the enclosing objects
 	var many map[string]struct{}
 	for s.Err == nil {
 		if s.Peek() != '"' {
@@ -243,12 +239,7 @@ func (s *Scanner) Elements(yield func(n int) bool) {
 		s.close()
 		return
 	}
-	s.elements(0, yield)
-}
-
-// elements yields the indexes of the remaining elements of an open list. The next element has index n.
-func (s *Scanner) elements(n int, yield func(n int) bool) {
-	for ; s.Err == nil; n++ {
+	for n := 0; s.Err == nil; n++ {
 		if s.Strict {
 			s.Limit(s.Size.AddElement())
 		}

@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/session"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire/show"
 )
 
@@ -114,7 +113,7 @@ func (r *Recorder) Logged() bool { return r.Caller.Grant != nil && !r.dryRun }
 func (r *Recorder) StoresText() bool { return r.Entry.BodyState == requestlog.BodyStored }
 
 // RecordRequest records the request.
-func (r *Recorder) RecordRequest(req *llm.Request, body []byte, turn *turncache.Turn) {
+func (r *Recorder) RecordRequest(req *llm.Request, body []byte) {
 	r.Req = req
 	e := r.Entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
@@ -127,7 +126,7 @@ func (r *Recorder) RecordRequest(req *llm.Request, body []byte, turn *turncache.
 		e.BodyState = requestlog.BodyTooLarge
 	}
 	if r.StoresText() {
-		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body, Turn: turn}
+		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body}
 	}
 }
 

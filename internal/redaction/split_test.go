@@ -33,7 +33,7 @@ func TestSplitRequestsAreRedactedLikeWholeOnes(t *testing.T) {
 	whole.Body = requestlog.Body{Request: []byte(request)}
 	split := whole
 	var ok bool
-	if split.Body.Request, split.Body.Parts, ok = key.Scope("ws").Split(whole.Body.Request, func(outline.Address) bool { return false }); !ok {
+	if split.Body.Request, split.Body.Parts, ok = key.Scope("ws").Split(whole.Body.Request, nil, func(outline.Address) bool { return false }); !ok {
 		t.Fatal("the request was not split")
 	}
 	split.Body.Split, split.Preview = true, PreviewSource(&whole)

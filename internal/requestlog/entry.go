@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/outline"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/tracecontext"
-	"fairlead.dev/internal/turncache"
 )
 
 // Outcome is the result of a request.
@@ -317,7 +316,6 @@ func (s *BodyState) UnmarshalText(text []byte) error {
 // parts: see package outline.
 type Body struct {
 	Request  []byte
-	Turn     *turncache.Turn // cached states for Request and earlier turns; nil if Request is split, from storage, or too short or too long to cache
 	Response []byte
 	Streamed bool // whether Response is a list of events that are not assembled yet
 	Folded   bool // whether the events are encoded by a Folder

@@ -54,7 +54,7 @@ func newReplica(t *testing.T) *replica {
 func (r *replica) split(e *requestlog.Entry, memory []byte) *requestlog.Entry {
 	split := *e
 	var ok bool
-	if split.Body.Request, split.Body.Parts, ok = r.scope.SplitTurn(e.Body.Request, nil, memory, r.known.Of(1)); !ok {
+	if split.Body.Request, split.Body.Parts, ok = r.scope.Split(e.Body.Request, memory, r.known.Of(1)); !ok {
 		return e
 	}
 	split.Body.Split, split.Body.Whole = true, len(e.Body.Request)

@@ -7,7 +7,6 @@ import (
 	"iter"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/turncache"
 )
 
 // Format decodes requests and encodes responses of one client-facing API.
@@ -26,12 +25,6 @@ type Format interface {
 	// EncodeResponse encodes a response in this format, as many events if it is streamed, otherwise as one event. model is the model name
 	// that the client sees. If the deltas contain an error, EncodeResponse yields the error and stops.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
-}
-
-// TurnDecoder is implemented by formats that can continue decoding from an earlier turn of the conversation.
-type TurnDecoder interface {
-	// DecodeTurn is like DecodeRequest and returns the same result. It reads only the messages that no earlier turn has decoded.
-	DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error)
 }
 
 // Framing writes the events of a stream as bytes.

@@ -38,7 +38,7 @@ func (w *Writer) Entry(t testing.TB, workspace string, at time.Time, turn outlin
 	e := sample(workspace, at)
 	e.Body = requestlog.Body{Response: turn.Answer, Split: true, Whole: len(turn.Body)}
 	var ok bool
-	if e.Body.Request, e.Body.Parts, ok = w.scope.Split(turn.Body, w.known.Of(outline.DayOf(at))); !ok {
+	if e.Body.Request, e.Body.Parts, ok = w.scope.Split(turn.Body, nil, w.known.Of(outline.DayOf(at))); !ok {
 		t.Fatal("the request was not split")
 	}
 	return e

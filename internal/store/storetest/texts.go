@@ -190,7 +190,7 @@ func turnsIndexNewTextOnly(t *testing.T, db *store.DB) {
 			ids[i] = e.ID
 			if i == 3 { // a new process does not know which parts are stored, so its entry contains all parts
 				w = NewWriter(t, ws)
-				e.Body.Request, e.Body.Parts, _ = w.scope.Split(turn.Body, func(outline.Address) bool { return false })
+				e.Body.Request, e.Body.Parts, _ = w.scope.Split(turn.Body, nil, func(outline.Address) bool { return false })
 			}
 			w.Write(t, db, e)
 		}

@@ -115,10 +115,8 @@ func (d *decoder) messageList() {
 		return
 	}
 	d.messages = true
-	field := llm.Field{Name: "messages", KeyStart: d.KeyStart, Value: d.Pos}
 	for n := range d.Elements {
 		d.message(n)
-		d.mark(n, field)
 	}
 	if d.req.Messages == 0 && d.Err == nil {
 		d.Problem("messages", "messages is empty. Send at least one message.")

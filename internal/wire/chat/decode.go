@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire/embeddings"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/validate"
@@ -30,8 +29,6 @@ type decoder struct {
 	top                       string // name of the top-level member being read
 	previewText               rawjson.String
 	instructed                rawjson.String
-	turn                      *turncache.Turn
-	recent                    turncache.Recent[checkpoint]
 	safetyIdentifier, endUser string
 	custom                    bool // whether the request has custom tools or calls to custom tools
 }
@@ -45,18 +42,10 @@ type outputLimits struct {
 // DecodeRequest validates a request strictly and returns its properties. It rejects bodies that two parsers may read
 // differently. It checks the types of the fields that routing, limits and pricing need. The provider checks all other
 // fields.
-func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	return f.DecodeTurn(ctx, op, body, nil)
-}
-
-// DecodeTurn implements wire.TurnDecoder.
-func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	d := decoder{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)},
 		req:    &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
-	}
-	if op == llm.Chat {
-		d.turn = turn
 	}
 	defer d.Release()
 	d.Spans = &d.req.PromptSample
@@ -88,24 +77,15 @@ func (d *decoder) decode(op llm.Op) error {
 		field.End = d.Pos
 		d.req.Fields = append(d.req.Fields, field)
 	}
-	var err error
-	if _, known := d.turn.Find(turncache.Decoding); known != nil {
-		d.resume(known.(*checkpoint), read)
-	} else {
-		err = strict.Members(&d.Scanner, read)
-	}
-	switch {
-	case err != nil:
+	if err := strict.Members(&d.Scanner, read); err != nil {
 		return err
-	case d.Err != nil:
+	}
+	if d.Err != nil {
 		return strict.Error(&d.Scanner, d.top)
 	}
 	d.finish(op)
 	if err := d.Reject(); err != nil {
 		return err
-	}
-	for c := range d.recent.Kept() { // includes an earlier checkpoint, because a client may change its last message in the next turn
-		d.turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
 	}
 	return nil
 }

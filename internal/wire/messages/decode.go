@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/validate"
@@ -23,7 +22,6 @@ type decoder struct {
 	asked      span // first text in the last user message
 	instructed span // first text in the instructions
 	special    bool // whether the messages have system turns, or thinking or citations that Rewrite changes
-	marks      []mark
 }
 
 // span is the position of an encoded string in the body, without the quotes.
@@ -39,24 +37,8 @@ func (d *decoder) textAt(v rawjson.Value) span {
 
 // DecodeRequest validates a Messages request strictly and returns its properties. It checks the types of the fields that routing, limits
 // and pricing need. The provider checks all other fields. max_tokens is optional in a token-count request.
-func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	return f.DecodeTurn(ctx, op, body, nil)
-}
-
-// DecodeTurn implements wire.TurnDecoder.
-func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
-	var known *checkpoint // checkpoint of an earlier turn
-	var from *strict.Prefix
-	if _, state := turn.Find(turncache.Decoding); state != nil {
-		known = state.(*checkpoint)
-		from = &known.prefix
-	}
-	var recent turncache.Recent[strict.Prefix]
-	next := recent.Next
-	if turn == nil {
-		next = nil
-	}
-	fields, err := strict.ObjectAfter(ctx, body, from, "messages", next)
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	fields, err := strict.Object(ctx, body)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +50,7 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		req:    &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body, Fields: fields}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
 		seen:   make(map[string]bool, len(fields)),
 	}
-	for prefix := range recent.Kept() {
-		d.marks = append(d.marks, mark{prefix: prefix})
-	}
-	first := 0
-	if known != nil {
-		first = d.resume(known)
-	}
-	for _, f := range fields[first:] {
+	for _, f := range fields {
 		d.Pos, d.base = f.Value, f.Value
 		if d.SkipNull() {
 			d.RejectLookAlikes("", f.Name, requestFields.Names()...)
@@ -102,11 +77,6 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	}
 	d.req.Plain = !d.special
 	d.req.Instructed = llm.RawText(body[d.instructed.start:d.instructed.end])
-	for _, m := range d.marks {
-		if m.state != nil {
-			turn.Keep(turncache.Decoding, m.prefix.End(), m.state, 1024+m.prefix.Bytes()+m.state.request.StoredFileBytes())
-		}
-	}
 	return d.req, nil
 }
 
@@ -117,7 +87,7 @@ func requestOf(d *decoder) *llm.Request { return d.req }
 var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
 	validate.Value("messages", func(d *decoder, v rawjson.Value) {
 		if d.IsKind("messages", v, "a list of messages", rawjson.List) {
-			d.messageList(v, 0)
+			d.messageList(v)
 		}
 	}),
 	validate.Int("max_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.req.MaxOutput = n }),

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,8 +58,8 @@ func (d *decoder) outputFormat(v rawjson.Value) {
 	}
 }
 
-// messageList decodes a list of messages, the first of which has index n. It stores a checkpoint at every mark.
-func (d *decoder) messageList(v rawjson.Value, n int) {
+func (d *decoder) messageList(v rawjson.Value) {
+	n := 0
 	v.ForEach(func(_, message rawjson.Value) bool {
 		if over := strict.CheckMessages(n + 1); over != nil {
 			d.Problem("messages", "%s", strict.LimitMessage(over))
@@ -71,13 +70,6 @@ func (d *decoder) messageList(v rawjson.Value, n int) {
 			d.message(where+".", message)
 		}
 		n++
-		end := d.base + message.Index + len(message.Raw)
-		for i := range d.marks {
-			if m := &d.marks[i]; m.prefix.End() == end && m.prefix.Next == n {
-				m.state = &checkpoint{prefix: *m.prefix, request: d.req.Clone(), seen: maps.Clone(d.seen), asked: d.asked, instructed: d.instructed, special: d.special}
-				m.state.request.Fields = nil
-			}
-		}
 		return d.Context.Err() == nil
 	})
 	d.req.Messages += n

@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/validate"
 )
@@ -23,13 +22,7 @@ type requestReader struct {
 	toolNames      map[string]string           // tool names by call ID
 	callSignatures map[string]wrappedSignature // signatures by call ID
 
-	inputState
-	turn   *turncache.Turn // cached states of earlier turns; nil to read the whole body
-	recent turncache.Recent[checkpoint]
-}
-
-// inputState describes the input items that have been read so far.
-type inputState struct {
+	// State of the input items read so far.
 	last             llm.Role       // role of the last message
 	hasText, hasCall bool           // whether the last message has text, and whether it has a tool call
 	asked            rawjson.String // first text in the last user message that has text
@@ -37,7 +30,6 @@ type inputState struct {
 	stored           bool           // whether the request refers to stored text, which the provider adds to the input
 	results          bool           // whether the input has tool results that only the Responses API accepts
 	wrapped          bool           // whether the input has signatures that the gateway wrapped
-	before           settings       // settings from the members before the input
 }
 
 // is reports whether the kind of v is one of the allowed kinds. If it is not, a problem is recorded unless v is null.

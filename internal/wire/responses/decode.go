@@ -11,19 +11,13 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/token"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/validate"
 )
 
 // DecodeRequest validates a Responses request strictly and returns its properties. It reads the body in one pass.
-func (f Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	return f.DecodeTurn(ctx, op, body, nil)
-}
-
-// DecodeTurn implements wire.TurnDecoder.
-func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turncache.Turn) (*llm.Request, error) {
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
@@ -31,7 +25,6 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 	r := requestReader{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
 		source: unsafe.String(unsafe.SliceData(body), len(body)), // shares memory with body; the request keeps only copies of substrings
-		turn:   turn,
 	}
 	defer r.Release()
 	r.Spans = &req.PromptSample
@@ -49,9 +42,6 @@ func (Format) DecodeTurn(ctx context.Context, op llm.Op, body []byte, turn *turn
 		return nil, err
 	}
 	req.Stores = Stores(&req.Payload)
-	for c := range r.recent.Kept() { // includes an earlier checkpoint, because a client may change its last items in the next turn
-		turn.Keep(turncache.Decoding, c.scanner.Pos, c, 1024+c.scanner.Bytes()+48*len(c.request.Fields)+480+c.request.StoredFileBytes())
-	}
 	r.describe()
 	return req, llm.Cancelled(ctx)
 }
@@ -70,13 +60,7 @@ func (r *requestReader) decode() error {
 		field.End = r.Pos
 		r.req.Fields = append(r.req.Fields, field)
 	}
-	var err error
-	if _, known := r.turn.Find(turncache.Decoding); known != nil {
-		top = "input"
-		r.resume(known.(*checkpoint), read)
-	} else {
-		err = strict.Members(&r.Scanner, read)
-	}
+	err := strict.Members(&r.Scanner, read)
 	if err == nil && r.Err != nil {
 		err = strict.Error(&r.Scanner, top)
 	}
@@ -131,52 +115,30 @@ func (r *requestReader) describe() {
 		req.Preview = show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
 		req.Asked = llm.RawText(raw)
 	}
-	for _, s := range []settings{r.before, r.settings()} {
-		req.Needs |= s.needs
-		req.Hosted = req.Hosted || s.hosted
-		if s.needs.Has(llm.WebSearch) {
-			req.MaxSearches = cmp.Or(s.searches, r.maxToolCalls())
-		}
-		r.ASCII += s.ascii
-		r.NonASCII += s.nonASCII
-		req.Effort = cmp.Or(s.effort, req.Effort)
-	}
+	r.describeSettings()
 	req.ASCIIBytes += r.ASCII
 	req.NonASCIIBytes += r.NonASCII
 	req.Plain = !r.wrapped
 }
 
-// settings holds the properties of a request that depend on members other than the input. They do not refer to the body.
-type settings struct {
-	needs           llm.Abilities
-	hosted          bool
-	searches        int64 // maximum number of searches of the last search tool; 0 when not given
-	ascii, nonASCII int   // number of text bytes in the output format
-	effort          string
-}
-
-// settings returns the properties that depend on the members read since the previous call, and resets r.conv. If r.build is true, it does
-// nothing.
-func (r *requestReader) settings() (s settings) {
-	if r.build {
-		return s
-	}
-	conv := r.conv
+// describeSettings records the properties that depend on members other than the input.
+func (r *requestReader) describeSettings() {
+	req, conv := r.req, r.conv
 	for _, tool := range conv.Tools {
-		s.needs |= llm.Tools
-		s.hosted = s.hosted || tool.Hosted != ""
+		req.Needs |= llm.Tools
+		req.Hosted = req.Hosted || tool.Hosted != ""
 		switch {
 		case tool.Hosted == "":
 		case tool.Search != nil:
-			s.needs |= llm.WebSearch
-			s.searches = tool.Search.MaxUses
+			req.Needs |= llm.WebSearch
+			req.MaxSearches = cmp.Or(tool.Search.MaxUses, r.maxToolCalls())
 		default:
-			s.needs |= llm.ResponsesAPI
+			req.Needs |= llm.ResponsesAPI
 		}
 	}
 	need := func(yes bool, a llm.Abilities) {
 		if yes {
-			s.needs |= a
+			req.Needs |= a
 		}
 	}
 	need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
@@ -185,11 +147,9 @@ func (r *requestReader) settings() (s settings) {
 	need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
 	for _, text := range []string{conv.Output.Name, conv.Output.Description, string(conv.Output.Schema)} {
 		ascii, other := bytesOf(text)
-		s.ascii, s.nonASCII = s.ascii+ascii, s.nonASCII+other
+		r.ASCII, r.NonASCII = r.ASCII+ascii, r.NonASCII+other
 	}
-	s.effort = strings.Clone(conv.Effort.Level)
-	*conv = llm.Conversation{Choices: 1}
-	return s
+	req.Effort = cmp.Or(strings.Clone(conv.Effort.Level), req.Effort)
 }
 
 // maxToolCalls returns the maximum number of calls of provider-run tools, or 0 if the request does not set it.

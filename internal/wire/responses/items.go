@@ -38,11 +38,8 @@ func (r *requestReader) readInput() {
 			r.add(llm.User, c)
 		}
 	case '[':
-		list := llm.Field{Name: "input", KeyStart: r.KeyStart, Value: r.Pos}
-		r.before = r.settings()
 		for n := range r.Elements {
 			r.item(n)
-			r.mark(n, list)
 		}
 	default:
 		r.SkipWrongType("input", "a string or a list of items")

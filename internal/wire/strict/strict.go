@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/turncache"
 	"fairlead.dev/internal/wire/show"
 )
 
@@ -22,92 +20,23 @@ const maxKey = 512
 // Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or InvalidRequest, or
 // of kind ClientCancelled when ctx is cancelled first.
 func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
-	return ObjectAfter(ctx, body, nil, "", nil)
-}
-
-// Prefix holds the state of the parser after an element of a list that is a top-level member. ObjectAfter can continue from this state. A
-// Prefix does not refer to the body.
-type Prefix struct {
-	scanner rawjson.Checkpoint
-	Fields  []llm.Field // members before the list
-	List    llm.Field   // position of the list in the body; its end is not known yet
-	Next    int         // index of the next element
-}
-
-// End returns the position in the body at which the parser stopped.
-func (p *Prefix) End() int { return p.scanner.Pos }
-
-// Bytes returns the approximate memory size of p.
-func (p *Prefix) Bytes() int { return 128 + p.scanner.Bytes() + 48*len(p.Fields) }
-
-// ObjectAfter is like Object, but continues from the state in the given Prefix. A nil Prefix means the start of the body. After every
-// element of the named list that ends at position turncache.MinPrefix or later, ObjectAfter calls mark and stores its state in the Prefix
-// that mark returns.
-func ObjectAfter(ctx context.Context, body []byte, from *Prefix, list string, mark func() *Prefix) ([]llm.Field, error) {
 	s := rawjson.NewStrict(ctx, body)
 	defer s.Release()
-	o := objectReader{Scanner: &s, fields: make([]llm.Field, 0, 16), list: list, mark: mark}
-	var err error
-	if from == nil {
-		err = Members(&s, o.member)
-	} else {
-		o.resume(from)
-	}
+	fields, top := make([]llm.Field, 0, 16), ""
+	err := Members(&s, func(key []byte) {
+		top = string(key)
+		field := llm.Field{Name: top, KeyStart: s.KeyStart, Value: s.Pos}
+		s.Skip()
+		field.End = s.Pos
+		fields = append(fields, field)
+	})
 	if err == nil && s.Err != nil {
-		err = Error(&s, o.top)
+		err = Error(&s, top)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return o.fields, nil
-}
-
-// objectReader reads the members of an object.
-type objectReader struct {
-	*rawjson.Scanner
-	fields []llm.Field
-	top    string // name of the current member
-	list   string
-	mark   func() *Prefix
-}
-
-func (o *objectReader) member(key []byte) {
-	o.top = string(key)
-	field := llm.Field{Name: o.top, KeyStart: o.KeyStart, Value: o.Pos}
-	if o.mark != nil && o.top == o.list && o.Kind() == '[' {
-		for n := range o.Elements {
-			o.element(n, field)
-		}
-	} else {
-		o.Skip()
-	}
-	field.End = o.Pos
-	o.fields = append(o.fields, field)
-}
-
-func (o *objectReader) element(n int, list llm.Field) {
-	if o.Skip(); o.Err == nil && o.mark != nil && o.Pos >= turncache.MinPrefix {
-		*o.mark() = Prefix{scanner: o.Checkpoint(), Fields: slices.Clone(o.fields), List: list, Next: n + 1}
-	}
-}
-
-// resume continues from the given state: it reads the rest of the list and the members after it.
-func (o *objectReader) resume(from *Prefix) {
-	o.fields = append(o.fields, from.Fields...)
-	o.Resume(from.scanner)
-	field := from.List
-	o.top = field.Name
-	for n := range func(yield func(int) bool) { o.ElementsAfter(from.Next, yield) } {
-		o.element(n, from.List)
-	}
-	field.End = o.Pos
-	o.fields = append(o.fields, field)
-	for key := range o.MembersAfter {
-		o.member(key)
-	}
-	if o.Err == nil {
-		o.End()
-	}
+	return fields, nil
 }
 
 // Members calls read for every member of a document, which must be one object. During the call, the scanner is at the value of the member.
