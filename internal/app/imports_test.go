@@ -36,7 +36,7 @@ var layers = []string{
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
 	"internal/account internal/catalogfile internal/config internal/config/* internal/egress internal/feedback internal/health " +
 		"internal/ingress internal/ledger internal/limit internal/manual internal/policystore internal/promptcache internal/reasoning " +
-		"internal/requestlog internal/responsecache internal/simulator internal/simulator/* internal/telemetry internal/vault internal/savedview",
+		"internal/requestlog internal/responsecache internal/simulator internal/telemetry internal/vault internal/savedview",
 
 	// Vendors, formats and the routing decision.
 	"internal/provider/*",
@@ -114,7 +114,7 @@ const (
 )
 
 // testOnly lists the packages that only tests, and these packages, may import.
-const testOnly = "internal/simulator/simtest internal/store/storetest internal/store/storetest/accounttest " +
+const testOnly = "internal/store/storetest internal/store/storetest/accounttest " +
 	"internal/store/pgtest internal/provider/providertest internal/provider/costtest internal/wire/messagestest internal/limit/limittest " +
 	"internal/promptcache/cachetest internal/outline/outlinetest internal/cluster/redistest internal/cli/clitest"
 

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator"
 )
 
 const queued = `{"id":"resp_1","object":"response","status":"queued","background":true,"model":"large-2026","output":[],"usage":null}`
@@ -46,7 +46,7 @@ func backgroundKit(t *testing.T, create http.HandlerFunc, polls ...string) (*kit
 	}}
 	k.useResponses("http://openai.invalid", "openai#1", "openai#2")
 	p, _ := k.snapshot.Provider("openai")
-	p.Transport = inprocess.Transport(server)
+	p.Transport = simulator.Transport(server)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

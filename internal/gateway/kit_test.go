@@ -38,7 +38,6 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/simulator/inprocess"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
@@ -204,7 +203,7 @@ func (k *kit) provider(name string, mock *simulator.Mock, targets ...*provider.T
 			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-provider-secret-" + name, Source: "test"}},
 		})
 	if k.inside {
-		p.Transport = inprocess.Transport(mock)
+		p.Transport = simulator.Transport(mock)
 	}
 	return p
 }

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator"
 )
 
 // providerFormat is the wire format of a provider. Its fields build a stream: the start, an event with text, an event with malformed JSON,
@@ -117,7 +117,7 @@ func newFormatKit(t *testing.T, f providerFormat, streams map[string]string) *ki
 		large.Provider = name
 		p := f.new(provider.Settings{Name: name, BaseURL: "http://" + name + ".invalid", Targets: []*provider.Target{large}})
 		p.Credentials = []provider.Credential{{ID: name, Secret: "none"}}
-		p.Transport = inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.Transport = simulator.Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f.media)
 			_, _ = io.WriteString(w, stream)
 		}))

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator"
 )
 
 // script is a provider of the messages format that sends the events in frames. It then drops the connection, unless the
@@ -79,7 +79,7 @@ func newMessagesKit(t *testing.T, alpha, beta *script, prefills bool) *kit {
 			large.Model.Abilities |= llm.Prefill
 		}
 		p := anthropic.Plain(name, name).New(provider.Settings{BaseURL: "http://" + name + ".invalid/v1", Targets: []*provider.Target{large}})
-		p.Transport = inprocess.Transport(s)
+		p.Transport = simulator.Transport(s)
 		all = append(all, p)
 	}
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), all, nil)

@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // simulated returns a gateway in front of a simulator without delays and of a provider that must not be called.
@@ -36,7 +35,7 @@ func simulated(t *testing.T) *kit {
 		compatible.Row{Name: simulator.Provider, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
 		provider.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets},
 	)
-	p.Simulated, p.Transport = true, inprocess.Transport(sim)
+	p.Simulated, p.Transport = true, simulator.Transport(sim)
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, target("large", 2, 8)), p}, nil)
 	k.gateway.Update(k.settings, k.snapshot)
 	return k
@@ -65,7 +64,7 @@ func (k *kit) sample(one simulator.SampleRequest, workspace *account.Workspace) 
 	for name, value := range one.Header {
 		req.Header.Set(name, value)
 	}
-	resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	resp, err := simulator.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.gateway.ServeSampleRequest(w, r, workspace, gateway.SampleRequest{Endpoint: one.Endpoint, Key: requestlog.SampleKeys()[one.Key], Models: one.Models, Policies: samplePolicies(k.T)})
 	})).RoundTrip(req)
 	if err != nil {

@@ -27,7 +27,6 @@ import (
 	"fairlead.dev/internal/redact"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/simulator/inprocess"
 	"fairlead.dev/internal/wire/chat"
 )
 
@@ -285,7 +284,7 @@ func (b Builder) simulated() *provider.Provider {
 	s.Targets = targets
 	p := compatible.Plain(simulator.Provider, "Simulator").New(s)
 	p.Simulated = true
-	p.Transport = inprocess.Transport(b.Simulator)
+	p.Transport = simulator.Transport(b.Simulator)
 	return p
 }
 

@@ -23,7 +23,6 @@ import (
 	"fairlead.dev/internal/replay"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/simulator/inprocess"
 )
 
 // workers is the number of concurrent sample requests. It is small, so that most of the gateway's capacity stays available to
@@ -143,7 +142,7 @@ func (s Sender) send(ctx context.Context, workspace *account.Workspace, one simu
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Gateway.ServeSampleRequest(w, r, workspace, sample)
 	})
-	resp, err := inprocess.Transport(serve).RoundTrip(req)
+	resp, err := simulator.Transport(serve).RoundTrip(req)
 	if err != nil {
 		return "", err
 	}

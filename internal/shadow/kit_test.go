@@ -36,7 +36,6 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/shadow"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/simulator/inprocess"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/messages"
@@ -126,7 +125,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 	if err != nil {
 		k.Fatal(err)
 	}
-	sim := simulator.NewSimulator(simulator.Options{Judging: judging, Now: func() time.Time { return time.Unix(0, 0) }})
+	sim := simulator.NewSimulator(simulator.Options{Judging: judging})
 	var providers []*provider.Provider
 	for name, models := range map[string][]string{"best": {"sim-flagship", "sim-large"}, "cheap": {"sim-small", "sim-nano"}, "judges": {"sim-medium"}} {
 		providers = append(providers, simulated(name, sim, calls, models))
@@ -167,7 +166,7 @@ func simulated(name string, sim *simulator.Simulator, calls *callList, models []
 		}
 	}
 	p := compatible.New(compatible.Row{Name: name, ChatPath: "/chat/completions", ModelsPath: "/models"}, provider.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets})
-	p.Simulated, p.Transport = true, inprocess.Transport(calls.counted(sim))
+	p.Simulated, p.Transport = true, simulator.Transport(calls.counted(sim))
 	return p
 }
 

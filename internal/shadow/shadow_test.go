@@ -63,7 +63,7 @@ func TestRoutedResponsesAreComparedWithTheBaseline(t *testing.T) {
 			if err := json.Unmarshal([]byte(r.Entry), &entry); err != nil || entry.Kind != "shadow" || entry.Of != r.Request || entry.ID != r.Shadow || entry.Model != "sim-flagship" || entry.Outcome != "ok" {
 				t.Errorf("entry %s, %v", r.Entry, err)
 			}
-			if !strings.Contains(r.Response, "(SIMULATED by sim-flagship)") || !strings.Contains(r.Response, "[redacted]") || strings.Contains(r.Response, "secret") {
+			if !strings.Contains(r.Response, " from sim-flagship.") || !strings.Contains(r.Response, "[redacted]") || strings.Contains(r.Response, "secret") {
 				t.Errorf("stored response %s", r.Response)
 			}
 			if len(k.log.entries) != 1 || len(k.served.list()) != 1 || k.made.list()[0] != "sim-flagship" || r.Cost <= 0 || r.Versions != judge.PromptVersion {

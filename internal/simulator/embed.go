@@ -1,150 +1,143 @@
 package simulator
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
 	"math"
-	"net/http"
-
-	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/simulator/openai"
+	"slices"
+	"strings"
 )
 
-const (
-	maxInputTokens = 300_000 // maximum tokens of all inputs together, as in OpenAI's API
-	letterSpan     = 256     // number of leading dimensions that letter groups affect; words affect all dimensions
-)
-
-type embedRequest struct {
-	Model          string          `json:"model"`
-	Input          json.RawMessage `json:"input"`
-	EncodingFormat string          `json:"encoding_format"`
-	Dimensions     *int64          `json:"dimensions"`
-	Metadata       metadata        `json:"metadata"`
-}
-
-func (s *Simulator) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
-	var q embedRequest
-	if err := decode(r, &q); err != nil {
-		writeFailure(w, err)
-		return
+// vector returns the embedding of a text, a unit vector: the sum of a fixed direction for each word, so that texts with common words
+// are similar.
+func vector(text string, size int) []float32 {
+	if size == 0 {
+		return []float32{0.6, 0.8}
 	}
-	fault, err := s.fault(q.Metadata.simulate, q.Model)
-	if err != nil {
-		writeFailure(w, err)
-		return
-	}
-	if s.fail(w, r, fault, false) {
-		return
-	}
-	p, inputs, err := s.checkEmbed(&q)
-	if err != nil {
-		writeFailure(w, err)
-		return
-	}
-	if fault == FaultSlowStart && !sleep(r.Context(), s.options.SlowStart) || !s.wait(r.Context(), p.firstToken) {
-		return
-	}
-	dimensions := p.dimensions[0]
-	if q.Dimensions != nil {
-		dimensions = *q.Dimensions
-	}
-	writeEmbeddings(w, r, q, inputs, int(dimensions), fault)
-}
-
-func writeEmbeddings(w http.ResponseWriter, r *http.Request, q embedRequest, inputs []openai.Input, dimensions int, fault Fault) {
-	data := make([]openai.Embedding, 0, len(inputs))
-	var tokens int64
-	for i, input := range inputs {
-		if r.Context().Err() != nil {
-			return
-		}
-		tokens += input.Tokens
-		unit := vector(input.Words, dimensions)
-		var value any = unit
-		if q.EncodingFormat == "base64" {
-			value = openai.EncodeVector(unit)
-		}
-		data = append(data, openai.Embedding{Object: "embedding", Index: i, Embedding: value})
-	}
-	used := map[string]int64{"prompt_tokens": tokens, "total_tokens": tokens}
-	if fault == FaultAbsurdUsage {
-		used = map[string]int64{"prompt_tokens": -17, "total_tokens": 9_000_000_000_000_000}
-	}
-	answer := map[string]any{"object": "list", "model": q.Model, "data": data, "usage": used}
-	if fault == FaultNoUsage {
-		delete(answer, "usage")
-	}
-	writeBody(w, r, openai.Encode(answer), fault)
-}
-
-func (s *Simulator) checkEmbed(q *embedRequest) (profile, []openai.Input, error) {
-	p, err := s.lookup(q.Model, llm.Embed)
-	if err != nil {
-		return p, nil, err
-	}
-	inputs, err := openai.ParseInputs(q.Input)
-	if err != nil {
-		return p, nil, err
-	}
-	var total int64
-	for i, input := range inputs {
-		if total += input.Tokens; total > maxInputTokens {
-			return p, nil, openai.BadRequest(fmt.Sprintf("Invalid 'input': maximum request size is %d tokens per request.", maxInputTokens), "input", "max_tokens_per_request")
-		}
-		if input.Tokens > p.context {
-			message := fmt.Sprintf("This model's maximum context length is %d tokens, however input %d has %d tokens.", p.context, i, input.Tokens)
-			return p, nil, openai.BadRequest(message, "input", "context_length_exceeded")
-		}
-	}
-	if q.Dimensions != nil && (*q.Dimensions < 1 || *q.Dimensions > p.dimensions[0]) {
-		return p, nil, openai.BadRequest(fmt.Sprintf("Invalid value for 'dimensions': must be between 1 and %d.", p.dimensions[0]), "dimensions", "invalid_value")
-	}
-	if q.EncodingFormat != "" && q.EncodingFormat != "float" && q.EncodingFormat != "base64" {
-		return p, nil, openai.BadRequest("Invalid value for 'encoding_format': must be 'float' or 'base64'.", "encoding_format", "invalid_value")
-	}
-	return p, inputs, nil
-}
-
-// vector returns a unit vector: the sum of one fixed pseudo-random direction for each word, pair of words and group of three letters.
-// Inputs that share many of these have similar directions. For fewer dimensions, the sum is truncated before it is normalised.
-func vector(words []string, dimensions int) []float32 {
-	sum := make([]float64, dimensions)
-	for i, word := range words {
-		addDirection(sum, "w:"+word, 1)
-		if i > 0 {
-			addDirection(sum, "p:"+words[i-1]+" "+word, 0.5)
-		}
-		runes := []rune("^" + word + "$")
-		for j := 0; j+3 <= len(runes); j++ {
-			addDirection(sum[:min(letterSpan, dimensions)], "l:"+string(runes[j:j+3]), 0.3)
+	sum := make([]float64, size)
+	for _, word := range append(strings.Fields(strings.ToLower(text)), "") {
+		hash := fnv.New64a()
+		_, _ = hash.Write([]byte(word))
+		state := hash.Sum64()
+		for i := range sum {
+			state ^= state << 13 // xorshift
+			state ^= state >> 7
+			state ^= state << 17
+			sum[i] += float64(state&1)*2 - 1
 		}
 	}
 	var square float64
 	for _, v := range sum {
 		square += v * v
 	}
-	unit := make([]float32, dimensions)
-	if square == 0 { // with few dimensions, opposite directions may cancel out completely
-		unit[0] = 1
-		return unit
-	}
+	unit := make([]float32, size)
 	for i, v := range sum {
-		unit[i] = float32(v / math.Sqrt(square))
+		unit[i] = float32(v / math.Sqrt(max(square, 1)))
 	}
 	return unit
 }
 
-func addDirection(sum []float64, feature string, weight float64) {
-	state := openai.Hash(openai.HashSeed, feature)
-	for i := range sum {
-		if i%64 == 0 {
-			state = openai.Mix(state)
+// embeddings returns the response of the embeddings endpoint.
+func (b Behaviour) embeddings(call *Call) Object {
+	root := call.document()
+	inputs := root.get("input").list()
+	if len(inputs) > 0 && inputs[0].value != nil && inputs[0].text() == "" && !inputs[0].isList() {
+		inputs = []node{root.get("input")} // the IDs of one input
+	}
+	data, tokens := []Object{}, 0
+	for i, input := range inputs {
+		text := cmp.Or(input.text(), string(input.raw()))
+		tokens += Tokens(len(text))
+		unit := vector(text, cmp.Or(root.get("dimensions").number(), b.Dimensions))
+		var value any = unit
+		if root.get("encoding_format").text() == "base64" {
+			raw := make([]byte, 0, 4*len(unit))
+			for _, v := range unit {
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+			}
+			value = base64.StdEncoding.EncodeToString(raw)
 		}
-		if state>>(i%64)&1 == 1 {
-			sum[i] += weight
-		} else {
-			sum[i] -= weight
+		data = append(data, Object{"object": "embedding", "index": i, "embedding": value})
+	}
+	r := b.reply(call)
+	if b.Reply != nil {
+		r.Usage = Usage{Input: tokens}
+	}
+	o := Object{"object": "list", "model": r.model, "data": data}
+	r.setUsage(o, "usage", Object{"prompt_tokens": r.Usage.Input, "total_tokens": r.Usage.Input})
+	return o
+}
+
+var moderationCategories = []string{
+	"harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
+	"self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
+}
+
+// moderations flags inputs with the word "kill" as violence. As at OpenAI, the response has no usage unless the script sets one.
+func (b Behaviour) moderations(call *Call) Object {
+	input := call.document().get("input")
+	inputs := input.list()
+	if slices.ContainsFunc(inputs, func(n node) bool { return n.get("type").exists() }) {
+		inputs = []node{input} // the parts of one input
+	}
+	results := []Object{}
+	for _, input := range inputs {
+		flagged := strings.Contains(string(input.raw()), "kill")
+		categories, scores, types := Object{}, Object{}, Object{}
+		for _, category := range moderationCategories {
+			categories[category], scores[category], types[category] = false, 0.0001, []string{"text"}
+		}
+		if flagged {
+			categories["violence"], scores["violence"] = true, 0.95
+		}
+		results = append(results, Object{"flagged": flagged, "categories": categories, "category_scores": scores, "category_applied_input_types": types})
+	}
+	r := b.reply(call)
+	o := Object{"id": "modr-" + r.ID, "model": r.model, "results": results}
+	if r.usageJSON != "" {
+		r.setUsage(o, "usage", nil)
+	}
+	return o
+}
+
+// pixel is a transparent PNG of one pixel.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+
+// other returns the response of an endpoint that is not a conversation, or nil for a conversation.
+func (b Behaviour) other(call *Call) (contentType string, body []byte) {
+	object := func(o Object) (string, []byte) { return "application/json", Encode(o) }
+	switch path := call.Path; {
+	case strings.HasSuffix(path, "/embeddings"):
+		return object(b.embeddings(call))
+	case strings.HasSuffix(path, "/moderations"):
+		return object(b.moderations(call))
+	case strings.HasSuffix(path, "/audio/speech"):
+		return "audio/mpeg", []byte("simulated speech")
+	case strings.HasSuffix(path, "/audio/transcriptions"), strings.HasSuffix(path, "/audio/translations"):
+		return object(Object{"text": "This is a simulated transcript."})
+	case strings.HasSuffix(path, "/images/generations"), strings.HasSuffix(path, "/images/edits"):
+		return object(Object{"created": created, "data": []Object{{"b64_json": pixel}}})
+	case strings.HasSuffix(path, "/rerank"):
+		results := []Object{}
+		for i := range call.document().get("documents").list() {
+			results = append(results, Object{"index": i, "relevance_score": 1 / float64(i+1)})
+		}
+		return object(Object{"id": "rerank-" + b.reply(call).ID, "results": results})
+	case strings.HasSuffix(path, "/messages/count_tokens"):
+		return object(Object{"input_tokens": call.Read().Length()})
+	case strings.HasPrefix(path, "/model/") && strings.HasSuffix(path, "/invoke"):
+		root := call.document()
+		text := root.get("inputText").text()
+		return object(Object{
+			"embedding": vector(text, cmp.Or(root.get("dimensions").number(), b.Dimensions)), "inputTextTokenCount": Tokens(len(text)),
+		})
+	}
+	if _, method := modelInPath(call.Path); formatOf(call.Path) == geminiFormat {
+		if o := geminiOther(call, method, b.Dimensions); o != nil {
+			return object(o)
 		}
 	}
+	return "", nil
 }

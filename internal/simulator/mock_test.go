@@ -2,27 +2,24 @@ package simulator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"fairlead.dev/internal/simulator/inprocess"
-	"fairlead.dev/internal/simulator/openai"
-	"fairlead.dev/internal/simulator/simtest"
 )
 
 func startMock(t *testing.T) (*Mock, *http.Transport, string) {
 	t.Helper()
 	m := NewMock()
 	server := httptest.NewUnstartedServer(m)
-	server.Config.ErrorLog = simtest.QuietLogger()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Start()
 	rt := &http.Transport{}
 	t.Cleanup(func() {
@@ -32,26 +29,6 @@ func startMock(t *testing.T) (*Mock, *http.Transport, string) {
 	return m, rt, server.URL
 }
 
-func TestMockRespondsByDefault(t *testing.T) {
-	t.Parallel()
-	m := NewMock()
-	whole := simtest.Chat(t, m, simtest.UserPrompt("any-model", "Hello", ""))
-	if whole.Model != "any-model" || *whole.Choices[0].Message.Content != "Hello from any-model." || whole.Usage.TotalTokens != 15 {
-		t.Errorf("response = %+v", whole)
-	}
-	list, done := simtest.ChatStream(t, m, simtest.UserPrompt("any-model", "Hello", `,"stream":true,"stream_options":{"include_usage":true}`))
-	choices, used := simtest.Collect(t, list)
-	if !done || strings.Join(choices[0].Text, "") != "Hello from any-model." || used.TotalTokens != 15 {
-		t.Errorf("stream: done %v, %+v, %+v", done, choices, used)
-	}
-	if list, _ := simtest.ChatStream(t, m, simtest.UserPrompt("any-model", "Hello", `,"stream":true`)); list[len(list)-1].Usage != nil {
-		t.Error("the stream has usage that the request did not ask for")
-	}
-	if a := simtest.Embed(t, m, `{"model":"e","input":["a","b"]}`); len(a.Data) != 2 || a.Usage.Prompt != 11 {
-		t.Errorf("embeddings = %+v", a)
-	}
-}
-
 func TestMockScript(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
@@ -59,22 +36,18 @@ func TestMockScript(t *testing.T) {
 	m.For("special", Fail(500), Behaviour{Model: "renamed", Usage: "none"})
 	m.Always(Behaviour{Text: []string{"always"}, Usage: `{"prompt_tokens":-1}`})
 	ask := func(model string) string {
-		resp := simtest.Post(t, m, "/v1/chat/completions", simtest.UserPrompt(model, "Hello", ""))
-		body, _ := simtest.ReadAll(resp)
-		var whole openai.Completion
-		_ = json.Unmarshal([]byte(body), &whole)
-		text := resp.Status + resp.Header.Get("Retry-After") + " " + whole.Model
-		if len(whole.Choices) > 0 {
-			text += " " + *whole.Choices[0].Message.Content
-		}
-		if whole.Usage == nil {
+		resp := post(t, m, "/v1/chat/completions", `{"model":"`+model+`"}`)
+		body, _ := readAll(resp)
+		whole := parseNode([]byte(body))
+		text := resp.Status + resp.Header.Get("Retry-After") + " " + whole.get("model").text() + " " + whole.get("choices", "0", "message", "content").text()
+		if !whole.get("usage").exists() {
 			return text + " no usage"
 		}
 		return text
 	}
 	got := []string{ask("a"), ask("special"), ask("a"), ask("special"), ask("special"), ask("a")}
 	want := []string{
-		"429 Too Many Requests7  no usage", "500 Internal Server Error  no usage", "200 OK a second",
+		"429 Too Many Requests7   no usage", "500 Internal Server Error   no usage", "200 OK a second",
 		"200 OK renamed Hello from special. no usage", "200 OK renamed Hello from special. no usage", "200 OK a always",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -85,20 +58,20 @@ func TestMockScript(t *testing.T) {
 func TestMockRecords(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test/v1/chat/completions?x=1", strings.NewReader(simtest.UserPrompt("a", "Hello", "")))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test/v1/chat/completions?x=1", strings.NewReader(`{"model":"a","messages":[{"role":"user","content":"Hello"}]}`))
 	req.Header.Set("Authorization", "Bearer k")
-	resp, err := inprocess.Transport(m).RoundTrip(req)
+	resp, err := Transport(m).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = simtest.ReadAll(resp)
+	_, _ = readAll(resp)
 	c, err := m.Await(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	simtest.Wait(t, c.Done())
+	await(t, c.Done())
 	got := []string{c.Method, c.Path, c.Query, c.Header.Get("Authorization"), string(c.Body), c.Model}
-	want := []string{"POST", "/v1/chat/completions", "x=1", "Bearer k", simtest.UserPrompt("a", "Hello", ""), "a"}
+	want := []string{"POST", "/v1/chat/completions", "x=1", "Bearer k", `{"model":"a","messages":[{"role":"user","content":"Hello"}]}`, "a"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -112,51 +85,6 @@ func TestMockRecords(t *testing.T) {
 	}
 }
 
-func TestMockEcho(t *testing.T) {
-	t.Parallel()
-	m := NewMock()
-	m.Always(Behaviour{Echo: true})
-	var echo struct{ Path, Body string }
-	if err := json.Unmarshal([]byte(*simtest.Chat(t, m, simtest.UserPrompt("a", "Hello", "")).Choices[0].Message.Content), &echo); err != nil {
-		t.Fatal(err)
-	}
-	if echo.Path != "/v1/chat/completions" || echo.Body != simtest.UserPrompt("a", "Hello", "") {
-		t.Errorf("echo = %+v", echo)
-	}
-}
-
-func TestMockFraming(t *testing.T) {
-	t.Parallel()
-	events := Behaviour{Events: []string{"1", "2"}}
-	tests := []struct {
-		name   string
-		change func(*Behaviour)
-		want   string
-	}{
-		{"plain", func(*Behaviour) {}, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n"},
-		{"one byte", func(b *Behaviour) { b.OneByte = true }, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n"},
-		{"crlf", func(b *Behaviour) { b.CRLF = true }, "data: 1\r\n\r\ndata: 2\r\n\r\ndata: [DONE]\r\n\r\n"},
-		{"no space", func(b *Behaviour) { b.NoSpace = true }, "data:1\n\ndata:2\n\ndata:[DONE]\n\n"},
-		{"unterminated", func(b *Behaviour) { b.Unterminated = true }, "data: 1\n\ndata: 2"},
-		{"no done", func(b *Behaviour) { b.NoDone = true }, "data: 1\n\ndata: 2\n\n"},
-		{"raw", func(b *Behaviour) { b.Body = []byte("\xef\xbb\xbfraw") }, "\xef\xbb\xbfraw"},
-		{"comments", func(b *Behaviour) { b.Comments, b.NoDone, b.Events = true, true, b.Events[:1] }, ": keep-alive\n\nevent: message\nid: 1\ndata: 1\n\n"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			m := NewMock()
-			b := events
-			tt.change(&b)
-			m.Always(b)
-			got, err := simtest.ReadAll(simtest.Post(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`))
-			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-				t.Errorf("error %v, body (-want +got):\n%s", err, diff)
-			}
-		})
-	}
-}
-
 func TestMockBreaksConnections(t *testing.T) {
 	t.Parallel()
 	m, rt, base := startMock(t)
@@ -166,7 +94,7 @@ func TestMockBreaksConnections(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return simtest.ReadAll(resp)
+		return readAll(resp)
 	}
 	m.Then(
 		Behaviour{Reset: true},
@@ -193,7 +121,8 @@ func TestMockDetectsDisconnects(t *testing.T) {
 	tests := map[string]Behaviour{
 		"silent":       {Silent: true},
 		"silent later": {SilentAfter: 2},
-		"at the gate":  {Gate: make(chan struct{})},
+		"before it":    {First: time.Hour},
+		"between":      {Gap: time.Hour},
 		"own handler":  {Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })},
 	}
 	for name, b := range tests {
@@ -208,7 +137,7 @@ func TestMockDetectsDisconnects(t *testing.T) {
 				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"stream":true}`))
 				resp, err := rt.RoundTrip(req)
 				if err == nil {
-					_, err = simtest.ReadAll(resp)
+					_, err = readAll(resp)
 				}
 				failed <- err
 			}()
@@ -217,8 +146,8 @@ func TestMockDetectsDisconnects(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel()
-			simtest.Wait(t, c.Gone())
-			simtest.Wait(t, c.Done())
+			await(t, c.Gone())
+			await(t, c.Done())
 			if err := <-failed; !errors.Is(err, context.Canceled) || m.Gone() != 1 || m.Open() != 0 {
 				t.Errorf("error %v, %d gone, %d open; want context.Canceled, 1, 0", err, m.Gone(), m.Open())
 			}
@@ -234,10 +163,10 @@ func TestMockHooksHoldTheCall(t *testing.T) {
 	before := ""
 	m.Always(Behaviour{
 		Before:      func(c *Call) { before = c.Model },
-		BeforeEvent: func(_ *Call, n int) { seen = append(seen, n) },
-		Gate:        gate, Events: []string{"1", "2"},
+		BeforeEvent: func(_ *Call, n int) { <-gate; seen = append(seen, n) },
+		Events:      []string{"1", "2"},
 	})
-	resp := simtest.Post(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`)
+	resp := post(t, m, "/v1/chat/completions", `{"model":"a","stream":true}`)
 	defer func() { _ = resp.Body.Close() }()
 	for _, want := range []string{"data: 1\n\n", "data: 2\n\n", "data: [DONE]\n\n"} {
 		gate <- struct{}{}
@@ -256,36 +185,68 @@ func TestMockHandlerGetsTheBody(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
 	m.Then(Behaviour{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })})
-	if got, err := simtest.ReadAll(simtest.Post(t, m, "/v1/chat/completions", `{"model":"a"}`)); got != `{"model":"a"}` || err != nil {
+	if got, err := readAll(post(t, m, "/v1/chat/completions", `{"model":"a"}`)); got != `{"model":"a"}` || err != nil {
 		t.Errorf("body = %q, %v", got, err)
 	}
 	m.SetModels("x", "y")
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://mock.test/v1/models", http.NoBody)
-	resp, err := inprocess.Transport(m).RoundTrip(req)
+	resp, err := Transport(m).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, _ := simtest.ReadAll(resp); !strings.Contains(body, `"id":"y"`) || len(m.Calls()) != 1 {
+	if body, _ := readAll(resp); !strings.Contains(body, `"id":"y"`) || len(m.Calls()) != 1 {
 		t.Errorf("models = %s, %d calls", body, len(m.Calls()))
 	}
 }
 
-func TestMockServesPromptsAndModerations(t *testing.T) {
+func TestMockChecksRequests(t *testing.T) {
 	t.Parallel()
 	m := NewMock()
-	whole := simtest.Complete(t, m, `{"model":"any-model","prompt":"Hello"}`)
-	if whole.Object != "text_completion" || whole.Choices[0].Text != "Hello from any-model." || whole.Usage.TotalTokens != 15 {
-		t.Errorf("response = %+v", whole)
-	}
-	texts, finishes, used := simtest.CompleteStream(t, m, `{"model":"any-model","prompt":"Hello","stream":true,"stream_options":{"include_usage":true}}`)
-	if texts[0] != "Hello from any-model." || finishes[0] != "stop" || used.TotalTokens != 15 {
-		t.Errorf("stream: %v %v %+v", texts, finishes, used)
-	}
-	m.Then(Behaviour{}, Behaviour{Usage: `{"prompt_tokens":9,"total_tokens":9}`})
-	for _, want := range []bool{false, true} {
-		text, _ := simtest.ReadAll(simtest.Post(t, m, "/v1/moderations", `{"model":"judge","input":["a","b"]}`))
-		if strings.Count(text, `"flagged":false`) != 2 || !strings.Contains(text, `"model":"judge"`) || strings.Contains(text, "usage") != want {
-			t.Errorf("moderations = %s, want two results and usage %t", text, want)
+	m.Check = func(c *Call) error {
+		if c.Read().Prompt() != "Hello" {
+			return errors.New("only Hello is accepted")
 		}
+		return nil
+	}
+	m.Answer = func(c *Call) Behaviour { return Behaviour{Text: []string{"to ", c.Model}} }
+	for prompt, want := range map[string]string{"Hello": `"content":"to a"`, "Bye": `"message":"only Hello is accepted"`} {
+		body, _ := readAll(post(t, m, "/v1/chat/completions", `{"model":"a","messages":[{"role":"user","content":"`+prompt+`"}]}`))
+		if !strings.Contains(body, want) {
+			t.Errorf("%s: response %s, want %s", prompt, body, want)
+		}
+	}
+	if refused := m.Calls()[0].Refused + m.Calls()[1].Refused; refused != "only Hello is accepted" {
+		t.Errorf("calls were refused with %q", refused)
+	}
+}
+
+// post sends a body to a handler in the same process.
+func post(t *testing.T, h http.Handler, path, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://mock.test"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := Transport(h).RoundTrip(req)
+	if err != nil {
+		t.Fatalf("POST %s: %v", path, err)
+	}
+	return resp
+}
+
+// readAll reads the body to its end and closes it. It returns the text read before an error together with the error.
+func readAll(resp *http.Response) (string, error) {
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// await waits until event is closed. It fails the test after 10 seconds.
+func await(t *testing.T, event <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-time.After(10 * time.Second):
+		t.Fatal("timed out after 10 s")
 	}
 }

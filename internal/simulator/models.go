@@ -78,7 +78,7 @@ func profiles() []profile {
 			name: "sim-realtime", op: llm.Realtime, context: 32_000, maxOutput: 4_096,
 			quality: 0.7, input: 4, output: 16, cached: 0.4, audioIn: 32, audioOut: 64, firstToken: 250 * ms, perSecond: 120,
 		},
-		{name: moderationModel, op: llm.Moderate, context: 32_768, abilities: llm.Vision, cached: -1, firstToken: 90 * ms},
+		{name: "sim-moderation", op: llm.Moderate, context: 32_768, abilities: llm.Vision, cached: -1, firstToken: 90 * ms},
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/simulator/inprocess"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/messages"
@@ -63,7 +63,7 @@ type deployment struct {
 // observed returns the transport to a vendor's mock. The transport counts running calls.
 func (w *deployment) observed(mock *vendormock.Server) http.RoundTripper {
 	mock.Received = func(c *vendormock.Call) { w.call = c }
-	inside := inprocess.Transport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	inside := simulator.Transport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		defer w.calls.Done()
 		mock.ServeHTTP(rw, r)
 	}))

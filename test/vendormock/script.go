@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead.dev/internal/simulator/openai"
+	"fairlead.dev/internal/simulator"
 )
 
 // Reply is the vendor-independent response of the mock.
@@ -154,7 +154,7 @@ func (r *Reply) addText(c *Conversation, w instruction) {
 func (c *Conversation) text() string {
 	switch {
 	case c.Schema != nil:
-		return string(openai.Instance(c.Schema, 1))
+		return string(simulator.Sample(c.Schema))
 	case c.JSON:
 		return `{"answer":"yes"}`
 	}
@@ -219,7 +219,7 @@ func (c *Conversation) sampled() Part {
 	if chosen.Custom {
 		return Part{Name: chosen.Name, Custom: true, Input: json.RawMessage("text of the call")}
 	}
-	return Part{Name: chosen.Name, Input: openai.Instance(chosen.Schema, 1)}
+	return Part{Name: chosen.Name, Input: simulator.Sample(chosen.Schema)}
 }
 
 // nextStep returns the next calls of the tool loop: the temperature of two cities, then their sum together with the

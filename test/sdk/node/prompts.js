@@ -13,7 +13,7 @@ test('completions', async () => {
   assert.equal(answer.object, 'text_completion');
   assert.equal(answer.model, simulated);
   assert.deepEqual(answer.choices.map((choice) => choice.index), [0, 1, 2, 3]);
-  assert.ok(answer.choices[0].text.includes(prompt) && answer.choices[2].text.includes('There was'));
+  assert.ok(answer.choices.every((choice) => choice.text.includes('simulated answer')));
   assert.ok(answer.choices.every((choice) => ['stop', 'length'].includes(choice.finish_reason)));
   assert.equal(answer.choices[0].logprobs.tokens.join(''), answer.choices[0].text);
   assert.equal(answer.usage.total_tokens, answer.usage.prompt_tokens + answer.usage.completion_tokens);

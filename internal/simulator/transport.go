@@ -1,5 +1,4 @@
-// Package inprocess serves an http.Handler as an http.RoundTripper, without a port.
-package inprocess
+package simulator
 
 import (
 	"bufio"

@@ -1,18 +1,16 @@
-package inprocess_test
+package simulator
 
 import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"syscall"
 	"testing"
-
-	"fairlead.dev/internal/simulator/inprocess"
-	"fairlead.dev/internal/simulator/simtest"
 )
 
 func TestTransportMatchesARealServer(t *testing.T) {
@@ -27,7 +25,7 @@ func TestTransportMatchesARealServer(t *testing.T) {
 		w.WriteHeader(http.StatusOK) // the call comes too late and has no effect
 	})
 	server := httptest.NewUnstartedServer(h)
-	server.Config.ErrorLog = simtest.QuietLogger()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Start()
 	defer server.Close()
 	ask := func(rt http.RoundTripper) string {
@@ -37,7 +35,7 @@ func TestTransportMatchesARealServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := simtest.ReadAll(resp)
+		body, err := readAll(resp)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +43,7 @@ func TestTransportMatchesARealServer(t *testing.T) {
 	}
 	over := &http.Transport{}
 	defer over.CloseIdleConnections()
-	if got, want := ask(inprocess.Transport(h)), ask(over); got != want {
+	if got, want := ask(Transport(h)), ask(over); got != want {
 		t.Errorf("in-process response %q, over the network %q", got, want)
 	}
 }
@@ -53,7 +51,7 @@ func TestTransportMatchesARealServer(t *testing.T) {
 func TestTransportStreams(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
-	resp := simtest.Post(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	resp := post(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
 		for range 2 {
 			<-step
@@ -96,7 +94,7 @@ func TestTransportStopsTheHandler(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://mock.test/", strings.NewReader("x"))
-				resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				resp, err := Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					defer close(ended)
 					handler(w, r)
 				})).RoundTrip(req)
@@ -105,7 +103,7 @@ func TestTransportStopsTheHandler(t *testing.T) {
 				}
 				defer func() { _ = resp.Body.Close() }()
 				leave(cancel, resp)
-				simtest.Wait(t, ended)
+				await(t, ended)
 				if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
 					t.Error("a read from the stopped body returned no error")
 				}
@@ -119,7 +117,7 @@ func TestTransportCancelledBeforeTheStatus(t *testing.T) {
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://mock.test/", strings.NewReader("x"))
-	_, err := inprocess.Transport(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	_, err := Transport(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		defer close(ended)
 		cancel()
 		<-r.Context().Done()
@@ -127,7 +125,7 @@ func TestTransportCancelledBeforeTheStatus(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want context.Canceled", err)
 	}
-	simtest.Wait(t, ended)
+	await(t, ended)
 }
 
 func TestTransportPanics(t *testing.T) {
@@ -148,7 +146,7 @@ func TestTransportPanics(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://mock.test/", http.NoBody)
-			resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			resp, err := Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				if tt.started {
 					_, _ = io.WriteString(w, "begun")
 				}
@@ -158,7 +156,7 @@ func TestTransportPanics(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = simtest.ReadAll(resp)
+				_, err = readAll(resp)
 			}
 			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("error = %v, want %v with %q", err, tt.want, tt.words)
@@ -175,11 +173,11 @@ func TestTransportTraces(t *testing.T) {
 		GotFirstResponseByte: func() { steps += "answered" },
 	})
 	req, _ := http.NewRequestWithContext(ctx, http.MethodHead, "http://mock.test/", http.NoBody)
-	resp, err := inprocess.Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "no body for HEAD") })).RoundTrip(req)
+	resp, err := Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "no body for HEAD") })).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := simtest.ReadAll(resp); body != "" || err != nil {
+	if body, err := readAll(resp); body != "" || err != nil {
 		t.Errorf("HEAD: body %q, error %v; want no body", body, err)
 	}
 	if steps != "connected answered" {
