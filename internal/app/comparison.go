@@ -63,10 +63,10 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	})
 }
 
-// shadowSettings returns the settings for shadow calls: one target after another, without exploration, hedging or continuation.
+// shadowSettings returns the settings for shadow calls: one target after another, without exploration or continuation.
 func shadowSettings(c config.Config) modelapi.Settings {
 	s := settings.Gateway(c)
-	s.Explore, s.AllowUnpriced, s.Rescue, s.Attempts.Hedge = 0, false, false, false
+	s.Explore, s.AllowUnpriced, s.Rescue = 0, false, false
 	return s
 }
 

@@ -48,8 +48,7 @@ type lifetime struct {
 	idle   time.Duration // maximum time between two events of the response
 }
 
-// note is the log record of a running attempt. It is copied to the series when the attempt ends, because two attempts
-// may run at the same time.
+// note is the log record of a running attempt. It is copied to the series when the attempt ends.
 type note struct {
 	requestlog.Attempt
 	index int  // index of the attempt in the series
@@ -512,8 +511,6 @@ func (a *Attempt) translate(err error) error {
 	case cause == nil:
 	case errors.Is(cause, errConnect):
 		return &llm.Error{Kind: llm.UpstreamConnect, Message: cause.Error(), Err: err}
-	case errors.Is(cause, errHedgeLost):
-		return &llm.Error{Kind: llm.HedgeLost, Message: cause.Error(), Err: err}
 	case errors.Is(cause, errFirstToken), errors.Is(cause, errIdle), errors.Is(cause, errHeaders):
 		return &llm.Error{Kind: llm.UpstreamTimeout, Message: cause.Error(), Err: err}
 	default:

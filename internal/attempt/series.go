@@ -1,4 +1,4 @@
-// Package attempt calls the targets of a plan until one of them responds. It implements retries, fallback, hedging and
+// Package attempt calls the targets of a plan until one of them responds. It implements retries, fallback and
 // timeouts, and reports results to health. The client receives nothing before an attempt has content.
 package attempt
 
@@ -11,9 +11,7 @@ import (
 
 	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/health"
-	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
@@ -64,13 +62,11 @@ type Dispatcher struct {
 
 // Settings limit the attempts of a request.
 type Settings struct {
-	Attempts   int           // maximum number of attempts
-	Backoff    time.Duration // pause before the first retry
-	SlotWait   time.Duration // maximum time that a request waits for a provider at its concurrency limit
-	Hedge      bool          // whether to call a second target when the first is slow
-	HedgeAfter time.Duration // delay before the second call; 0 for the typical time to first token, which hedges only streamed requests
-	Idle       time.Duration // maximum time between two events of a response
-	Total      time.Duration // time limit for all attempts together
+	Attempts int           // maximum number of attempts
+	Backoff  time.Duration // pause before the first retry
+	SlotWait time.Duration // maximum time that a request waits for a provider at its concurrency limit
+	Idle     time.Duration // maximum time between two events of a response
+	Total    time.Duration // time limit for all attempts together
 }
 
 // Series holds the attempts of one request.
@@ -83,8 +79,6 @@ type Series struct {
 	Requester
 	CallOptions
 	StoresText bool // whether to store error messages of providers, which may quote the prompt
-	// TryHold reserves an additional amount for a hedge without waiting.
-	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
 
 	Attempts []requestlog.Attempt // attempts in the order in which they started
 	Clock    Clock
@@ -114,7 +108,6 @@ var (
 	errHeaders    = errors.New("no response headers before the timeout")
 	errFirstToken = errors.New("no first token before the timeout")
 	errIdle       = errors.New("the provider sent no data for too long")
-	errHedgeLost  = errors.New("another target responded first")
 	errSkipped    = errors.New("target skipped")
 )
 
@@ -143,13 +136,10 @@ func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.
 func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
 
 // TryInOrder tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
-func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) { return s.TryInOrderFrom(ctx, 0) }
-
-// TryInOrderFrom is like TryInOrder, starting at target i of the plan.
-func (s *Series) TryInOrderFrom(ctx context.Context, i int) (*Attempt, error) {
-	for i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil {
+func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) {
+	for i := 0; i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil; {
 		last := i+1 == len(s.Plan) || s.Left() == 1
-		a, at, err := s.hedge(ctx, i, last)
+		a, err := s.Try(ctx, s.Plan[i], last, nil)
 		if err == nil {
 			return a, nil
 		}
@@ -164,7 +154,7 @@ func (s *Series) TryInOrderFrom(ctx context.Context, i int) (*Attempt, error) {
 		case !s.mayTryNext(e):
 			return nil, s.rejected(e)
 		case s.Left() > 0: // a pause is useful only if another attempt can follow
-			i = s.next(ctx, at, e)
+			i = s.next(ctx, i, e)
 		}
 	}
 	if ctx.Err() != nil {
@@ -253,10 +243,10 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	return e.RetryAfter <= longest
 }
 
-// Tried reports whether the target was tried. Attempts that lost a hedge do not count.
+// Tried reports whether the target was tried.
 func (s *Series) Tried(t *provider.Target) bool {
 	for i := range s.Attempts {
-		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.HedgeLost {
+		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
 			return true
 		}
 	}
@@ -313,8 +303,7 @@ func (s *Series) Ended(ctx context.Context) *llm.Error {
 type Clock struct {
 	Waited   time.Duration // time spent waiting for a provider without an attempt in flight
 	upstream time.Duration // time spent in attempts that have ended
-	since    time.Time     // start time of the attempts in flight; zero if there are none
-	inFlight int
+	since    time.Time     // start time of the attempt in flight; zero if there is none
 	paused   time.Duration // time spent waiting since the last attempt ended, to record with the next attempt
 }
 
@@ -327,17 +316,11 @@ func (c *Clock) Upstream() time.Duration {
 	return spent
 }
 
-func (c *Clock) start(at time.Time) {
-	if c.inFlight++; c.inFlight == 1 {
-		c.since = at
-	}
-}
+func (c *Clock) start(at time.Time) { c.since = at }
 
 func (c *Clock) stop() {
-	if c.inFlight--; c.inFlight == 0 {
-		c.upstream += time.Since(c.since)
-		c.since = time.Time{}
-	}
+	c.upstream += time.Since(c.since)
+	c.since = time.Time{}
 }
 
 // minWait is the minimum duration that counts as waiting. Shorter durations are lock overhead.
@@ -345,7 +328,7 @@ const minWait = 100 * time.Microsecond
 
 // blocked records the time since the given moment as waiting, unless an attempt is in flight.
 func (c *Clock) blocked(since time.Time) {
-	if d := time.Since(since); c.inFlight == 0 && d >= minWait {
+	if d := time.Since(since); c.since.IsZero() && d >= minWait {
 		c.Waited += d
 		c.paused += d
 	}

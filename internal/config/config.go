@@ -38,7 +38,6 @@ type Config struct {
 	Routing               Routing       `yaml:"routing" reload:"true" doc:"How auto uses ratings."`
 	Policies              Policies      `yaml:"policies" reload:"true" doc:"Policies for every workspace, in evaluation order, before the workspace's own policies. ${NAME} is not expanded in policies."`
 	Timeouts              Timeouts      `yaml:"timeouts" reload:"true" doc:"Timeouts of provider calls."`
-	Hedging               Hedging       `yaml:"hedging" reload:"true" doc:"Requests to a second target while the first has not responded."`
 	Retries               Retries       `yaml:"retries" reload:"true" doc:"Retries of failed attempts."`
 	Breaker               Breaker       `yaml:"breaker" reload:"true" doc:"Circuit breaker of a target."`
 	Rescue                string        `yaml:"rescue" reload:"true" doc:"What to do when a stream is interrupted after its first token: continue at another target, or off." enum:"continue,off"`
@@ -192,12 +191,6 @@ type ResponseCache struct {
 type Retries struct {
 	Attempts int           `yaml:"attempts" min:"1" max:"10" doc:"Maximum number of attempts per request."`
 	Backoff  time.Duration `yaml:"backoff" check:"positive" doc:"Initial delay before a retry of the same target. Doubled with jitter for each further retry."`
-}
-
-// Hedging configures hedged requests, which are sent to a second target if the first is slow to respond.
-type Hedging struct {
-	Enabled bool          `yaml:"enabled" doc:"Send the request to a second target if the first has not responded, and use the first response. The other call is cancelled; its cost is paid by the operator."`
-	After   time.Duration `yaml:"after" doc:"Delay before the second target is tried. 0 uses the 95th percentile of the recent time to the first token for streams, and disables hedging for non-streaming requests."`
 }
 
 // Breaker configures the circuit breaker of targets.

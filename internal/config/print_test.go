@@ -106,9 +106,6 @@ timeouts:
   first_token_reasoning: 1m                                # default
   idle: 30s                                                # default
   total: 1h30m                                             # FAIRLEAD_TIMEOUTS_TOTAL
-hedging:
-  enabled: false                                           # default
-  after: 0s                                                # default
 retries:
   attempts: 3                                              # default
   backoff: 250ms                                           # default

@@ -176,3 +176,8 @@ func TestExternalNamesAreShortened(t *testing.T) {
 		t.Errorf("%d bytes of finish, %d of model, %d of baseline; %+v", len(e.Finish), len(e.ServedAs), len(e.BaselineModel), e.Error)
 	}
 }
+
+// slow returns a behaviour that responds with text after d.
+func slow(d time.Duration, text ...string) simulator.Behaviour {
+	return simulator.Behaviour{Text: text, Before: func(*simulator.Call) { time.Sleep(d) }}
+}

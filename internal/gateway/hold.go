@@ -122,11 +122,6 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 			return hints
 		}
 	}
-	if in.Settings.Attempts.Hedge {
-		s.TryHold = func(ctx context.Context, amount money.Amount) (*ledger.Hold, error) {
-			return g.Ledger.TryHold(ctx, append(budget.Applied(grant), p.budgets...), amount)
-		}
-	}
 	return s
 }
 

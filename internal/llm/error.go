@@ -64,7 +64,6 @@ const (
 	UpstreamContext       Kind = "context_length"        // the prompt exceeds the context window of this model
 	UpstreamContentPolicy Kind = "content_policy"        // the provider's content rules reject the request; the error is passed on
 	ContinuationMismatch  Kind = "continuation_mismatch" // the continuation of an interrupted response does not match the text already sent
-	HedgeLost             Kind = "hedge_lost"            // this attempt was cancelled because a parallel (hedged) attempt responded first
 	Untranslatable        Kind = "untranslatable"        // the provider's format cannot express the request
 )
 
@@ -142,7 +141,6 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // a retry may produce different text
-	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // never sent to clients, because another attempt responded
 	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:       {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
@@ -264,7 +262,6 @@ var formerKinds = map[string]Kind{
 	"cut":             StreamInterrupted,
 	"deviated":        ContinuationMismatch,
 	"no_target_ready": NoTargetAvailable,
-	`outrun`:          HedgeLost,
 	"refused":         UpstreamRejected,
 }
 

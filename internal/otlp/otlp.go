@@ -134,7 +134,7 @@ func (x *Exporter) Record(e *requestlog.Entry) {
 	}
 	queued := *e
 	queued.Decision, queued.Recorded, queued.Body = nil, requestlog.Recorded{}, requestlog.Body{}
-	queued.Attempts = slices.Clone(e.Attempts) // a cancelled hedged attempt may still write to the original
+	queued.Attempts = slices.Clone(e.Attempts)
 	var size int64
 	if x.settings.Config.Content && e.BodyState == requestlog.BodyStored {
 		size = int64(len(e.Body.Request) + len(e.Body.Response))

@@ -58,7 +58,7 @@ func (x *Exporter) recordAttempt(ctx context.Context, e *requestlog.Entry, i int
 	_, span := x.tracer.Start(ctx, name(operation(e.Endpoint), a.Upstream), trace.WithTimestamp(begin), trace.WithSpanKind(trace.SpanKindClient))
 	defer span.End(trace.WithTimestamp(begin.Add(a.Duration)))
 	span.SetAttributes(x.attemptAttributes(e, i)...)
-	if a.Class != "" && a.Class != llm.HedgeLost && a.Class != llm.ClientCancelled {
+	if a.Class != "" && a.Class != llm.ClientCancelled {
 		description := ""
 		if x.settings.Config.Content {
 			description = a.Message
@@ -240,7 +240,6 @@ func (x *Exporter) attemptAttributes(e *requestlog.Entry, i int) []attribute.Key
 	a.dollars("fairlead.attempt.cost_usd", at.Cost)
 	a.seconds("fairlead.wait", at.Wait)
 	a.seconds("fairlead.attempt.connect", at.Connect)
-	a.flag("fairlead.attempt.hedge", at.Hedge)
 	return a
 }
 

@@ -357,7 +357,6 @@ type Attempt struct {
 	Reported *llm.Usage    `json:"reported_usage,omitempty"` // usage reported by the provider, if the gateway rejected it
 	Cost     *money.Amount `json:"cost_usd,omitempty"`
 	Bytes    int64         `json:"bytes"`
-	Hedge    bool          `json:"hedge,omitempty"` // whether the attempt was made in parallel to another attempt that had not responded yet
 	PromptCache
 }
 

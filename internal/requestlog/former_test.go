@@ -26,8 +26,8 @@ func TestFormerValuesAreRead(t *testing.T) {
 	}
 	want := got
 	want.Source = route.BaselineMostExpensive
-	want.Body, want.Class, want.Reason, want.Now = requestlog.BodyDisabledForKey, llm.HedgeLost, route.PriceLimitExceeded, llm.UpstreamTimeout
-	if err := json.Unmarshal([]byte(`{"body":"off_for_key","class":"outrun","reason":"too_dear","source":"priciest","now":"timeout"}`), &got); err != nil {
+	want.Body, want.Class, want.Reason, want.Now = requestlog.BodyDisabledForKey, llm.StreamInterrupted, route.PriceLimitExceeded, llm.UpstreamTimeout
+	if err := json.Unmarshal([]byte(`{"body":"off_for_key","class":"cut","reason":"too_dear","source":"priciest","now":"timeout"}`), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -89,7 +89,7 @@ func Gateway(c config.Config) modelapi.Settings {
 		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
 		Attempts: attempt.Settings{
 			Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, SlotWait: c.Limits.Wait,
-			Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
+			Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
 		},
 		Rescue: c.Rescue == "continue", Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause,
 		Realtime:  realtime.Limits{Message: int64(c.Realtime.Message), Idle: c.Realtime.Idle, Total: c.Realtime.Total},

@@ -20,7 +20,7 @@ func Cases() []scenario.Case {
 		{ID: "F07", Name: "SIGTERM under load", Run: stores.StopUnderLoad},
 		{ID: "F10", Name: "concurrent requests on a small budget", Run: providers.BudgetRace},
 		{ID: "F13", Name: "charges for every class of failure", Run: providers.FailedCharges},
-		{ID: "F14", Name: "a failure after usage, and a lost hedge", Run: providers.PaidTwice},
+		{ID: "F14", Name: "a failure after usage", Run: providers.PaidTwice},
 		{ID: "F16", Name: "absurd limits in requests", Run: providers.AbsurdLimits},
 		{ID: "F17", Name: "no budget, on every billable route", Run: providers.NoBudget},
 		{ID: "F19", Name: "failure before the first token", Run: streams.FallbackBeforeFirstToken},

@@ -24,7 +24,6 @@ var failureTexts = map[llm.Kind]string{
 	llm.UpstreamUnsupported:   "does not support a parameter of the request",
 	llm.UpstreamContext:       "does not have enough context for this prompt",
 	llm.UpstreamContentPolicy: "rejected the content",
-	llm.HedgeLost:             "was slower than the hedged attempt",
 }
 
 // FailureText returns the description of a failure class, or class itself if it is unknown.

@@ -131,7 +131,6 @@ type AttemptView struct {
 	Reported     *Tokens       `json:"reported_tokens,omitempty" doc:"Usage reported by the provider, if it was rejected."`
 	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"Cost of the attempt. null if unknown, and for callers without manage_providers."`
 	Bytes        int64         `json:"bytes"`
-	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
 	CacheMark    string        `json:"cache_mark,omitempty" doc:"Lifetime of the prompt-cache marker that Fairlead set for this attempt: 5m or 1h."`
 	CacheKey     string        `json:"cache_key,omitempty" doc:"prompt_cache_key that Fairlead set for this attempt, so that the turns of a session reach the same prompt cache."`
 	CacheSaved   *money.Amount `json:"cache_saved_usd,omitempty" doc:"How much less the attempt cost with this marker than without a prompt cache. Negative when the prompt was written to the cache."`
@@ -222,7 +221,7 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
 		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
 		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
-		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
+		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes,
 		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved,
 	}
 	if t.Usage != nil {

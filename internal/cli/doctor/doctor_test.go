@@ -88,12 +88,12 @@ func TestDoctorReportsAllProblems(t *testing.T) {
 		t.Error("a disabled provider was tested")
 	}
 
-	l.Console.Env = append(l.Console.Env, "FAIRLEAD_REDIS=redis://:secret@127.0.0.1:1", "FAIRLEAD_LOG_LEVEL=loud", "FAIRLEAD_HEDGING_AFTER=soon")
+	l.Console.Env = append(l.Console.Env, "FAIRLEAD_REDIS=redis://:secret@127.0.0.1:1", "FAIRLEAD_LOG_LEVEL=loud", "FAIRLEAD_TIMEOUTS_IDLE=soon")
 	found = examine(l, cli.ExitProblems)
 	mustFind(t, found, map[string]string{
 		"config": "fail: ", "redis": "fail: redis://:xxxxx@127.0.0.1:1 does not respond", "provider good": "ok: ", "provider bad": "fail: ", "prices": "warn: ", "keys": "warn: ",
 	})
-	clitest.MustContain(t, found["config"], `FAIRLEAD_LOG_LEVEL: level cannot be "loud" [use one of debug`, "FAIRLEAD_HEDGING_AFTER")
+	clitest.MustContain(t, found["config"], `FAIRLEAD_LOG_LEVEL: level cannot be "loud" [use one of debug`, "FAIRLEAD_TIMEOUTS_IDLE")
 
 	if err := os.Remove(filepath.Join(l.Dir, "master.key")); err != nil {
 		t.Fatal(err)

@@ -81,13 +81,12 @@ func released(t *testing.T, size scenario.Size, g *harness.Gateway, reader, id, 
 // PaidTwice is fault case F14: the client pays only for the target that responded, and the operator sees the cost of both.
 func PaidTwice(t *testing.T, size scenario.Size) string {
 	const usage = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":6,"total_tokens":17}}`
-	g, alpha, _ := streams.Pair(t, []string{"m", "hedged"}, "hedging: {enabled: true, after: 200ms}", "breaker: {failures: 1000}")
+	g, alpha, _ := streams.Pair(t, []string{"m"}, "breaker: {failures: 1000}")
 	alpha.For("m", simulator.Behaviour{Events: []string{scenario.RoleChunk, usage, scenario.ErrorData}, NoDone: true})
-	alpha.For("hedged", simulator.Behaviour{Silent: true})
 	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
 	var sum int64
 	figures := ""
-	for _, model := range []string{"m", "hedged"} {
+	for _, model := range []string{"m"} {
 		for range size.Of(3, 9) { // with little traffic, at most ten retries are allowed
 			a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat(model, scenario.Streaming)})
 			if a.Status != http.StatusOK || a.Header.Get("X-Fairlead-Provider") != "beta" {
@@ -98,13 +97,12 @@ func PaidTwice(t *testing.T, size scenario.Size) string {
 			var detail struct {
 				Operator string `json:"operator_cost_usd"`
 				Attempts []struct {
-					Cost  *string `json:"cost_usd"`
-					Hedge bool    `json:"hedge"`
+					Cost *string `json:"cost_usd"`
 				} `json:"attempts"`
 			}
 			harness.Decode(t, entry.Raw, &detail)
-			if entry.Cost == nil || len(detail.Attempts) != 2 || detail.Attempts[0].Cost == nil || detail.Attempts[1].Cost == nil || detail.Attempts[1].Hedge != (model == "hedged") {
-				t.Fatalf("%s: the entry must have a cost and two attempts with costs, and a hedge only for the model hedged: %s", model, entry.Raw)
+			if entry.Cost == nil || len(detail.Attempts) != 2 || detail.Attempts[0].Cost == nil || detail.Attempts[1].Cost == nil {
+				t.Fatalf("%s: the entry must have a cost and two attempts with costs: %s", model, entry.Raw)
 			}
 			first, second := scenario.Nano(t, *detail.Attempts[0].Cost), scenario.Nano(t, *detail.Attempts[1].Cost)
 			if first == 0 || scenario.Nano(t, *entry.Cost) != second || scenario.Nano(t, detail.Operator) != first+second {

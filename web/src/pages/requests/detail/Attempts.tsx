@@ -119,7 +119,6 @@ function AttemptRow({ attempt, wait, span, number, single }: RowProps) {
             {attempt.upstream !== attempt.model && ` (${attempt.upstream})`}
           </Text>
           <Text size="sm" c="dimmed">
-            {attempt.hedge && "hedge · "}
             {failed ? attempt.class?.replaceAll("_", " ") : "served"}
             {attempt.status !== null && ` · status ${attempt.status}`}
           </Text>

@@ -37,7 +37,7 @@ export function timingOf({ latency_ms, overhead_us, wait_ms, attempts }: Timed):
   return { total, provider, waiting, gateway: total - provider - waiting };
 }
 
-/** The time in which at least one attempt was in flight. Attempts overlap when a request is hedged. */
+/** The time in which an attempt was in flight. */
 function inFlight(attempts: Attempt[]): number {
   let [sum, end] = [0, 0];
   for (const { start_ms, duration_ms } of [...attempts].sort((a, b) => a.start_ms - b.start_ms)) {
