@@ -109,7 +109,7 @@ def chosen():
         "| strength of models with outcomes in few families | changed once after a model of RouterBench was overestimated |",
         "| value of a percentage point in the choices of auto | the pools below, about seventy variants in a simulation and ten trade-offs with the gateway's code |",
         "| words and weights of demanding prompts | inspection of prompts; the calibration of SWE-bench was seen afterwards |",
-        "| common languages of translations | shares of the languages in Common Crawl, after the leads by language in FLORES had been seen |", "",
+        "",
         "Consequences:", "",
         "- The figures with an excluded family and the choices of auto are not blind, because settings were chosen by them.",
         "- The figures of small sources (puzzles, maths) vary by up to 0.04 between fold seeds, more than most settings change them.",

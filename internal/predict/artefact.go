@@ -34,15 +34,12 @@ type Predictor struct {
 	anchors   map[string][]Anchor
 	abilities map[string]Ability
 	families  []Family
-	agents    int // number of agent families
 }
 
 // Family is a kind of prompt in the training data.
 type Family struct {
 	Name  string
 	Level int // index of the family's weight in an ability vector
-
-	agent bool // whether published agent scores are fitted to the family
 }
 
 // errArtefact is wrapped by every error about the file.
@@ -50,7 +47,7 @@ var errArtefact = errors.New("invalid predictor file")
 
 // featureVersion is the version of the code that computes features. Increase it whenever feature values change: logged decisions store the
 // version, and only decisions with features of the current version can be compared.
-const featureVersion = 7
+const featureVersion = 8
 
 // Version identifies the content of the artefact and the code that computes features.
 func (p *Predictor) Version() string { return p.version }
@@ -107,13 +104,7 @@ func Parse(data []byte) (*Predictor, error) {
 		return nil, err
 	}
 	for i, name := range f.Families {
-		family := Family{Name: name, Level: 1 + f.Shared + i}
-		switch name {
-		case "tools", "code", "logic":
-			family.agent = true
-			p.agents++
-		}
-		p.families = append(p.families, family)
+		p.families = append(p.families, Family{Name: name, Level: 1 + f.Shared + i})
 	}
 	table := newWords()
 	p.scratches.New = func() any { return p.net.newScratch(table) }

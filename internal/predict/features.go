@@ -27,38 +27,14 @@ const (
 // Features returns the features of a prompt. Equal prompts have equal features.
 func (p *Predictor) Features(prompt Prompt) Features {
 	s := Features{Task: TaskOf(prompt), Language: LanguageOf(prompt.Text)}
-	s.Ease = easeOf(s.Task, prompt.Text)
 	d := p.scratches.Get().(*scratch)
 	s.Skills, s.Known = p.net.skills(d, prompt.Text)
 	p.scratches.Put(d)
-	if prompt.Tools {
-		p.favourAgents(&s)
-	}
-	if unknown := 1 - s.Known; unknown > 0 && s.Ease == 0 {
+	if unknown := 1 - s.Known; unknown > 0 {
 		s.Ease -= math.Round(1000*unknown*demandOf(prompt.Text)) / 1000
-	}
-	if s.Task == Translation {
-		s.Ease += math.Round(1000*(1-s.Known)*easeOfTranslation(prompt.Text, s.Language)) / 1000
 	}
 	s.Output = p.outputLength(&s, prompt.Text)
 	return s
-}
-
-// favourAgents moves the equal family shares of a prompt unlike the training data to the agent families. It is called for prompts with
-// tools, because success with tools depends on different skills than success with questions.
-func (p *Predictor) favourAgents(f *Features) {
-	unknown := 1 - f.Known
-	if unknown == 0 || p.agents == 0 {
-		return
-	}
-	for _, family := range p.families {
-		share := -unknown / float64(len(p.families))
-		if family.agent {
-			share += unknown / float64(p.agents)
-		}
-		z := &f.Skills[family.Level-1]
-		*z = math.Round(1000*max(0, *z+share)) / 1000
-	}
 }
 
 func (n *net) newScratch(table *words) *scratch {

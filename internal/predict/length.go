@@ -41,12 +41,11 @@ var familyLengths = map[string]lengthPrior{
 }
 
 const (
-	greetingLength = 25   // length of the response to a greeting, in tokens
-	sumLength      = 50   // length of the response to an arithmetic expression such as 17*23, in tokens
-	maxSum         = 24   // maximum length of a prompt that is an arithmetic expression, in bytes
-	bytesPerWord   = 6    // average bytes per word, including the space
-	maxGrowth      = 1.6  // maximum growth factor of the length for a long prompt
-	demandGrowth   = 0.15 // relative growth of the length per logit of demand
+	sumLength    = 50   // length of the response to an arithmetic expression such as 17*23, in tokens
+	maxSum       = 24   // maximum length of a prompt that is an arithmetic expression, in bytes
+	bytesPerWord = 6    // average bytes per word, including the space
+	maxGrowth    = 1.6  // maximum growth factor of the length for a long prompt
+	demandGrowth = 0.15 // relative growth of the length per logit of demand
 )
 
 func (l lengthPrior) at(words float64) float64 {
@@ -61,9 +60,6 @@ func (l lengthPrior) at(words float64) float64 {
 func (p *Predictor) outputLength(f *Features, text string) int64 {
 	if f.Task == Translation {
 		return 0
-	}
-	if f.Ease >= smallTalkEase {
-		return greetingLength
 	}
 	words := float64(len(text)) / bytesPerWord
 	usual := taskLengths[f.Task]
