@@ -38,11 +38,10 @@ const (
 
 // Limits on the content that is read.
 const (
-	maxText      = 12 << 10 // maximum length of the task in bytes
-	maxSystem    = 3 << 10  // maximum length of the instructions in bytes
-	maxTurns     = 12       // maximum number of user turns that are read to find the task
-	maxFollowUps = 2 << 10  // total length of follow-ups in bytes above which the next follow-up counts as the task
-	maxResults   = 24       // maximum number of tool results that are read
+	maxText    = 12 << 10 // maximum length of the task in bytes
+	maxSystem  = 3 << 10  // maximum length of the instructions in bytes
+	maxTurns   = 12       // maximum number of user turns that are read to find the task
+	maxResults = 24       // maximum number of tool results that are read
 )
 
 // Read reads a chat request. The cost is linear in the size of the body. Only the beginning and the end of long content are decoded.
@@ -122,10 +121,9 @@ func (c *conversation) addSystem(content rawjson.Value) {
 	}
 }
 
-// task returns the text of the current task. It searches backwards from the last user turn, skips short replies, and appends follow-ups to
-// the task that they refer to. If no task is found, it returns the last user turn. first is the index of the first user message.
+// task returns the text of the current task. It searches backwards from the last user turn and skips replies. If no task is found, it returns the last user turn. first is the index of the first user message.
 func (c *conversation) task(first int) string {
-	text, followUps, turns := "", "", 0
+	text, turns := "", 0
 	for i := len(c.messages) - 1; i >= 0 && turns < maxTurns; i-- {
 		if c.messages[i].author != byUser {
 			continue
@@ -139,25 +137,19 @@ func (c *conversation) task(first int) string {
 		if turns == 1 {
 			text = turn // used if no earlier turn contains a task
 		}
-		relation := newTask
 		if i > first {
-			answer := "" // end of the model's last text before the turn
+			answer, answered := "", false // end of the model's last text before the turn
 			for j := i - 1; j >= 0 && answer == ""; j-- {
 				if c.messages[j].author == byModel {
-					answer = tail(c.messages[j].text(), 200)
+					answer, answered = tail(c.messages[j].text(), 200), true
 				}
 			}
-			relation = relationOf(turn, answer)
-		}
-		if relation == reply {
-			continue
-		}
-		if relation == followUp && len(followUps) < maxFollowUps {
-			followUps = "\n" + turn + followUps
-			continue
+			if answered && isReply(turn, answer) {
+				continue
+			}
 		}
 		c.state.Inherited = turns - 1
-		text = turn + followUps
+		text = turn
 		break
 	}
 	if len(text) > maxText {

@@ -127,43 +127,6 @@ func TestNewQuestionsAreTasksOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestFollowUpsAreReadWithTheirTask(t *testing.T) {
-	t.Parallel()
-	const followUp = "Now also handle weak references and finalizers, and measure the pauses."
-	r := Read(chat(t, hardTask, "Done.", followUp))
-	if !strings.HasPrefix(r.Text, hardTask) || !strings.Contains(r.Text, followUp) {
-		t.Errorf("text %q, want the task and %q", r.Text, followUp)
-	}
-}
-
-func TestCourtesyDoesNotChangeTheText(t *testing.T) {
-	t.Parallel()
-	for want, framed := range map[string][]string{
-		"Which of these is a prime number?\nA. 9\nB. 11": {
-			"Hi, Which of these is a prime number?\nA. 9\nB. 11\nThanks!", "Hello there! Which of these is a prime number?\nA. 9\nB. 11\n\nThank you very much in advance.",
-			"Good morning,\n\nWhich of these is a prime number?\nA. 9\nB. 11\n\n\n", "  Which of these is a prime number?\nA. 9\nB. 11  ", "Please help me with this: Which of these is a prime number?\nA. 9\nB. 11",
-		},
-		"Erkläre den Unterschied zwischen Strom und Spannung.": {"Guten Tag! Erkläre den Unterschied zwischen Strom und Spannung. Vielen Dank im Voraus!", "Hallo Erkläre den Unterschied zwischen Strom und Spannung."},
-		"解释什么是递归。":                                             {"您好！解释什么是递归。谢谢您！", "你好，解释什么是递归。非常感谢"},
-		"再帰とは何か説明して。":                                          {"こんにちは。再帰とは何か説明して。ありがとうございます。"},
-		"Explique la photosynthèse.":                           {"Bonjour, Explique la photosynthèse. Merci d'avance !"},
-		"재귀가 무엇인지 설명해 봐.":                                      {"안녕하세요! 재귀가 무엇인지 설명해 봐. 감사합니다."},
-		"Explica qué es la recursión.":                         {"¡Hola! Explica qué es la recursión. Muchas gracias."},
-		"Расскажи, что такое рекурсия.":                        {"Добрый день! Расскажи, что такое рекурсия. Заранее спасибо!"},
-	} {
-		for _, text := range append(framed, want) {
-			if got := Read(chat(t, text)).Text; strings.TrimLeft(got, "¡") != want {
-				t.Errorf("%q is read as %q, want %q", text, got, want)
-			}
-		}
-	}
-	for _, alone := range []string{"hi", "Thanks a lot!", "Guten Morgen", "谢谢"} {
-		if got := Read(chat(t, alone)).Text; got != alone {
-			t.Errorf("%q is read as %q, want %q", alone, got, alone)
-		}
-	}
-}
-
 func TestLongDocumentsAreContext(t *testing.T) {
 	t.Parallel()
 	document := "Log of the harbour office.\n" + strings.Repeat("The ship arrived at nine and left at noon with a cargo of timber.\n", 300)

@@ -60,14 +60,14 @@ func instructs(paragraph string, opening bool) bool {
 	if opening {
 		sentence, _, _ := strings.Cut(lower, ". ")
 		for word := range wordsOf(sentence) { // only the first word is checked; it must begin an instruction or a question
-			return lexicon[word]&(order|polite) != 0 || hasPrefixAny(lower, scriptPhrases[order]) || strings.HasSuffix(paragraph, ":") || strings.HasSuffix(paragraph, "：")
+			return orders[word] || slices.ContainsFunc(scriptOrders, func(phrase string) bool { return strings.HasPrefix(lower, phrase) }) || strings.HasSuffix(paragraph, ":") || strings.HasSuffix(paragraph, "：")
 		}
 		return false
 	}
 	for word := range wordsOf(head(lower, 160)) {
-		if lexicon[word]&order != 0 {
+		if orders[word] {
 			return true
 		}
 	}
-	return !isASCII(lower) && slices.ContainsFunc(scriptPhrases[order], func(phrase string) bool { return strings.Contains(lower, phrase) })
+	return !isASCII(lower) && slices.ContainsFunc(scriptOrders, func(phrase string) bool { return strings.Contains(lower, phrase) })
 }

@@ -111,13 +111,13 @@ func (m *message) text() string {
 	return m.whole
 }
 
-// turn returns the part of a message that the user wrote, without text that clients add and without polite phrases. It returns an
+// turn returns the part of a message that the user wrote, without text that clients add. It returns an
 // empty string for a message that contains only tool results.
 func (m *message) turn() string {
 	if !m.cleaned {
 		m.cleaned = true
 		if text := m.text(); text != "" && !isToolOutput(text) {
-			m.words = withoutCourtesy(withoutHarness(text))
+			m.words = squeeze(withoutHarness(text))
 		}
 	}
 	return m.words

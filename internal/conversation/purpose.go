@@ -189,7 +189,7 @@ func (c *conversation) isProbe(turn string) bool {
 	case c.maxOutput > 0 && c.maxOutput <= probeOutput && len(turn) <= maxProbe:
 		return true
 	}
-	return lexicon[turn]&probe != 0 || len(turn) <= 2*maxProbe && conceptsIn(turn).has(replyWords) && namesProbe(turn)
+	return probes[turn] || len(turn) <= 2*maxProbe && conceptsIn(turn).has(replyWords) && namesProbe(turn)
 }
 
 // namesProbe reports whether an instruction contains the expected response, as in "Reply with OK."

@@ -6,68 +6,45 @@ import (
 	"unicode/utf8"
 )
 
-// relation describes how a user turn relates to the turns before it.
-type relation uint8
-
 const (
-	newTask  relation = iota
-	reply             // "yes, go ahead": the previous task continues unchanged
-	followUp          // "now handle empty lists too": the turn adds to the previous task
+	maxReply       = 4   // maximum number of words in a reply
+	maxQuestion    = 3   // maximum number of words in a reply with a question mark, such as "and the rest?"
+	maxAnswer      = 8   // maximum number of words in a reply to the model's question
+	bytesPerWord   = 9   // bytes that count as one word in a script without spaces
+	maxTurn        = 240 // length in bytes above which a turn is always a new task
+	maxComplaint   = 160
+	newTopicWithin = 80 // number of bytes at the beginning of a turn that are searched for phrases such as "another question"
+	questionMarks  = "?？؟;"
 )
 
-const (
-	maxReplyWords    = 8   // maximum number of words in a short reply
-	answerWords      = 5   // maximum number of words in an answer to the model's question
-	bareWords        = 3   // maximum number of words in a turn that cannot be a separate task
-	maxFollowUp      = 240 // maximum length of a follow-up in bytes
-	maxComplaint     = 160
-	minScriptReply   = 24 // length in bytes above which text without spaces between words may have more than a few words
-	leftOverAllowed  = 2  // maximum number of letters that may remain after the phrases of a reply are removed
-	newTopicWithin   = 80 // number of bytes at the beginning of a turn that are searched for phrases such as "another question"
-	questionMarks    = "?？؟;"
-	quotesAndSymbols = "\"“«「='`()/\\<>{}[]+*"
-)
-
-// relationOf returns the relation of a turn to the turns before it. answer is the end of the model's last response.
-func relationOf(turn, answer string) relation {
-	if len(turn) > maxFollowUp {
-		return newTask
-	}
+// isReply reports whether a user turn, such as "yes, go ahead", continues the previous task. A reply is a short turn without
+// code, quotes, numbers of several digits and, unless it is very short, a question; or a complaint about the result. answer is the end of the model's last response.
+func isReply(turn, answer string) bool {
 	lower := strings.ToLower(turn)
-	if endsTopic(lower) {
-		return newTask
+	switch {
+	case len(turn) > maxTurn, endsTopic(lower):
+		return false
+	case isComplaint(lower):
+		return true
+	case strings.ContainsAny(turn, ":：\"“«「=`()/\\<>{}[]+*"):
+		return false
 	}
-	words, known, first := 0, 0, ""
-	for word := range wordsOf(lower) {
-		if words++; words == 1 {
-			first = word
+	words := 0
+	for word := range wordsOf(turn) {
+		if len(word) > 1 && strings.ContainsAny(word, "0123456789") {
+			return false
 		}
-		if lexicon[word]&assent != 0 || strings.Trim(word, "0123456789") == "" || utf8.RuneCountInString(word) == 1 && word[0] < utf8.RuneSelf {
-			known++
+		if words++; isUnspaced(word) {
+			words += (len(word) - 1) / bytesPerWord
 		}
 	}
 	switch {
-	case words == 0:
-		return reply
-	case isPolite(strings.TrimRight(turn, clauseEnds+" ")) && !strings.ContainsAny(turn, "?？"):
-		return newTask // a greeting or thanks is a separate task
-	case words <= maxReplyWords && known == words:
-		return reply
-	case !isASCII(turn) && scriptReply(lower):
-		return reply
-	case isComplaint(lower):
-		return reply
-	case strings.ContainsAny(turn, questionMarks[:len(questionMarks)-1]) || strings.ContainsAny(turn, quotesAndSymbols):
-		if lexicon[first]&connective != 0 && words <= answerWords {
-			return reply
-		}
-	case words <= bareWords && len(turn) <= minScriptReply, words <= answerWords && asks(answer) && !unspaced(turn):
-		return reply
+	case strings.ContainsAny(turn, "?？؟"):
+		return words <= maxQuestion
+	case asks(answer):
+		return words <= maxAnswer
 	}
-	if lexicon[first]&connective != 0 || hasPrefixAny(lower, scriptPhrases[connective]) {
-		return followUp
-	}
-	return newTask
+	return words <= maxReply
 }
 
 // endsTopic reports whether a turn, in lower case, begins a new topic.
@@ -78,47 +55,14 @@ func isComplaint(lower string) bool {
 	return len(lower) <= maxComplaint && turnPhrases.has(lower, complaint)
 }
 
-// scriptReply reports whether text in a script without spaces consists of phrases of assent.
-func scriptReply(lower string) bool {
-	if len(lower) > 4*minScriptReply {
-		return false
-	}
-	found := false
-	for _, phrase := range scriptPhrases[assent] {
-		if strings.Contains(lower, phrase) {
-			lower, found = strings.ReplaceAll(lower, phrase, " "), true
-		}
-	}
-	remaining := 0
-	for _, r := range lower {
-		if unicode.IsLetter(r) {
-			remaining++
-		}
-	}
-	return found && remaining <= leftOverAllowed
-}
-
-// unspaced reports whether text is in a script without spaces and longer than minScriptReply. The words of such text cannot be counted.
-func unspaced(text string) bool {
-	for _, r := range text {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
-			return len(text) > minScriptReply
-		}
-	}
-	return false
+// isUnspaced reports whether text is in a script without spaces between words.
+func isUnspaced(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
 // asks reports whether a model response ends with a question.
 func asks(answer string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(answer, " \n*_)\"”’`"))
 	return strings.ContainsRune(questionMarks, r) || strings.HasSuffix(strings.TrimRight(answer, " \n。"), "か")
-}
-
-func hasPrefixAny(text string, phrases []string) bool {
-	for _, phrase := range phrases {
-		if strings.HasPrefix(text, phrase) {
-			return true
-		}
-	}
-	return false
 }

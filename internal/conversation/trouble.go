@@ -266,16 +266,16 @@ func (m *message) readAsk() ask {
 		a.long, a.leaves, a.signature = true, endsTopic(strings.ToLower(head(turn, 4*newTopicWithin))), xxhash.Sum64String(turn)
 	} else {
 		lower := strings.ToLower(turn)
-		a.long, a.complaint, a.leaves = len(lower) > maxFollowUp/12, isComplaint(lower), endsTopic(lower)
+		a.long, a.complaint, a.leaves = len(lower) > minRepeated, isComplaint(lower), endsTopic(lower)
 		a.signature = xxhash.Sum64String(lower)
 	}
 	return a
 }
 
-// opensTask reports whether a user turn begins a new task. A turn of more than maxFollowUp bytes always does.
+// opensTask reports whether a user turn begins a new task. A turn of more than maxTurn bytes always does.
 func (m *message) opensTask(answer *message) bool {
 	turn := m.turn()
-	return len(turn) > maxFollowUp || relationOf(turn, tail(answer.text(), 200)) == newTask
+	return len(turn) > maxTurn || !isReply(turn, tail(answer.text(), 200))
 }
 
 // userTurn adds the user's text, or tool output that a client sends as text.
@@ -304,6 +304,7 @@ func (l *loop) userTurn(m *message, f *facts) {
 }
 
 const (
+	minRepeated  = 20      // minimum length in bytes of a turn that is compared with earlier turns
 	longAsk      = 1 << 10 // length in bytes above which a turn is not a complaint and only its beginning is converted to lower case
 	askWeight    = 2       // increase of the level for each repeated request after the first
 	recurring    = 3       // number of occurrences from which on a failure raises the level by this number instead of one
