@@ -118,7 +118,9 @@ func chatMessage(r *Reply) Object {
 	for _, p := range r.Parts {
 		switch p.Kind {
 		case ThinkingPart:
-			m["reasoning_content"] = p.Text
+			if p.Text != "" {
+				m["reasoning_content"] = p.Text
+			}
 		case CallPart:
 			calls = append(calls, chatCall(p, string(p.Input)))
 		default:

@@ -45,7 +45,7 @@ func TestResponsesOfEveryFormat(t *testing.T) {
 	m.Always(Behaviour{Reply: func(call *Call) *Reply {
 		c := call.Read()
 		r := NewReply(c)
-		r.AddThinking("Thinking.")
+		r.AddThinking("Thinking.", false)
 		if c.Prompt() == "call" {
 			r.AddCalls(c, c.RequiredCall())
 		} else {

@@ -155,7 +155,11 @@ func geminiPart(p Part) Object {
 	o := Object{"text": p.Text}
 	switch p.Kind {
 	case CallPart:
-		o = Object{"functionCall": Object{"id": p.ID, "name": p.Name, "args": p.Input}}
+		call := Object{"name": p.Name, "args": p.Input}
+		if p.ID != "" {
+			call["id"] = p.ID
+		}
+		o = Object{"functionCall": call}
 		if p.Signature != "" {
 			o["thoughtSignature"] = p.Signature
 		}

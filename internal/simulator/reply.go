@@ -57,11 +57,14 @@ func NewReply(c *Conversation) *Reply {
 	return &Reply{ID: Digest(c.Model, c.System, fmt.Sprint(c.Turns)), Usage: Usage{Input: c.Length()}, model: c.Model}
 }
 
-// AddThinking adds reasoning with a signature.
-func (r *Reply) AddThinking(text string) {
-	r.Parts = append(r.Parts, Part{Kind: ThinkingPart, Text: text, Signature: Sign(r.model, text)})
+// AddThinking adds reasoning with a signature. The response does not contain a hidden text.
+func (r *Reply) AddThinking(text string, hidden bool) {
 	r.Usage.Thinking += Tokens(len(text))
 	r.Usage.Output += Tokens(len(text))
+	if hidden {
+		text = ""
+	}
+	r.Parts = append(r.Parts, Part{Kind: ThinkingPart, Text: text, Signature: Sign(r.model, text)})
 }
 
 // reasonedCall marks the IDs of calls that follow reasoning, so that a check can require the reasoning together with the call.

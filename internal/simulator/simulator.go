@@ -174,7 +174,7 @@ func (b Behaviour) withText(text string, c *Call) Behaviour {
 func (s *Simulator) reply(c *Conversation, p profile) *Reply {
 	r := NewReply(c)
 	if p.abilities.Has(llm.Reasoning) && !c.NoThink {
-		r.AddThinking("Simulated reasoning about the prompt.")
+		r.AddThinking("Simulated reasoning about the prompt.", false)
 	}
 	if calls := c.requestedCalls(); len(calls) > 0 {
 		r.AddCalls(c, calls...)

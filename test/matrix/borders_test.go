@@ -247,11 +247,11 @@ func cross(t *testing.T, w *deployment, in ingress, f feature, model string) str
 	strict := w.post(t, in.path, f.body(in.name, model, `,"provider":{"require_parameters":true}`))
 	notSent := strict.sent == nil && rejectionReason(strict) != ""
 	switch {
-	case o.sent != nil && o.sent.Refuse != "" && notSent: // a model that the request names is called even if the catalog does not list the required ability
+	case o.sent != nil && o.sent.Refused != "" && notSent: // a model that the request names is called even if the catalog does not list the required ability
 		return rejected
 	case o.sent == nil && rejectionReason(o) != "":
 		return rejected
-	case o.status != 200 || o.sent == nil || o.sent.Refuse != "":
+	case o.status != 200 || o.sent == nil || o.sent.Refused != "":
 		t.Errorf("%s from %s to %s: got status %d, want a response or a rejection with a reason\n  for: %s\n  got: %.300s\n  sent: %v",
 			f.name, in.name, model, o.status, body, o.body, o.sent != nil)
 		return "?"

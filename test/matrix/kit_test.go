@@ -33,36 +33,36 @@ import (
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
-	"fairlead.dev/test/vendormock"
-	"fairlead.dev/test/vendormock/anthropic"
-	"fairlead.dev/test/vendormock/bedrock"
-	"fairlead.dev/test/vendormock/gemini"
-	"fairlead.dev/test/vendormock/openai"
+	"fairlead.dev/test/vendors"
 )
 
-// vendors are the providers behind the gateway.
-var vendors = []struct {
+// providers are the vendors behind the gateway.
+var providers = []struct {
 	config config.Provider
-	mock   func(vendormock.Options) *vendormock.Server
+	mock   func() *simulator.Mock
 }{
-	{config.Provider{Name: "openai", BaseURL: "http://openai.invalid/v1", APIKeys: []string{"test-key"}}, openai.New},
-	{config.Provider{Name: "anthropic", BaseURL: "http://anthropic.invalid/v1", APIKeys: []string{"test-key"}}, anthropic.New},
-	{config.Provider{Name: "gemini", BaseURL: "http://gemini.invalid/v1beta", APIKeys: []string{"test-key"}}, gemini.New},
+	{config.Provider{Name: "openai", BaseURL: "http://openai.invalid/v1", APIKeys: []string{"test-key"}}, vendors.OpenAI},
+	{config.Provider{Name: "anthropic", BaseURL: "http://anthropic.invalid/v1", APIKeys: []string{"test-key"}}, vendors.Anthropic},
+	{config.Provider{Name: "gemini", BaseURL: "http://gemini.invalid/v1beta", APIKeys: []string{"test-key"}}, vendors.Gemini},
 	{config.Provider{
 		Name: "bedrock", BaseURL: "http://bedrock.invalid", APIKeys: []string{"AKIDEXAMPLE:test-secret"}, Options: map[string]string{"region": "us-east-1"},
-	}, bedrock.New},
+	}, vendors.Bedrock},
 }
 
 // deployment is a gateway and the mocks of all vendors, all in this process. It serves one request at a time.
 type deployment struct {
 	gateway *gateway.Gateway
-	calls   sync.WaitGroup   // calls that a vendor is answering
-	call    *vendormock.Call // last call that a vendor received
+	calls   sync.WaitGroup  // calls that a vendor is answering
+	call    *simulator.Call // last call that a vendor received
 }
 
 // observed returns the transport to a vendor's mock. The transport counts running calls.
-func (w *deployment) observed(mock *vendormock.Server) http.RoundTripper {
-	mock.Received = func(c *vendormock.Call) { w.call = c }
+func (w *deployment) observed(mock *simulator.Mock) http.RoundTripper {
+	check := mock.Check
+	mock.Check = func(c *simulator.Call) error {
+		w.call = c
+		return check(c)
+	}
 	inside := simulator.Transport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		defer w.calls.Done()
 		mock.ServeHTTP(rw, r)
@@ -82,16 +82,16 @@ func newDeployment(t testing.TB) *deployment {
 	w := &deployment{}
 	builder := providerset.Builder{Config: config.Default(), Env: func(string) string { return "" }, Book: &catalog.PriceHistory{}}
 	builder.Config.Detect, builder.Config.Simulator = false, "off"
-	for _, v := range vendors {
+	for _, v := range providers {
 		builder.Config.Providers = append(builder.Config.Providers, v.config)
 	}
 	set, err := builder.Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range vendors {
+	for _, v := range providers {
 		i := slices.IndexFunc(set.Providers, func(p *provider.Provider) bool { return p.Name == v.config.Name })
-		set.Providers[i].Transport = w.observed(v.mock(vendormock.Options{}))
+		set.Providers[i].Transport = w.observed(v.mock())
 	}
 	tracker := health.New(health.Options{})
 	w.gateway = gateway.New(gateway.Parts{
@@ -149,7 +149,7 @@ type outcome struct {
 	status   int
 	body     string
 	warnings string
-	sent     *vendormock.Call // last call to the vendor; nil if no vendor was called
+	sent     *simulator.Call // last call to the vendor; nil if no vendor was called
 }
 
 // post sends a body to a path of the model API.

@@ -44,7 +44,7 @@ func TestVendorsAcceptEveryCombination(t *testing.T) {
 					}
 					n++
 					o := w.post(t, in.path, body)
-					if o.sent != nil && o.sent.Refuse != "" && lacksAbility(q) {
+					if o.sent != nil && o.sent.Refused != "" && lacksAbility(q) {
 						// A model that the request names is called even if the catalog does not list a required ability, but not
 						// with require_parameters.
 						o = w.post(t, in.path, strings.Replace(body, "{", `{"provider":{"require_parameters":true},`, 1))
@@ -99,8 +99,8 @@ type failure struct {
 func (f failures) judge(o outcome, body string) {
 	var why string
 	switch {
-	case o.sent != nil && o.sent.Refuse != "":
-		why = fmt.Sprintf("the vendor rejected the request with %d: %s", o.sent.Status, o.sent.Refuse)
+	case o.sent != nil && o.sent.Refused != "":
+		why = fmt.Sprintf("the vendor rejected the request: %s", o.sent.Refused)
 	case o.status == 200 && o.sent != nil && !strings.Contains(o.body, `"error"`) || o.status == 200 && strings.Contains(o.body, `"error":null`):
 		return
 	case o.sent == nil && rejectionReason(o) != "":

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairlead.dev/test/harness"
 )
 
 // cases lists the cases that every suite must report. A suite without one of them fails.
@@ -102,4 +104,17 @@ func check(t *testing.T, output string, cases []string) {
 			}
 		})
 	}
+}
+
+// install installs missing clients and returns the root of the repository. A client that cannot be installed fails the test.
+func install(t *testing.T) string {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "./setup.sh").CombinedOutput(); err != nil {
+		t.Fatalf("install the clients: %v\n%s", err, out)
+	}
+	return root
 }

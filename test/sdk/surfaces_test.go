@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/test/harness"
-	"fairlead.dev/test/vendormock"
-	"fairlead.dev/test/vendormock/gemini"
-	"fairlead.dev/test/vendormock/openai"
+	"fairlead.dev/test/vendors"
 )
 
 // surface is an API that the gateway offers in addition to chat, with its official client and the vendor that serves it.
@@ -77,17 +75,17 @@ func TestVendorsOwnClients(t *testing.T) {
 	}{
 		"batches-python": {
 			surface{program: []string{"python", "batches.py"}, path: "/proxy/v1", cases: []string{"batch", "cancel", "files", "unknown", "refused"}},
-			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"},
+			agentVendor{name: "openai", path: "/v1", mock: vendors.OpenAI, model: "gpt-4.1"},
 			"text-embedding-3-small",
 		},
 		"gemini-node-over-gemini": {
 			surface{program: []string{"node", "gemini.js"}, path: "/proxy", cases: google},
-			agentVendor{name: "gemini", path: "/v1beta", mock: gemini.New, model: "gemini-2.5-flash"},
+			agentVendor{name: "gemini", path: "/v1beta", mock: vendors.Gemini, model: "gemini-2.5-flash"},
 			"gemini-embedding-001",
 		},
 		"gemini-node-over-openai": {
 			surface{program: []string{"node", "gemini.js"}, path: "/proxy", cases: google},
-			agentVendor{name: "openai", path: "/v1", mock: openai.New, model: "gpt-4.1"},
+			agentVendor{name: "openai", path: "/v1", mock: vendors.OpenAI, model: "gpt-4.1"},
 			"text-embedding-3-small",
 		},
 	} {
@@ -95,7 +93,7 @@ func TestVendorsOwnClients(t *testing.T) {
 			t.Parallel()
 			v := s.vendor
 			v.model += "}, {name: " + s.embedding
-			gateway := harness.Start(t, harness.Options{Config: v.config(harness.Serve(t, v.mock(vendormock.Options{})))})
+			gateway := harness.Start(t, harness.Options{Config: v.config(harness.Serve(t, v.mock()))})
 			env := []string{
 				"SDK_NAME=" + name, "VENDOR_URL=" + gateway.URL() + s.path, "VENDOR_KEY=" + gateway.Key(t), "VENDOR_MODEL=" + s.vendor.model,
 				"VENDOR_EMBEDDING=" + s.embedding, "CASES=" + strings.Join(s.cases, ","),

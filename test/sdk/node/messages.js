@@ -1,4 +1,4 @@
-// Tests the mock of the Messages API with the official client of the vendor.
+// Tests the Messages API of the gateway with the official client of the vendor.
 
 import assert from 'node:assert/strict';
 
@@ -140,49 +140,6 @@ test('max-tokens', async () => {
 
 test('refusal', async () => {
   for (const create of [whole, streamed]) assert.equal((await create(user('Help. [refuse]'))).stop_reason, 'refusal');
-});
-
-test('error-429', async () => {
-  const error = await refused(Anthropic.RateLimitError, whole(user('[error 429]')));
-  assert.equal(error.headers.get('retry-after'), '7');
-});
-
-test('overloaded', async () => {
-  const error = await whole(user('[overloaded]')).catch((e) => e);
-  assert.equal(error.status, 529);
-  const patient = new Anthropic({ baseURL: VENDOR_URL, apiKey: VENDOR_KEY, maxRetries: 2, logLevel: 'off' });
-  await patient.messages.create({ model, max_tokens: 10, messages: user('Node [error 500 once]') });
-});
-
-test('error-in-stream', async () => {
-  const error = await streamed(user('Hello [error in stream]')).catch((e) => e);
-  assert(error instanceof Anthropic.APIError, String(error));
-  assert.match(error.message, /overloaded_error|Overloaded/);
-});
-
-test('cut', async () => {
-  for (const create of [whole, streamed]) await assert.rejects(create(user('Hello [cut]')));
-});
-
-test('slow', async () => {
-  for (const create of [whole, streamed]) {
-    const began = performance.now();
-    await create(user('Hello [slow]'));
-    assert(performance.now() - began >= 290);
-  }
-});
-
-test('refused', async () => {
-  const use = { type: 'tool_use', id: 'toolu_1', name: 'clock', input: {} };
-  const rows = [
-    [/roles must alternate/, [...user('a'), ...user('b')], {}],
-    [/must be non-empty/, user([{ type: 'text', text: '' }]), {}],
-    [/without `tool_result` blocks/, [...user('a'), { role: 'assistant', content: [use] }, ...user('b')], { tools }],
-    [/temperature: not supported/, user('a'), { temperature: 1 }],
-    [/Extra inputs are not permitted/, user('a'), { n: 2 }],
-    [/max_tokens: Field required/, user('a'), { max_tokens: undefined }],
-  ];
-  for (const [words, messages, fields] of rows) assert.match((await refused(Anthropic.BadRequestError, whole(messages, fields))).message, words);
 });
 
 test('models', async () => {

@@ -1,7 +1,6 @@
-package vendormock
+package vendors
 
 import (
-	"cmp"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
@@ -16,7 +15,7 @@ import (
 //go:embed shapes/*.txt
 var shapeFiles embed.FS
 
-// Shapes describes the objects of one vendor's API by name. The files in shapes/ describe each object:
+// shapes describes the objects of one vendor's API by name. The files in shapes/ describe each object:
 //
 //	struct NAME            an object with exactly these members
 //	one NAME               an object with exactly one of these members; + marks members that may be added to it
@@ -26,8 +25,8 @@ var shapeFiles embed.FS
 // A TYPE is string, filled (a non-empty string), int, number, bool, object, any, blob (base64), a name, [TYPE], {TYPE} for
 // a map, =a,b,c for an enumeration, or /expression/ for a string that matches. (1..5) limits the value, ? allows null, and
 // | separates alternatives. The tables written by generate.py contain every member in the vendor's own package. The other
-// tables contain the part that the mock reads, with limits.
-type Shapes map[string]*shape
+// tables contain the part that the simulator reads, with limits.
+type shapes map[string]*shape
 
 type shape struct {
 	kind   string // "struct", "one" or "union"
@@ -49,33 +48,13 @@ type typ struct {
 	nullable bool
 }
 
-// Problem is an invalid part of a request. Each vendor formats it as its own error message.
-type Problem struct {
-	Path string // path of the member, such as messages.0.content
-	Kind problemKind
-	Want string // expected value; the member's name if it is unknown
-}
-
-type problemKind int
-
-// Kinds of problems.
-const (
-	Missing problemKind = iota
-	Unknown
-	WrongType
-	NotListed
-	OutOfRange
-	NoMatch
-	NotOne
-)
-
-// LoadShapes parses the embedded shapes of a vendor. It panics if the vendor has none.
-func LoadShapes(name string) Shapes {
+// loadShapes parses the embedded shapes of a vendor. It panics if the vendor has none.
+func loadShapes(name string) shapes {
 	text, err := shapeFiles.ReadFile("shapes/" + name + ".txt")
 	if err != nil {
 		panic(err) // unreachable: the files are embedded
 	}
-	s := Shapes{}
+	s := shapes{}
 	var current *shape
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
@@ -152,58 +131,58 @@ func splitOutside(text string, sign rune) []string {
 	})
 }
 
-// Check returns every problem of a JSON value according to the named shape, sorted by member name.
-func (s Shapes) Check(name string, value any) []Problem {
+// check returns every problem of a JSON value according to the named shape, sorted by member name.
+func (s shapes) check(name string, value any) []string {
 	return s.checkShape(name, "", value)
 }
 
-func (s Shapes) checkShape(name, path string, value any) []Problem {
+func (s shapes) checkShape(name, path string, value any) []string {
 	shape, ok := s[name]
 	if !ok {
-		panic("vendormock: no shape " + name) // unreachable: the embedded files are valid
+		panic("vendors: no shape " + name) // unreachable: the embedded files are valid
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return []Problem{{path, WrongType, "object"}}
+		return []string{path + ": want " + "object"}
 	}
 	if shape.kind == "union" {
 		return s.checkUnion(shape, path, object)
 	}
-	var found []Problem
+	var found []string
 	main := 0
 	for _, member := range slices.Sorted(maps.Keys(object)) {
 		field, known := shape.fields[member]
 		if !known {
-			found = append(found, Problem{path, Unknown, member})
+			found = append(found, path+": unknown member "+member)
 			continue
 		}
 		if !field.beside {
 			main++
 		}
-		found = append(found, s.checkTypes(field.types, Join(path, member), object[member])...)
+		found = append(found, s.checkTypes(field.types, join(path, member), object[member])...)
 	}
 	if shape.kind == "one" && main != 1 {
-		found = append(found, Problem{path, NotOne, name})
+		found = append(found, path+": must have exactly one member of "+name)
 	}
 	for _, member := range slices.Sorted(maps.Keys(shape.fields)) {
 		if _, given := object[member]; shape.fields[member].required && !given {
-			found = append(found, Problem{Join(path, member), Missing, member})
+			found = append(found, join(path, member)+": missing")
 		}
 	}
 	return found
 }
 
-func (s Shapes) checkUnion(shape *shape, path string, object map[string]any) []Problem {
+func (s shapes) checkUnion(shape *shape, path string, object map[string]any) []string {
 	tag, given := object[shape.tag].(string)
 	if !given {
 		tag = untagged
 	}
 	field, known := shape.fields[tag]
 	if !given && !known {
-		return []Problem{{Join(path, shape.tag), Missing, shape.tag}}
+		return []string{join(path, shape.tag) + ": missing"}
 	}
 	if !known {
-		return []Problem{{Join(path, shape.tag), NotListed, strings.Join(slices.Sorted(maps.Keys(shape.fields)), ", ")}}
+		return []string{join(path, shape.tag) + ": want one of " + strings.Join(slices.Sorted(maps.Keys(shape.fields)), ", ")}
 	}
 	return s.checkTypes(field.types, path, object)
 }
@@ -213,9 +192,9 @@ const untagged = "_"
 
 // checkTypes returns the problems of the best alternative: of the alternatives with the value's JSON type, the one with the fewest
 // problems.
-func (s Shapes) checkTypes(types []typ, path string, value any) []Problem {
+func (s shapes) checkTypes(types []typ, path string, value any) []string {
 	wants, accepted := []string{}, false
-	var best []Problem
+	var best []string
 	for _, t := range types {
 		if value == nil && t.nullable {
 			return nil
@@ -235,7 +214,7 @@ func (s Shapes) checkTypes(types []typ, path string, value any) []Problem {
 	if accepted {
 		return best
 	}
-	return []Problem{{path, WrongType, strings.Join(wants, " or ")}}
+	return []string{path + ": want " + strings.Join(wants, " or ")}
 }
 
 func (t typ) word() string {
@@ -273,7 +252,7 @@ func (t typ) accepts(value any) bool {
 	return false
 }
 
-func (s Shapes) checkType(t typ, path string, value any) []Problem {
+func (s shapes) checkType(t typ, path string, value any) []string {
 	if t.base == "any" {
 		return nil
 	}
@@ -286,14 +265,14 @@ func (s Shapes) checkType(t typ, path string, value any) []Problem {
 	case []any:
 		found := t.checkRange(path, float64(len(v)), true)
 		for i, item := range v {
-			found = append(found, s.checkTypes(t.elem, Join(path, strconv.Itoa(i)), item)...)
+			found = append(found, s.checkTypes(t.elem, join(path, strconv.Itoa(i)), item)...)
 		}
 		return found
 	case map[string]any:
 		if t.base == "{}" {
-			var found []Problem
+			var found []string
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				found = append(found, s.checkTypes(t.elem, Join(path, name), v[name])...)
+				found = append(found, s.checkTypes(t.elem, join(path, name), v[name])...)
 			}
 			return found
 		}
@@ -304,81 +283,38 @@ func (s Shapes) checkType(t typ, path string, value any) []Problem {
 	return nil
 }
 
-func (t typ) checkString(path, v string) []Problem {
+func (t typ) checkString(path, v string) []string {
 	switch {
 	case t.base == "=" && !slices.Contains(t.enum, v):
-		return []Problem{{path, NotListed, strings.Join(t.enum, ", ")}}
+		return []string{path + ": want one of " + strings.Join(t.enum, ", ")}
 	case t.base == "/" && !t.match.MatchString(v):
-		return []Problem{{path, NoMatch, strings.TrimSuffix(strings.TrimPrefix(t.match.String(), "^(?:"), ")$")}}
+		return []string{path + ": must match " + strings.TrimSuffix(strings.TrimPrefix(t.match.String(), "^(?:"), ")$")}
 	case t.base == "filled" && v == "":
-		return []Problem{{path, OutOfRange, "at least 1 character"}}
+		return []string{path + ": must be " + "at least 1 character"}
 	case t.base == "blob":
 		if raw, err := base64.StdEncoding.DecodeString(v); err != nil || len(raw) == 0 {
-			return []Problem{{path, NoMatch, "base64"}}
+			return []string{path + ": must match " + "base64"}
 		}
 	}
 	return t.checkRange(path, float64(len(v)), true)
 }
 
-func (t typ) checkRange(path string, v float64, ok bool) []Problem {
+func (t typ) checkRange(path string, v float64, ok bool) []string {
 	switch {
 	case !ok:
-		return []Problem{{path, WrongType, t.base}}
+		return []string{path + ": want " + t.base}
 	case t.min != nil && v < *t.min:
-		return []Problem{{path, OutOfRange, fmt.Sprintf("greater than or equal to %v", *t.min)}}
+		return []string{path + ": must be " + fmt.Sprintf("greater than or equal to %v", *t.min)}
 	case t.max != nil && v > *t.max:
-		return []Problem{{path, OutOfRange, fmt.Sprintf("less than or equal to %v", *t.max)}}
+		return []string{path + ": must be " + fmt.Sprintf("less than or equal to %v", *t.max)}
 	}
 	return nil
 }
 
-// Join appends a member to a path such as messages.0.
-func Join(path, member string) string {
+// join appends a member to a path such as messages.0.
+func join(path, member string) string {
 	if path == "" {
 		return member
 	}
 	return path + "." + member
-}
-
-// Camel renames members that are spelled with underscores, for a vendor that accepts both spellings. Names that no shape
-// describes are chosen by the caller and are kept.
-func (s Shapes) Camel(name string, value any) any {
-	object, ok := value.(map[string]any)
-	shape := s[cmp.Or(name, "request")]
-	if !ok || shape == nil {
-		return value
-	}
-	renamed := map[string]any{}
-	for member, inner := range object {
-		other := underscore.ReplaceAllStringFunc(member, func(s string) string { return strings.ToUpper(s[1:]) })
-		if _, known := shape.fields[other]; known {
-			member = other
-		}
-		renamed[member] = s.camelTypes(shape.fields[member].types, inner)
-	}
-	return renamed
-}
-
-var underscore = regexp.MustCompile(`_[a-z]`)
-
-func (s Shapes) camelTypes(types []typ, value any) any {
-	for _, t := range types {
-		if !t.accepts(value) {
-			continue
-		}
-		switch v := value.(type) {
-		case []any:
-			for i := range v {
-				v[i] = s.camelTypes(t.elem, v[i])
-			}
-		case map[string]any:
-			if t.base != "{}" {
-				return s.Camel(t.base, value)
-			}
-			for name := range v {
-				v[name] = s.camelTypes(t.elem, v[name])
-			}
-		}
-	}
-	return value
 }

@@ -1,4 +1,4 @@
-package bedrock
+package vendors
 
 import (
 	"fmt"
@@ -8,15 +8,34 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead.dev/test/vendormock"
+	"fairlead.dev/internal/simulator"
 )
 
-// bedrockRequest is a well-formed Bedrock request.
+// bedrockTraits describes what a family of models accepts.
+type bedrockTraits struct {
+	names       *regexp.Regexp
+	claude      bool // whether Anthropic's additional fields are accepted and reasoning is returned
+	tools       bool
+	images      bool
+	nineCharIDs bool   // whether call IDs must be nine letters and digits
+	invokes     string // shape of the body of /invoke
+}
+
+// bedrocks lists the families. A model belongs to the first row whose pattern matches its name.
+var bedrocks = []bedrockTraits{
+	{names: regexp.MustCompile(`anthropic\.claude`), claude: true, tools: true, images: true},
+	{names: regexp.MustCompile(`amazon\.titan-embed`), invokes: "titan"},
+	{names: regexp.MustCompile(`cohere\.embed`), invokes: "cohere"},
+	{names: regexp.MustCompile(`amazon\.nova`), tools: true, images: true},
+	{names: regexp.MustCompile(`mistral\.`), tools: true, nineCharIDs: true},
+	{names: regexp.MustCompile(`meta\.llama`), tools: true},
+}
+
+// bedrockRequest is a request to the Converse API with a valid shape.
 type bedrockRequest struct {
 	root   gjson.Result
 	traits *bedrockTraits
-	c      *vendormock.Conversation
-	server *vendormock.Server
+	c      *simulator.Conversation
 }
 
 // bedrockRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
@@ -48,16 +67,11 @@ func converseContent(q *bedrockRequest) string {
 			return fmt.Sprintf("The content field in the Message object at messages.%d is empty. Add a ContentBlock object to the content field and try again.", i)
 		}
 		for j, b := range q.root.Get(fmt.Sprintf("messages.%d.content", i)).Array() {
-			if text := b.Get("text"); text.Exists() && vendormock.Blank(text.String()) {
+			if text := b.Get("text"); text.Exists() && blank(text.String()) {
 				return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the text field, and try again.", i, j)
 			}
 			if b.Get("image").Exists() && !q.traits.images {
 				return "This model doesn't support the image content block that you provided. Update the content block and try again."
-			}
-			if b.Get("image.source.bytes").Exists() {
-				if _, err := vendormock.Picture("image/"+b.Get("image.format").String(), b.Get("image.source.bytes").String()); err != nil {
-					return "The model returned the following errors: Could not process image: " + err.Error()
-				}
 			}
 		}
 	}
@@ -122,7 +136,7 @@ var nineChars = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 // converseResults checks that calls and results match.
 func converseResults(q *bedrockRequest) string {
 	for i, t := range q.c.Turns {
-		calls, results := t.OfKind(vendormock.CallPart), t.OfKind(vendormock.ResultPart)
+		calls, results := t.OfKind(simulator.CallPart), t.OfKind(simulator.ResultPart)
 		if len(calls)+len(results) > 0 && !q.root.Get("toolConfig").Exists() {
 			return "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 		}
@@ -134,18 +148,18 @@ func converseResults(q *bedrockRequest) string {
 		if t.Assistant && len(results) > 0 || !t.Assistant && len(calls) > 0 {
 			return fmt.Sprintf("The content blocks at messages.%d do not fit its role.", i)
 		}
-		if lost := vendormock.Unanswered(calls, q.c.Turns, i); len(lost) > 0 {
+		if lost := unanswered(calls, q.c.Turns, i); len(lost) > 0 {
 			return fmt.Sprintf("Expected toolResult blocks at messages.%d.content for the following Ids: %s", i+1, strings.Join(lost, ", "))
 		}
-		var before []vendormock.Part
+		var before []simulator.Part
 		if i > 0 {
-			before = q.c.Turns[i-1].OfKind(vendormock.CallPart)
+			before = q.c.Turns[i-1].OfKind(simulator.CallPart)
 		}
 		if len(results) > len(before) {
 			return fmt.Sprintf("The number of toolResult blocks at messages.%d.content exceeds the number of toolUse blocks of previous turn.", i)
 		}
 		for _, r := range results {
-			if !slices.ContainsFunc(before, func(call vendormock.Part) bool { return call.ID == r.ID }) {
+			if !slices.ContainsFunc(before, func(call simulator.Part) bool { return call.ID == r.ID }) {
 				return fmt.Sprintf("The toolResult block at messages.%d.content has the toolUseId %s, which no toolUse block of the previous turn has.", i, r.ID)
 			}
 			if r.Failed && r.Text == "" {
@@ -181,15 +195,15 @@ func converseThinking(q *bedrockRequest) string {
 func converseSignatures(q *bedrockRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {
-			if p.Kind == vendormock.ThinkingPart && p.Signature != vendormock.Sign(q.c.Model, p.Text) || p.Kind == vendormock.RedactedPart && p.Signature != vendormock.Sign(q.c.Model, "hidden") {
+			if p.Kind == simulator.ThinkingPart && p.Signature != simulator.Sign(q.c.Model, p.Text) || p.Kind == simulator.RedactedPart && p.Signature != simulator.Sign(q.c.Model, "hidden") {
 				return fmt.Sprintf("The model returned the following errors: messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 			}
 		}
 		if q.root.Get("additionalModelRequestFields.thinking.type").String() != "enabled" || i <= q.c.LastPrompt() {
 			continue
 		}
-		for _, call := range t.OfKind(vendormock.CallPart) {
-			if q.server.Signature(call.ID) != "" && t.Parts[0].Kind != vendormock.ThinkingPart && t.Parts[0].Kind != vendormock.RedactedPart {
+		for _, call := range t.OfKind(simulator.CallPart) {
+			if simulator.FollowsReasoning(call.ID) && t.Parts[0].Kind != simulator.ThinkingPart && t.Parts[0].Kind != simulator.RedactedPart {
 				return fmt.Sprintf("The model returned the following errors: messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", i)
 			}
 		}
@@ -205,7 +219,7 @@ func converseFormat(q *bedrockRequest) string {
 	switch {
 	case !gjson.ValidBytes(q.c.Schema) || !schema.IsObject():
 		return "The outputConfig.textFormat.structure.jsonSchema.schema field is not a JSON schema."
-	case vendormock.OpenObject(schema):
+	case openObject(schema):
 		return "The model returned the following errors: output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
 	}
 	return ""

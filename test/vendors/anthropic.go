@@ -1,4 +1,4 @@
-package anthropic
+package vendors
 
 import (
 	"fmt"
@@ -8,41 +8,50 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead.dev/test/vendormock"
+	"fairlead.dev/internal/simulator"
 )
 
-// claudeRequest is a request with a valid shape.
+// claude describes what a family of models accepts.
+type claude struct {
+	names    *regexp.Regexp
+	budget   bool // whether reasoning with a token budget is accepted
+	adaptive bool // whether adaptive reasoning is accepted
+	schema   bool // whether output_config.format is accepted
+	sampling string
+	prefill  bool
+	omits    bool // whether the text of the reasoning is returned only on request
+	inPlace  bool // whether messages with the role system are accepted
+}
+
+// Rules for sampling parameters: sampleAny accepts all, sampleOne rejects temperature together with top_p, and sampleNone rejects all.
+const (
+	sampleAny  = "any"
+	sampleOne  = "one"
+	sampleNone = "none"
+)
+
+// claudes lists the families. A model belongs to the first row whose pattern matches its name.
+var claudes = []claude{
+	{names: regexp.MustCompile(`^claude-3-7-`), budget: true, sampling: sampleAny, prefill: true},
+	{names: regexp.MustCompile(`^claude-3-`), sampling: sampleAny, prefill: true},
+	{names: regexp.MustCompile(`^claude-(opus|sonnet)-4(-0|-1)?(-\d{8})?$`), budget: true, sampling: sampleAny, prefill: true},
+	{names: regexp.MustCompile(`^claude-(opus|sonnet|haiku)-4-5`), budget: true, schema: true, sampling: sampleOne, prefill: true},
+	{names: regexp.MustCompile(`^claude-(opus|sonnet)-4-6`), budget: true, adaptive: true, schema: true, sampling: sampleOne},
+	{names: regexp.MustCompile(`^claude-opus-4-7`), adaptive: true, schema: true, sampling: sampleNone, omits: true},
+	{names: regexp.MustCompile(`^claude-[a-z]+-[4-9]`), inPlace: true, adaptive: true, schema: true, sampling: sampleNone, omits: true},
+}
+
+// claudeRequest is a request to the Messages API with a valid shape.
 type claudeRequest struct {
-	version string
-	root    gjson.Result
-	traits  *claude
-	c       *vendormock.Conversation
-	server  *vendormock.Server
+	root   gjson.Result
+	traits *claude
+	c      *simulator.Conversation
 }
 
 // claudeRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
 var claudeRules = []func(q *claudeRequest) string{
-	claudeVersion, claudeSystem, claudeRoles, claudeContent, claudeMedia, claudeTools, claudeChoice, claudeResults, claudeThinking, claudeSignatures,
-	claudeSampling, claudeFormat, claudeCaching, claudeStops,
-}
-
-func claudeVersion(q *claudeRequest) string {
-	if q.version != secondVersion {
-		return ""
-	}
-	for _, name := range []string{"temperature", "top_p", "top_k"} {
-		if q.root.Get(name).Exists() {
-			return fmt.Sprintf("%s: not supported in API version %s", name, q.version)
-		}
-	}
-	for i, m := range q.root.Get("messages").Array() {
-		for j, b := range m.Get("content").Array() {
-			if m.Get("role").String() == "user" && len(b.Get("citations").Array()) > 0 && b.Get("type").String() == "text" {
-				return fmt.Sprintf("messages.%d.content.%d.text.citations: not allowed in user messages", i, j)
-			}
-		}
-	}
-	return ""
+	claudeSystem, claudeRoles, claudeContent, claudeTools, claudeChoice, claudeResults, claudeThinking, claudeSignatures, claudeSampling,
+	claudeFormat, claudeCaching,
 }
 
 // claudeSystem checks the position of messages with the role system. They must follow a user message, and must be last or
@@ -90,16 +99,16 @@ func claudeContent(q *claudeRequest) string {
 		if len(t.Parts) == 0 {
 			return fmt.Sprintf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 		}
-		for _, p := range t.OfKind(vendormock.TextPart) {
+		for _, p := range t.OfKind(simulator.TextPart) {
 			if p.Text == "" {
 				return "messages: text content blocks must be non-empty"
 			}
-			if vendormock.Blank(p.Text) {
+			if blank(p.Text) {
 				return "messages: text content blocks must contain non-whitespace text"
 			}
 		}
 		for j, p := range t.Parts {
-			wrong := t.Assistant && (p.Kind == vendormock.ResultPart || p.Kind == vendormock.MediaPart) || !t.Assistant && (p.Kind == vendormock.CallPart || p.Kind == vendormock.ThinkingPart || p.Kind == vendormock.RedactedPart)
+			wrong := t.Assistant && (p.Kind == simulator.ResultPart || p.Kind == simulator.MediaPart) || !t.Assistant && (p.Kind == simulator.CallPart || p.Kind == simulator.ThinkingPart || p.Kind == simulator.RedactedPart)
 			if wrong {
 				kind := q.root.Get(fmt.Sprintf("messages.%d.content.%d.type", i, j)).String()
 				return fmt.Sprintf("messages.%d: `%s` blocks are not allowed in messages of this role", i, kind)
@@ -109,21 +118,6 @@ func claudeContent(q *claudeRequest) string {
 	for _, b := range q.root.Get("system").Array() {
 		if b.IsObject() && b.Get("text").String() == "" {
 			return "system: text content blocks must be non-empty"
-		}
-	}
-	return ""
-}
-
-func claudeMedia(q *claudeRequest) string {
-	for i, m := range q.root.Get("messages").Array() {
-		for j, b := range m.Get("content").Array() {
-			source := b.Get("source")
-			if b.Get("type").String() == "text" || source.Get("type").String() != "base64" {
-				continue
-			}
-			if _, err := vendormock.Picture(source.Get("media_type").String(), source.Get("data").String()); err != nil {
-				return fmt.Sprintf("messages.%d.content.%d.%s.source.base64: %v", i, j, b.Get("type"), err)
-			}
 		}
 	}
 	return ""
@@ -175,8 +169,8 @@ func claudeChoice(q *claudeRequest) string {
 func claudeResults(q *claudeRequest) string {
 	used := map[string]bool{}
 	for i, t := range q.c.Turns {
-		calls := t.OfKind(vendormock.CallPart)
-		if (len(calls) > 0 || len(t.OfKind(vendormock.ResultPart)) > 0) && len(q.c.Tools) == 0 {
+		calls := t.OfKind(simulator.CallPart)
+		if (len(calls) > 0 || len(t.OfKind(simulator.ResultPart)) > 0) && len(q.c.Tools) == 0 {
 			return "Requests which have `tool_use` or `tool_result` blocks in their messages must define tools."
 		}
 		for _, call := range calls {
@@ -185,15 +179,15 @@ func claudeResults(q *claudeRequest) string {
 			}
 			used[call.ID] = true
 		}
-		if lost := vendormock.Unanswered(calls, q.c.Turns, i); len(lost) > 0 {
+		if lost := unanswered(calls, q.c.Turns, i); len(lost) > 0 {
 			return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
 				"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(lost, ", "))
 		}
 		for j, p := range t.Parts {
-			if p.Kind != vendormock.ResultPart {
+			if p.Kind != simulator.ResultPart {
 				continue
 			}
-			if i == 0 || !slices.ContainsFunc(q.c.Turns[i-1].OfKind(vendormock.CallPart), func(call vendormock.Part) bool { return call.ID == p.ID }) {
+			if i == 0 || !slices.ContainsFunc(q.c.Turns[i-1].OfKind(simulator.CallPart), func(call simulator.Part) bool { return call.ID == p.ID }) {
 				return fmt.Sprintf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
 					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, p.ID)
 			}
@@ -222,15 +216,15 @@ func claudeThinking(q *claudeRequest) string {
 func claudeSignatures(q *claudeRequest) string {
 	for i, t := range q.c.Turns {
 		for j, p := range t.Parts {
-			if p.Kind == vendormock.ThinkingPart && p.Signature != vendormock.Sign(q.c.Model, p.Text) || p.Kind == vendormock.RedactedPart && p.Signature != vendormock.Sign(q.c.Model, "hidden") {
+			if p.Kind == simulator.ThinkingPart && p.Signature != simulator.Sign(q.c.Model, p.Text) || p.Kind == simulator.RedactedPart && p.Signature != simulator.Sign(q.c.Model, "hidden") {
 				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 			}
 		}
 		if q.root.Get("thinking.type").String() != "enabled" || i <= q.c.LastPrompt() {
 			continue // optional if the model decides whether to reason, and in completed tool loops
 		}
-		for _, call := range t.OfKind(vendormock.CallPart) {
-			if q.server.Signature(call.ID) != "" && t.Parts[0].Kind != vendormock.ThinkingPart && t.Parts[0].Kind != vendormock.RedactedPart {
+		for _, call := range t.OfKind(simulator.CallPart) {
+			if simulator.FollowsReasoning(call.ID) && t.Parts[0].Kind != simulator.ThinkingPart && t.Parts[0].Kind != simulator.RedactedPart {
 				return fmt.Sprintf("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
 					"When `thinking` is enabled, a final `assistant` message must start with a thinking block.",
 					i, q.root.Get(fmt.Sprintf("messages.%d.content.0.type", i)))
@@ -272,26 +266,19 @@ func claudeFormat(q *claudeRequest) string {
 	case !q.traits.schema:
 		return "output_config.format: This model does not support output format."
 	}
-	if word := refusedKeywords.FindStringSubmatch(vendormock.Compact([]byte(schema.Raw))); word != nil {
+	if word := refusedKeywords.FindStringSubmatch(compact([]byte(schema.Raw))); word != nil {
 		return "output_config.format.schema: property '" + word[1] + "' is not supported"
 	}
-	if open := vendormock.OpenObject(schema); open {
+	if open := openObject(schema); open {
 		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
 	}
 	return ""
 }
 
 func claudeCaching(q *claudeRequest) string {
-	marks := strings.Count(vendormock.Compact([]byte(q.root.Raw)), `"cache_control":{`)
+	marks := strings.Count(compact([]byte(q.root.Raw)), `"cache_control":{`)
 	if marks > 4 {
 		return fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
-	}
-	return ""
-}
-
-func claudeStops(q *claudeRequest) string {
-	if slices.ContainsFunc(q.c.Stops, vendormock.Blank) {
-		return "stop_sequences: each stop sequence must contain non-whitespace"
 	}
 	return ""
 }

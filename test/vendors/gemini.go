@@ -1,4 +1,4 @@
-package gemini
+package vendors
 
 import (
 	"cmp"
@@ -9,20 +9,40 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"fairlead.dev/test/vendormock"
+	"fairlead.dev/internal/simulator"
 )
 
-// geminiRequest is a request with a valid shape.
+// geminiTraits describes what a family of models accepts.
+type geminiTraits struct {
+	names      *regexp.Regexp
+	level      bool // whether reasoning with a level is accepted
+	budget     bool // whether reasoning with a token budget is accepted
+	signatures bool // whether calls must be sent back with their signatures
+	callIDs    bool
+	toolsJSON  bool // whether tools and JSON are accepted in one request
+	noSystem   bool
+	embeds     bool
+}
+
+// geminis lists the families. A model belongs to the first row whose pattern matches its name.
+var geminis = []geminiTraits{
+	{names: regexp.MustCompile(`embedding`), embeds: true},
+	{names: regexp.MustCompile(`^gemini-2\.0`)},
+	{names: regexp.MustCompile(`^gemini-2\.5`), budget: true},
+	{names: regexp.MustCompile(`^gemini-[3-9]`), level: true, budget: true, signatures: true, callIDs: true, toolsJSON: true},
+	{names: regexp.MustCompile(`^gemma-`), noSystem: true},
+}
+
+// geminiRequest is a request to the Gemini API with a valid shape.
 type geminiRequest struct {
-	server *vendormock.Server
 	root   gjson.Result
 	traits *geminiTraits
-	c      *vendormock.Conversation
+	c      *simulator.Conversation
 }
 
 // geminiRules lists rules that the shapes cannot express. A rule returns the vendor's error message, or "".
 var geminiRules = []func(q *geminiRequest) string{
-	geminiContents, geminiMedia, geminiSystem, geminiDeclarations, geminiCalling, geminiTurns, geminiSignatures, geminiConfig, geminiThinking,
+	geminiContents, geminiSystem, geminiDeclarations, geminiCalling, geminiTurns, geminiSignatures, geminiConfig, geminiThinking,
 }
 
 func geminiContents(q *geminiRequest) string {
@@ -49,28 +69,6 @@ func geminiContents(q *geminiRequest) string {
 	return ""
 }
 
-func geminiMedia(q *geminiRequest) string {
-	for i, content := range q.root.Get("contents").Array() {
-		for j, p := range content.Get("parts").Array() {
-			at := fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d]", i, j)
-			inline, file := p.Get("inlineData"), p.Get("fileData")
-			switch {
-			case inline.Exists() && !strings.Contains(inline.Get("mimeType").String(), "/"):
-				return at + ".inline_data.mime_type: must be a valid MIME type, it is missing or empty\n"
-			case file.Exists() && file.Get("fileUri").String() == "":
-				return at + ".file_data.file_uri: must not be empty\n"
-			case file.Exists() && !strings.Contains(file.Get("mimeType").String(), "/"):
-				return at + ".file_data.mime_type: must be a valid MIME type, it is missing or empty\n"
-			case inline.Exists():
-				if _, err := vendormock.Picture(inline.Get("mimeType").String(), plainBase64(inline.Get("data").String())); err != nil {
-					return "Unable to process input image. " + err.Error()
-				}
-			}
-		}
-	}
-	return ""
-}
-
 func geminiSystem(q *geminiRequest) string {
 	system := q.root.Get("systemInstruction")
 	switch {
@@ -78,7 +76,7 @@ func geminiSystem(q *geminiRequest) string {
 		return ""
 	case q.traits.noSystem:
 		return "Developer instruction is not enabled for models/" + q.c.Model
-	case vendormock.Blank(q.c.System):
+	case blank(q.c.System):
 		return "* GenerateContentRequest.system_instruction.parts: must hold text\n"
 	}
 	return ""
@@ -175,26 +173,26 @@ func geminiCalling(q *geminiRequest) string {
 // geminiTurns checks that calls and responses match.
 func geminiTurns(q *geminiRequest) string {
 	for i, t := range q.c.Turns {
-		calls, results := t.OfKind(vendormock.CallPart), t.OfKind(vendormock.ResultPart)
+		calls, results := t.OfKind(simulator.CallPart), t.OfKind(simulator.ResultPart)
 		for j, p := range t.Parts {
 			at := fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d]", i, j)
 			switch {
-			case p.Kind == vendormock.ResultPart && p.Name == "":
+			case p.Kind == simulator.ResultPart && p.Name == "":
 				return at + ".function_response.name: Name cannot be empty.\n"
-			case p.Kind == vendormock.CallPart && p.Name == "":
+			case p.Kind == simulator.CallPart && p.Name == "":
 				return at + ".function_call.name: Name cannot be empty.\n"
-			case p.Kind == vendormock.ResultPart && !q.root.Get(fmt.Sprintf("contents.%d.parts.%d.functionResponse.response", i, j)).IsObject():
+			case p.Kind == simulator.ResultPart && !q.root.Get(fmt.Sprintf("contents.%d.parts.%d.functionResponse.response", i, j)).IsObject():
 				return at + ".function_response.response: must be an object\n"
-			case p.Kind == vendormock.CallPart && !t.Assistant, p.Kind == vendormock.ResultPart && t.Assistant:
+			case p.Kind == simulator.CallPart && !t.Assistant, p.Kind == simulator.ResultPart && t.Assistant:
 				return "Please ensure that function calls come from the model and function responses from the user."
 			}
 		}
 		if len(calls) > 0 && (i == 0 || q.c.Turns[i-1].Assistant) {
 			return "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
 		}
-		var before []vendormock.Part
+		var before []simulator.Part
 		if i > 0 {
-			before = q.c.Turns[i-1].OfKind(vendormock.CallPart)
+			before = q.c.Turns[i-1].OfKind(simulator.CallPart)
 		}
 		switch {
 		case len(results) > 0 && len(before) == 0:
@@ -203,7 +201,7 @@ func geminiTurns(q *geminiRequest) string {
 			return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
 		}
 		for _, r := range results {
-			same := func(call vendormock.Part) bool {
+			same := func(call simulator.Part) bool {
 				return call.Name == r.Name && (call.ID == "" || r.ID == "" || call.ID == r.ID)
 			}
 			if !slices.ContainsFunc(before, same) {
@@ -220,10 +218,10 @@ const skipSignature = "skip_thought_signature_validator"
 // geminiSignatures checks that the signature of the first call of each step is sent back, if the model requires it.
 func geminiSignatures(q *geminiRequest) string {
 	for i, t := range q.c.Turns {
-		for j, p := range t.OfKind(vendormock.CallPart) {
+		for j, p := range t.OfKind(simulator.CallPart) {
 			switch {
 			case p.Signature == skipSignature:
-			case p.Signature != "" && !q.server.Signed(p.Signature, p.Name):
+			case p.Signature != "" && p.Signature != simulator.Sign(q.c.Model, p.Name):
 				return "Corrupted thought signature."
 			case p.Signature == "" && j == 0 && q.traits.signatures && i > q.c.LastPrompt():
 				return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "+

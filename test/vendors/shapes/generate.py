@@ -1,7 +1,7 @@
 """Write the tables of member names that the mocks check, from the request types of the vendors' own Python packages.
 
     python -m venv /tmp/sdks && /tmp/sdks/bin/pip install openai anthropic google-genai
-    /tmp/sdks/bin/python test/vendormock/shapes/generate.py
+    /tmp/sdks/bin/python test/vendors/shapes/generate.py
 
 The syntax of the tables is described in shape.go. The packages define types, not limits: ranges, lengths and rules between
 members are in the tables written by hand and in the rules of each mock.
