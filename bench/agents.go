@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -10,7 +11,7 @@ import (
 
 	"fairlead.dev/bench/agent"
 	"fairlead.dev/bench/load"
-	"fairlead.dev/bench/upstream"
+	"fairlead.dev/internal/simulator"
 )
 
 // agentResults holds the results of all runs, by format and server name.
@@ -42,7 +43,7 @@ func (b *bench) runAgents(ctx context.Context, servers []*server) (agentResults,
 	got := agentResults{}
 	for round := range b.rounds {
 		for _, format := range agent.Formats() {
-			pace := upstream.Pace{First: 2 * time.Millisecond, Gap: time.Millisecond, Chunks: 20, Format: format}
+			pace := simulator.Pace{First: 2 * time.Millisecond, Gap: time.Millisecond, Chunks: 20, Format: path.Base(agent.Path(format))}
 			spec := load.AgentSpec{Format: format, Sessions: 8, Repeat: b.sessions, Preface: pace.String(), Fields: fmt.Sprintf(`"provider":{"only":[%q]},`, "mock-"+format)}
 			for i := range servers {
 				s := servers[(i+round)%len(servers)]

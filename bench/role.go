@@ -13,16 +13,12 @@ import (
 	"net/url"
 	"sync"
 
-	"fairlead.dev/bench/upstream"
+	"fairlead.dev/internal/simulator"
 )
 
 // serveUpstream runs a provider with minimal overhead.
 func serveUpstream(ctx context.Context, out io.Writer) error {
-	ln, err := listen(ctx, out)
-	if err != nil {
-		return err
-	}
-	return upstream.Serve(ctx, ln)
+	return serveHTTP(ctx, out, simulator.NewFixed().ServeHTTP)
 }
 
 // serveFloor runs a minimal gateway that uses only the standard library. It checks the key, reads the complete body, and

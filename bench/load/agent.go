@@ -44,7 +44,7 @@ func RunAgent(ctx context.Context, t Target, s AgentSpec) (AgentResult, error) {
 	r := &run{Spec: Spec{Stream: true}, Target: t}
 	callers := make([]*caller, s.Sessions)
 	for i := range callers {
-		callers[i] = &caller{run: r, in: newReader(false), failures: map[string]int{}, wrong: map[string]int{}, end: streamEnd(s.Format)}
+		callers[i] = idleCaller(r, s.Format, 16<<10)
 		defer callers[i].drop()
 	}
 	seed := uint64(time.Now().UnixMicro()) // use different sessions than the previous run

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -13,13 +14,13 @@ import (
 	"time"
 
 	"fairlead.dev/bench/agent"
-	"fairlead.dev/bench/http1"
 )
 
 // caller sends one request after another over its own connection.
 type caller struct {
 	*run
-	in       *http1.Reader
+	in       *bufio.Reader
+	part     []byte      // buffer for parts of a body
 	conn     net.Conn    // nil when the next request needs a new connection
 	forget   func() bool // cancels the function that closes conn when the run ends; see context.AfterFunc
 	request  []byte
@@ -35,7 +36,12 @@ type caller struct {
 }
 
 func newCaller(r *run) *caller {
-	c := &caller{run: r, in: newReader(r.Hold), request: request(r.Target, r.Spec), failures: map[string]int{}, wrong: map[string]int{}, end: streamEnd(agent.Chat)}
+	size := 16 << 10
+	if r.Hold {
+		size = 4 << 10 // there are many callers
+	}
+	c := idleCaller(r, agent.Chat, size)
+	c.request = request(r.Target, r.Spec)
 	for rest := c.request; ; {
 		at := bytes.Index(rest, []byte(serial))
 		if at < 0 {
@@ -46,12 +52,12 @@ func newCaller(r *run) *caller {
 	}
 }
 
-// newReader returns a reader of responses. Its buffer is small if there are many callers.
-func newReader(many bool) *http1.Reader {
-	if many {
-		return http1.NewReader(nil, 4<<10)
+// idleCaller returns a caller without a request. The size of its buffers is buffer.
+func idleCaller(r *run, format string, buffer int) *caller {
+	return &caller{
+		run: r, in: bufio.NewReaderSize(nil, buffer), part: make([]byte, buffer), failures: map[string]int{}, wrong: map[string]int{},
+		end: streamEnd(format),
 	}
-	return http1.NewReader(nil, 16<<10)
 }
 
 // work sends requests until the run is over. The callers start at equal intervals within Spread, in the order of i.
@@ -108,16 +114,16 @@ func (c *caller) call(ctx context.Context) error {
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}
-	status, last, err := c.in.Head()
+	resp, err := http.ReadResponse(c.in, nil)
 	if err != nil {
 		return err
 	}
-	if err := c.read(began, status == http.StatusOK); err != nil {
+	if err := c.read(began, resp); err != nil {
 		return err
 	}
 	switch {
-	case status != http.StatusOK:
-		c.reject("status " + strconv.Itoa(status))
+	case resp.StatusCode != http.StatusOK:
+		c.reject("status " + strconv.Itoa(resp.StatusCode))
 	case !c.whole():
 		c.reject("incomplete response")
 	default:
@@ -126,27 +132,32 @@ func (c *caller) call(ctx context.Context) error {
 			c.took = append(c.took, time.Since(began))
 		}
 	}
-	if last {
+	if resp.Close {
 		c.drop()
 	}
 	return nil
 }
 
-// read reads the body of a response. If good is false, the response does not count in the measurement.
-func (c *caller) read(began time.Time, good bool) error {
+// read reads the body of a response. A response with a status other than 200 does not count in the measurement.
+func (c *caller) read(began time.Time, resp *http.Response) error {
 	c.open.Add(1)
 	defer c.open.Add(-1)
+	defer func() { _ = resp.Body.Close() }()
+	good := resp.StatusCode == http.StatusOK
 	c.answer = c.answer[:0]
-	part, err := c.in.Part()
-	if c.Stream && good && err == nil && c.measuring.Load() {
+	n, err := resp.Body.Read(c.part)
+	if c.Stream && good && n > 0 && c.measuring.Load() {
 		c.first = append(c.first, time.Since(began))
 	}
-	for ; err == nil; part, err = c.in.Part() {
+	for ; n > 0 || err == nil; n, err = resp.Body.Read(c.part) {
 		if good && c.measuring.Load() {
-			c.bytes += len(part)
+			c.bytes += n
 		}
 		if !c.Hold {
-			c.answer = append(c.answer, part...)
+			c.answer = append(c.answer, c.part[:n]...)
+		}
+		if err != nil {
+			break // the last part may come together with io.EOF
 		}
 	}
 	if !errors.Is(err, io.EOF) {

@@ -40,7 +40,7 @@ type Behaviour struct {
 	Reset       bool // whether to reset the connection instead of responding
 	CutAfter    int  // number of events (or body bytes) after which the connection breaks; 0 for never
 	SilentAfter int  // number of events after which nothing is sent; 0 for never
-	ErrorAfter  int  // number of events after which the stream ends with the format's error event; 0 for never
+	ErrorAfter  int  // number of events after which the stream ends with an error; 0 for never
 	NoDone      bool // whether to end the stream cleanly without [DONE]
 }
 
@@ -113,7 +113,7 @@ func (b Behaviour) stream(w http.ResponseWriter, r *http.Request, call *Call) bo
 		case b.CutAfter > 0 && i == b.CutAfter:
 			panic(http.ErrAbortHandler)
 		case b.ErrorAfter > 0 && i == b.ErrorAfter:
-			return write(w, f.broken)
+			return write(w, sseEvent("", f.fail(http.StatusInternalServerError, faultMessage, "")))
 		case b.SilentAfter > 0 && i == b.SilentAfter:
 			<-r.Context().Done()
 			return false

@@ -14,38 +14,17 @@ type format struct {
 	frames func(c *Call, q *Conversation, r *Reply) [][]byte
 	// fail returns the body of an error. A code is optional.
 	fail func(status int, message, code string) Object
-	// broken is an error event in the middle of a stream.
-	broken []byte
 }
 
 const eventStream = "text/event-stream"
 
-const overloaded = "The server had an error while processing your request."
-
 var (
-	chatFormat = &format{
-		stream: eventStream, read: readChat, body: chatBody, frames: chatFrames, fail: openAIError,
-		broken: sseEvent("", openAIError(http.StatusInternalServerError, overloaded, "")),
-	}
-	legacyFormat = &format{
-		stream: eventStream, read: readLegacy, body: legacyBody, frames: legacyFrames, fail: openAIError, broken: chatFormat.broken,
-	}
-	responsesFormat = &format{
-		stream: eventStream, read: readResponses, body: responsesBody, frames: responsesFrames, fail: openAIError,
-		broken: sseEvent("error", Object{"type": "error", "sequence_number": 9, "code": "server_error", "message": overloaded, "param": nil}),
-	}
-	messagesFormat = &format{
-		stream: eventStream, read: readMessages, body: messagesBody, frames: messagesFrames, fail: messagesError,
-		broken: sseEvent("error", messagesError(529, "Overloaded", "")),
-	}
-	geminiFormat = &format{
-		stream: eventStream, read: readGemini, body: geminiBody, frames: geminiFrames, fail: geminiError,
-		broken: sseEvent("", geminiError(http.StatusServiceUnavailable, "The model is overloaded.", "")),
-	}
-	converseFormat = &format{
-		stream: "application/vnd.amazon.eventstream", read: readConverse, body: converseBody, frames: converseFrames, fail: converseError,
-		broken: binaryEvent("exception", "throttlingException", Object{"message": "Too many requests, please wait before trying again."}),
-	}
+	chatFormat      = &format{eventStream, readChat, chatBody, chatFrames, openAIError}
+	legacyFormat    = &format{eventStream, readLegacy, legacyBody, legacyFrames, openAIError}
+	responsesFormat = &format{eventStream, readResponses, responsesBody, responsesFrames, openAIError}
+	messagesFormat  = &format{eventStream, readMessages, messagesBody, messagesFrames, messagesError}
+	geminiFormat    = &format{eventStream, readGemini, geminiBody, geminiFrames, geminiError}
+	converseFormat  = &format{"application/vnd.amazon.eventstream", readConverse, converseBody, converseFrames, converseError}
 )
 
 // formatOf returns the format of a path. Paths that belong to no format have the errors of the chat format.

@@ -30,7 +30,7 @@ type Mock struct {
 	account  account
 	discards bool // whether calls are not recorded
 
-	open, closed, gone atomic.Int64
+	open atomic.Int64
 }
 
 // NewMock returns a mock that responds to every call.
@@ -124,12 +124,6 @@ func (m *Mock) Await(ctx context.Context, n int) (*Call, error) {
 // Open returns the number of calls in progress.
 func (m *Mock) Open() int64 { return m.open.Load() }
 
-// Closed returns the number of calls that have ended.
-func (m *Mock) Closed() int64 { return m.closed.Load() }
-
-// Gone returns the number of calls whose client disconnected before the response was complete.
-func (m *Mock) Gone() int64 { return m.gone.Load() }
-
 // ServeHTTP implements http.Handler.
 func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models") {
@@ -144,13 +138,11 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.open.Add(1)
 	defer func() {
 		m.open.Add(-1)
-		m.closed.Add(1)
 		close(call.done)
 	}()
 	complete := false
 	defer func() {
 		if !complete && r.Context().Err() != nil {
-			m.gone.Add(1)
 			close(call.gone)
 		}
 	}()

@@ -49,12 +49,15 @@ func vendor(dimensions int, check func(*simulator.Call) error, models ...string)
 	return mock
 }
 
-var tables = map[string]shapes{}
+// tables holds the shapes of all vendors.
+var tables = loadTables("openai", "openai-chat", "openai-responses", "anthropic", "anthropic-messages", "gemini", "gemini-generate", "bedrock")
 
-func init() {
-	for _, name := range []string{"openai", "openai-chat", "openai-responses", "anthropic", "anthropic-messages", "gemini", "gemini-generate", "bedrock"} {
-		tables[name] = loadShapes(name)
+func loadTables(names ...string) map[string]shapes {
+	all := map[string]shapes{}
+	for _, name := range names {
+		all[name] = loadShapes(name)
 	}
+	return all
 }
 
 // checkShape checks a document against the shapes of the tables and returns the first problem.

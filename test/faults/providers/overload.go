@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	lean "fairlead.dev/bench/upstream"
+	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
@@ -156,18 +156,7 @@ func startPlain(t *testing.T, more ...string) *harness.Gateway {
 // startLean starts a gateway with a provider that uses very little CPU, because both share the machine.
 func startLean(t *testing.T) *harness.Gateway {
 	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		if err := lean.Serve(t.Context(), ln); err != nil {
-			t.Errorf("serve the provider: %v", err)
-		}
-	})
-	t.Cleanup(serving.Wait)
-	return harness.Start(t, harness.Options{Config: plainConfig(t, "http://"+ln.Addr().String())})
+	return harness.Start(t, harness.Options{Config: plainConfig(t, harness.Serve(t, simulator.NewFixed()))})
 }
 
 // plainConfig returns a configuration with one provider.
