@@ -70,7 +70,7 @@ func TestRealtimeWithoutProviderKeys(t *testing.T) {
 				break
 			}
 		}
-		if text != "This is a simulat" {
+		if text != "This is a simulated " {
 			t.Errorf("the response is %q, want the first five tokens of the simulated answer", text)
 		}
 	}
