@@ -255,21 +255,3 @@ func AsError(err error) *Error {
 	}
 	return &Error{Kind: Internal, Message: "The gateway failed internally. Retry the request; if the error persists, report the request id.", Err: err}
 }
-
-// formerKinds maps the classes in older log entries to the current kinds.
-var formerKinds = map[string]Kind{
-	"cannot_express":  Untranslatable,
-	"cut":             StreamInterrupted,
-	"deviated":        ContinuationMismatch,
-	"no_target_ready": NoTargetAvailable,
-	"refused":         UpstreamRejected,
-}
-
-// UnmarshalText parses a stored kind, including former names.
-func (k *Kind) UnmarshalText(text []byte) error {
-	*k = Kind(text)
-	if renamed, ok := formerKinds[string(text)]; ok {
-		*k = renamed
-	}
-	return nil
-}

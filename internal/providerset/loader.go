@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/predict/ability"
 	"fairlead.dev/internal/pricebook"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/redact"
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/vault"
 )
@@ -132,10 +131,6 @@ func (l *Loader) credentials(ctx context.Context) (Credentials, error) {
 		secret, err := l.Vault.Open(c)
 		if err != nil {
 			l.Report("open credential "+c.ID, err)
-			continue
-		}
-		if len(secret) < redact.MinCredential { // credentials stored by earlier versions may be too short to be masked
-			l.Report("use credential "+c.ID, fmt.Errorf("the credential has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}
 		all[c.Provider] = append(all[c.Provider], provider.Credential{ID: c.ID, Secret: secret, Source: provider.Dashboard})

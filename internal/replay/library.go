@@ -89,8 +89,7 @@ func (l *Library) Load(ctx context.Context, v route.Versions) Archived {
 	return w
 }
 
-// catalogOf returns the catalog with the given version, or the current catalog if that version is not archived. Older versions of the
-// program archived no catalogs. Decisions depend on the catalog only for models without a target.
+// catalogOf returns the catalog with the given version, or the current catalog if that version is not archived. Decisions depend on the catalog only for models without a target.
 func (l *Library) catalogOf(ctx context.Context, version string) *catalog.Catalog {
 	if version == "" || version == l.catalog.Version() {
 		return l.catalog

@@ -144,14 +144,14 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 			rank = readInt(s)
 		case "quality":
 			one.quality = readFloat(s)
-		case "cached_prefix", "warm": // warm is the former name
+		case "cached_prefix":
 			one.cache = readCacheHit(s)
 		case "seen":
 			one.state = readState(s)
 		case "excluded":
 			eachMember(s, func(key []byte) {
 				if string(key) == "code" {
-					_ = code.UnmarshalText([]byte(r.readName(s))) // UnmarshalText never fails
+					code = route.Reason(r.readName(s))
 				}
 			})
 		}
@@ -190,9 +190,9 @@ func readState(s *rawjson.Scanner) (state route.State) {
 		switch string(key) {
 		case "open":
 			state.Open = string(s.Raw()) == "true"
-		case "backing_off_ns", "resting_ns": // resting_ns is the former name
+		case "backing_off_ns":
 			state.BackingOff = time.Duration(readInt(s))
-		case "rejected", "refused": // refused is the former name
+		case "rejected":
 			state.Rejected = string(s.Raw()) == "true"
 		case "latency_ns":
 			state.Latency = time.Duration(readInt(s))

@@ -66,20 +66,6 @@ func recordOf(d *route.Decision) record {
 	return r
 }
 
-func TestRecordWithFormerNamesIsRead(t *testing.T) {
-	t.Parallel()
-	const trace = `{"trace":{"input":{"op":"chat"},"candidates":[
-		{"target":"a/x","quality":0.5,"warm":{"read":9},"seen":{"resting_ns":7,"refused":true},"excluded":{"code":"credential_resting"}}]}}`
-	var r record
-	if err := r.read(&Row{ID: "req_1", Summary: []byte(`{}`), Trace: func([]byte) ([]byte, error) { return []byte(trace), nil }}); err != nil {
-		t.Fatal(err)
-	}
-	want := sightings{"a/x": {state: route.State{BackingOff: 7, Rejected: true}, cache: route.CacheHit{Read: 9}, quality: 0.5, rated: true}}
-	if diff := cmp.Diff(want, r.seen, cmp.AllowUnexported(sighting{})); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestMalformedRecordIsRejected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -158,12 +158,7 @@ func targetText(a route.QualityTarget) string { return number(a.Target) + " of "
 func adjustmentsText(list []route.Adjustment) string {
 	var parts []string
 	for _, a := range list {
-		switch a.Code {
-		case route.Inherited, route.Recovered:
-			parts = append(parts, string(a.Code)) // without the reason, because older records have different wording
-		default:
-			parts = append(parts, string(a.Code)+": "+a.Reason)
-		}
+		parts = append(parts, string(a.Code)+": "+a.Reason)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -192,9 +187,6 @@ func hitText(h *route.PolicyHit) string {
 func exclusionText(c *route.Candidate) string {
 	if c.Excluded == nil {
 		return ""
-	}
-	if c.Excluded.Code == route.CredentialBackingOff {
-		return string(route.CredentialBackingOff) // without the reason, because older records have different wording
 	}
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }

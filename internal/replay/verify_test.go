@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 )
@@ -226,55 +223,6 @@ func TestFallbackIsVerified(t *testing.T) {
 
 	if !got.Same {
 		t.Errorf("result %+v, want the same decision", got)
-	}
-}
-
-func TestBackoffWithOtherWordingIsVerified(t *testing.T) {
-	t.Parallel()
-	e, archived := decided(t)
-	tired := e.Decision.Candidates[0].Target
-	e.Decision.Candidates[0].Seen.BackingOff = 20 * time.Second
-	again, _ := route.Decide(&e.Decision.Input, archived.Snapshot, Recorded(e.Decision, &archived.Rules))
-	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
-	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // wording of older records
-	e.Decision = stored(t, again)
-
-	got := Verify(e, archived, nil)
-
-	if !got.Same {
-		t.Errorf("result %+v, want the same decision", got)
-	}
-}
-
-func TestAdjustmentsWithOtherWordingAreVerified(t *testing.T) {
-	t.Parallel()
-	former := []route.Adjustment{
-		{Code: route.Inherited, Reason: "short reply to a task of the user turn before"},
-		{Code: route.Recovered, Reason: "tool results are good again"},
-	}
-	e, archived := decided(t)
-	e.Decision.Input.Model = "auto"
-	e.Decision.Input.Conversation = conversation.Findings{Inherited: 1, Trouble: conversation.Trouble{Recovered: true}}
-	again, _ := route.Decide(&e.Decision.Input, archived.Snapshot, Recorded(e.Decision, &archived.Rules))
-	if len(again.Adjustments) != len(former) {
-		t.Fatalf("adjustments %+v, want %d", again.Adjustments, len(former))
-	}
-	for name, test := range map[string]struct {
-		logged []route.Adjustment
-		same   bool
-	}{
-		"other wording":     {former, true},
-		"another code":      {[]route.Adjustment{former[0], {Code: route.Inherited, Reason: former[1].Reason}}, false},
-		"fewer adjustments": {former[:1], false},
-	} {
-		again.Adjustments = test.logged
-		e.Decision = stored(t, again)
-
-		got := Verify(e, archived, nil)
-
-		if got.Same != test.same {
-			t.Errorf("%s: result %+v, want same = %t", name, got, test.same)
-		}
 	}
 }
 

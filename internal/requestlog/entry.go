@@ -293,24 +293,6 @@ const (
 	BodyNone              BodyState = "none"              // the request failed before its body was read
 )
 
-// formerBodyStates maps the states in older entries to the current states.
-var formerBodyStates = map[string]BodyState{
-	"off":                BodyDisabled,
-	"off_for_key":        BodyDisabledForKey,
-	"off_by_policy":      BodyDisabledByPolicy,
-	"refused_by_request": BodyDisabledByRequest,
-	"withheld":           BodyRedactionTimeout,
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler. It also accepts the states in older entries.
-func (s *BodyState) UnmarshalText(text []byte) error {
-	*s = BodyState(text)
-	if renamed, ok := formerBodyStates[string(text)]; ok {
-		*s = renamed
-	}
-	return nil
-}
-
 // Body holds the bodies of request and response. For a stream, Response holds the events until they are assembled into one response. The
 // events are joined by newlines or encoded by a Folder. A request that is not yet stored in the database may be split into an outline and
 // parts: see package outline.

@@ -45,9 +45,6 @@ func NewSession(e *Entry) Session {
 			Tokens: Tokens{InputTokens: e.Usage.Prompt(), CachedTokens: e.Usage.CacheRead, OutputTokens: e.Usage.Output},
 		},
 	}
-	if s.Source == "" {
-		s.Source = "given" // the entry was written by an earlier version, which did not derive sessions
-	}
 	switch {
 	case e.Outcome.IsError():
 		s.Errors = 1

@@ -33,32 +33,6 @@ const (
 	Unsupported           Reason = "unsupported_field"
 )
 
-// UnmarshalText decodes a stored code. It accepts former codes.
-func (r *Reason) UnmarshalText(text []byte) error {
-	*r = Reason(text)
-	switch string(text) {
-	case "lacks_ability":
-		*r = MissingCapability
-	case "output_too_large":
-		*r = OutputLimitExceeded
-	case "key_forbids":
-		*r = NotAllowedByKey
-	case "policy_forbids":
-		*r = ExcludedByPolicy
-	case "too_dear":
-		*r = PriceLimitExceeded
-	case "credential_resting":
-		*r = CredentialBackingOff
-	case "collects_data":
-		*r = DataCollection
-	case "keeps_data":
-		*r = DataRetention
-	case "wrong_dimensions":
-		*r = UnsupportedDimensions
-	}
-	return nil
-}
-
 // Exclusion is the reason why a candidate cannot be chosen. The sentence that Reason returns is formatted on demand, because most decisions
 // exclude many candidates, but few decisions are displayed.
 type Exclusion struct {

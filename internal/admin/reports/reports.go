@@ -46,7 +46,7 @@ func Mount(s *adminapi.Server, d Deps) {
 		OperationID: "get-report", Method: http.MethodGet, Path: "/report", Tags: tags,
 		Summary: "Get figures by one or two dimensions",
 		Description: "Computed from roll-ups. Playground requests are excluded unless source is set. Totals are exact; notes names everything that is " +
-			"not: estimated latencies, groups from a sample, values that the roll-ups do not keep, requests stored by earlier versions, and a rounded range. " +
+			"not: estimated latencies, groups from a sample, values that the roll-ups do not keep, and a rounded range. " +
 			"Grouping or filtering by user, session, client or tag requires read_requests.",
 	}, func(ctx context.Context, c *adminapi.Call, _ *Parameters) (*adminapi.Output[Report], error) {
 		r, err := a.run(ctx, c)

@@ -94,7 +94,7 @@ func RollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 }
 
 // AttemptFigures returns the figures of one model or provider. Errors are failed attempts, even if another target served the request.
-// Roll-ups of earlier versions do not count attempts. In their figures, errors are failed requests.
+// Without attempts, for example if all responses came from the cache, errors are failed requests.
 func AttemptFigures(f *requestlog.Figures) FigureSet {
 	v := FiguresOf(f)
 	if f.Attempts > 0 {

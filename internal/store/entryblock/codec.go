@@ -1,13 +1,9 @@
 package entryblock
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
-	"sync"
 
-	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
@@ -18,10 +14,9 @@ const minCompressed = 2048
 // The encodings of packed text. The first byte of packed text identifies its encoding.
 const (
 	Plain         = 0
-	packedDeflate = 1 // deflate, written by earlier versions
-	packedS2      = 2
-	packedZstd    = 3 // zstd, for short text in its own row
-	packedOutline = 4 // an outline (see package outline); the packed text of the outline follows
+	packedS2      = 1
+	packedZstd    = 2 // zstd, for short text in its own row
+	packedOutline = 3 // an outline (see package outline); the packed text of the outline follows
 )
 
 // minPart is the minimum length of parts that are compressed. Text longer than MaxZstd is compressed with S2, which is faster than zstd.
@@ -30,9 +25,8 @@ const (
 	MaxZstd = 16 << 10
 )
 
-// Codec compresses text for storage. It reuses flate readers, which are large.
+// Codec compresses text for storage.
 type Codec struct {
-	readers sync.Pool
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
@@ -48,7 +42,7 @@ func NewCodec() *Codec {
 	if err != nil {
 		panic(err) // unreachable: the options are constant
 	}
-	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}, encoder: encoder, decoder: decoder}
+	return &Codec{encoder: encoder, decoder: decoder}
 }
 
 // AppendPart compresses and appends short text that is stored in its own row, such as a part of a request. Zstd compresses short text
@@ -123,7 +117,7 @@ func (c *Codec) AppendUnpacked(to, b []byte) ([]byte, error) {
 	case packedZstd:
 		return c.decoder.DecodeAll(b, to)
 	}
-	return c.appendInflated(to, b)
+	return nil, fmt.Errorf("decompress: unknown encoding %d", encoding)
 }
 
 func appendUnpackedS2(to, b []byte) ([]byte, error) {
@@ -137,18 +131,4 @@ func appendUnpackedS2(to, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	return to[:len(to)+len(out)], nil
-}
-
-func (c *Codec) appendInflated(to, b []byte) ([]byte, error) {
-	r := c.readers.Get().(io.ReadCloser)
-	defer c.readers.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(b), nil); err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
-	}
-	out := bytes.NewBuffer(to)
-	out.Grow(4 * len(b)) // the usual compression ratio
-	if _, err := out.ReadFrom(r); err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
-	}
-	return out.Bytes(), nil
 }

@@ -2,7 +2,6 @@ package entryblock
 
 import (
 	"bytes"
-	"compress/flate"
 	"strings"
 	"testing"
 )
@@ -41,31 +40,6 @@ func TestPartsAreUnpackedAndShorter(t *testing.T) {
 	}
 }
 
-func TestUnpackReadsDeflatedText(t *testing.T) {
-	t.Parallel()
-	p := NewCodec()
-	for _, text := range []string{"short", strings.Repeat("a body that was written before ", 3000)} {
-		checkUnpacked(t, p, deflated(t, text), text)
-	}
-}
-
-// deflated returns a text packed in the format of earlier versions.
-func deflated(t *testing.T, text string) []byte {
-	t.Helper()
-	packed := bytes.NewBuffer([]byte{packedDeflate})
-	w, err := flate.NewWriter(packed, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return packed.Bytes()
-}
-
 func checkUnpacked(t *testing.T, p *Codec, packed []byte, want string) {
 	t.Helper()
 	if got, err := p.Unpack(packed); err != nil || string(got) != want {
@@ -81,7 +55,7 @@ func checkUnpacked(t *testing.T, p *Codec, packed []byte, want string) {
 func TestUnpackRejectsCorruptText(t *testing.T) {
 	t.Parallel()
 	p := NewCodec()
-	for _, packed := range [][]byte{{packedS2, 0xff, 0xff, 0xff}, {packedS2, 9, 0}, {packedS2}, {packedDeflate, 0xff, 0xff}} {
+	for _, packed := range [][]byte{{packedS2, 0xff, 0xff, 0xff}, {packedS2, 9, 0}, {packedS2}, {9, 0xff, 0xff}} {
 		if _, err := p.Unpack(packed); err == nil {
 			t.Errorf("Unpack(%x) succeeded, want an error", packed)
 		}

@@ -10,8 +10,7 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// rollupLock is the key of the advisory lock that is held while roll-ups change. Replicas of earlier versions also hold it, for
-// every batch that they write.
+// rollupLock is the key of the advisory lock that is held while roll-ups change.
 const rollupLock = 0x726f6c6c757073
 
 // foldRows is the number of queued rows that one transaction adds to the roll-ups.

@@ -58,7 +58,7 @@ func (t blockTables) remove(ctx context.Context, tx *sql.Tx, workspace string, i
 	if len(ids) == 0 {
 		return nil
 	}
-	q := fmt.Sprintf(`select place from requests where workspace_id = $1 and id in (%s) and place is not null`, sqldb.Placeholders(2, len(ids)))
+	q := fmt.Sprintf(`select place from requests where workspace_id = $1 and id in (%s)`, sqldb.Placeholders(2, len(ids)))
 	slotNumbers, err := sqldb.Column[int64](ctx, tx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
 	if err != nil {
 		return err

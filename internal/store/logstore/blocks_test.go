@@ -2,7 +2,6 @@ package logstore
 
 import (
 	"bytes"
-	"compress/flate"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/store/entryblock"
-	"fairlead.dev/internal/store/sqldb"
 )
 
 // storedEntry returns an entry with a trace and with bodies that no other entry has.
@@ -163,64 +161,6 @@ func TestExpiredBodiesAreRemovedFromTheirBlock(t *testing.T) {
 	}
 }
 
-// TestEntriesWithoutBlocksAreRead opens a log from a version without blocks, where each entry has rows for its details and
-// bodies.
-func TestEntriesWithoutBlocksAreRead(t *testing.T) {
-	t.Parallel()
-	db := openFile(t, t.TempDir())
-	now := time.Now()
-	old, older, fresh := storedEntry("ws", "old", now), storedEntry("ws", "older", now.Add(-time.Hour)), storedEntry("ws", "fresh", now)
-	for _, e := range []requestlog.Entry{old, older} {
-		writeBeforeBlocks(t, db, e)
-	}
-
-	writeAll(t, db, fresh, old)
-
-	for _, e := range []requestlog.Entry{old, older, fresh} {
-		checkStored(t, db, e)
-	}
-	listed, err := db.Entries(t.Context(), requestlog.Filter{WorkspaceID: "ws"}, requestlog.Page{})
-	if err != nil || len(listed) != 3 {
-		t.Errorf("%d entries, %v; want 3", len(listed), err)
-	}
-	if expired, err := db.Expire(t.Context(), now, Retention{Bodies: time.Minute}); err != nil || expired != (Expired{Bodies: 1}) {
-		t.Errorf("expired %+v, %v; want one body", expired, err)
-	}
-	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws"}, false); n != 3 || err != nil {
-		t.Errorf("%d entries deleted, %v; want 3", n, err)
-	}
-	for _, table := range []string{"details", "bodies", "packs", "packed_bodies", "tags"} {
-		if n := countRows(t, db, table); n != 0 {
-			t.Errorf("%d rows remain in %s, want 0", n, table)
-		}
-	}
-}
-
-// TestDeflatedBodiesAreReadFromBlocks reads a block whose bodies were deflated before the whole block was compressed.
-func TestDeflatedBodiesAreReadFromBlocks(t *testing.T) {
-	t.Parallel()
-	db := openFile(t, t.TempDir())
-	stays, goes := storedEntry("ws", "stays", time.Now()), storedEntry("ws", "goes", time.Now())
-	writeAll(t, db, stays, goes)
-	var before entryblock.Slots
-	for _, e := range []requestlog.Entry{stays, goes} {
-		slot := append(entryblock.AppendSized(nil, []byte(e.ID)), 1)
-		slot = entryblock.AppendSized(slot, append([]byte{entryblock.Plain}, e.Body.Request...))
-		before = append(before, entryblock.AppendSized(slot, deflated(t, e.Body.Response)))
-	}
-	if _, err := db.Exec(t.Context(), `update packed_bodies set content = $1`, db.codec.EncodeSlots(before)); err != nil {
-		t.Fatal(err)
-	}
-
-	checkStored(t, db, stays)
-	checkStored(t, db, goes)
-	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", Lists: requestlog.Lists{ID: []string{goes.ID}}}, false); n != 1 || err != nil {
-		t.Fatalf("%d entries deleted, %v; want 1", n, err)
-	}
-	checkStored(t, db, stays)
-	checkGone(t, db, goes)
-}
-
 // TestBodiesOfAnyLengthAreRead checks that empty bodies differ from missing bodies. It uses lengths just below and above the length
 // at which the length prefix needs another byte.
 func TestBodiesOfAnyLengthAreRead(t *testing.T) {
@@ -246,38 +186,4 @@ func TestBodiesOfAnyLengthAreRead(t *testing.T) {
 	for _, e := range all {
 		checkStored(t, db, e)
 	}
-}
-
-// writeBeforeBlocks writes an entry in the format of versions without blocks.
-func writeBeforeBlocks(t *testing.T, db *testDB, e requestlog.Entry) {
-	t.Helper()
-	r := record{entry: &e, request: requestRow(&e)}
-	if err := db.encodeRows(&r, &batchBuffers{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []struct {
-		in  *sqldb.Inserter
-		row []any
-	}{{db.inserters.requests, r.request}, {db.inserters.details, r.detail}, {db.inserters.bodies, r.body}, {db.inserters.tags, []any{e.WorkspaceID, "name", e.ID}}} {
-		if _, err := db.Exec(t.Context(), part.in.Statements()[0], part.row...); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// deflated returns a text packed in the format of earlier versions.
-func deflated(t *testing.T, text []byte) []byte {
-	t.Helper()
-	packed := bytes.NewBuffer([]byte{1})
-	w, err := flate.NewWriter(packed, flate.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return packed.Bytes()
 }

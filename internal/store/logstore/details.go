@@ -34,9 +34,6 @@ type detailReader struct {
 // queryFunc runs a query on a database or in a transaction.
 type queryFunc func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 
-// joinBlock joins the block that contains the slot of a request. %[1]s is the table of blocks.
-const joinBlock = ` left join %[1]s p on p.number = (select max(number) from %[1]s where number <= r.place) and r.place < p.number + p.size`
-
 // each calls fn for each entry that exists among the given ids, in any order. The detail stays valid after fn returns.
 func (r detailReader) each(ctx context.Context, query queryFunc, parts detailParts, workspaceID string, ids []string, fn func(detail) error) error {
 	if len(ids) == 0 {
@@ -103,10 +100,8 @@ func postgresDetails(parts detailParts, workspaceID string, ids []string) (strin
 
 // selectDetails reads requests, then their blocks in the order of their numbers. It is a single statement, because a slot number may
 // be assigned again between two statements. Reading each block once is much faster than joining the block to each of its requests.
-// Entries from versions without blocks have rows in details.
 const selectDetails = `with r as materialized (%s)
-	select 0, r.id, r.preview, r.body_state, coalesce(r.place, 0), 0, d.summary, %s from r
-	left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id
+	select 0, r.id, r.preview, r.body_state, r.place, 0, null, null from r
 	union all
 	select * from (select 1, '', '', '', p.number, p.size, p.summaries, %s from packs p
 	where p.number in (select (select max(number) from packs where number <= r.place) from r) order by p.number)`
@@ -131,17 +126,16 @@ func (r detailReader) eachInBlocks(ctx context.Context, query queryFunc, parts d
 // eachListed runs requests, a SQLite statement that selects requests. It calls listed with each id, in order, and then fn for each entry
 // that exists, in any order.
 func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts detailParts, requests string, args []any, listed func(id string), fn func(detail) error) error {
-	trace, traces := "null", "null"
+	traces := "null"
 	if parts.trace {
-		trace, traces = "d.trace", "p.traces"
+		traces = "p.traces"
 	}
-	rows, err := query(ctx, fmt.Sprintf(selectDetails, requests, trace, traces), args...)
+	rows, err := query(ctx, fmt.Sprintf(selectDetails, requests, traces), args...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	var waiting []blockRequest
-	var own []detail // entries from versions without blocks
 	sorted := false
 	for rows.Next() {
 		var isBlock bool
@@ -153,12 +147,7 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 		}
 		if !isBlock {
 			listed(p.id)
-			if summary == nil {
-				waiting = append(waiting, p)
-				continue
-			}
-			p.summary, p.trace = slices.Clone(summary), r.unpacked(slices.Clone(trace))
-			own = append(own, p.detail)
+			waiting = append(waiting, p)
 			continue
 		}
 		if !sorted {
@@ -176,11 +165,6 @@ func (r detailReader) eachListed(ctx context.Context, query queryFunc, parts det
 			return err
 		}
 		waiting = waiting[n:]
-	}
-	for i := range own {
-		if err := own[i].passTo(fn); err != nil {
-			return err
-		}
 	}
 	return rows.Err()
 }

@@ -202,24 +202,21 @@ func (s *Store) body(ctx context.Context, workspaceID, id string) (requestlog.Bo
 	return s.codec.DecodeBody(request, response, streamed == 1)
 }
 
-// blockBody reads bodies from SQLite. They are in blocks, or in their own rows if a version without blocks wrote the entry.
+// blockBody reads bodies from SQLite.
 func (s *Store) blockBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
-	q := `select b.request, b.response, b.streamed, r.place - p.number, p.content from requests r
-		left join bodies b on r.place is null and b.workspace_id = r.workspace_id and b.request_id = r.id` + fmt.Sprintf(joinBlock, "packed_bodies") +
-		` where r.workspace_id = $1 and r.id = $2 and r.body_state = 'stored' and (b.streamed is not null or p.number is not null)`
-	var request, response, content []byte
-	var streamed, slot sql.NullInt64
-	if err := s.db.QueryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed, &slot, &content); err != nil {
+	const q = `select r.place - p.number, p.content from requests r
+		join packed_bodies p on p.number = (select max(number) from packed_bodies where number <= r.place) and r.place < p.number + p.size
+		where r.workspace_id = $1 and r.id = $2 and r.body_state = 'stored'`
+	var slot int64
+	var content []byte
+	if err := s.db.QueryRow(ctx, q, workspaceID, id).Scan(&slot, &content); err != nil {
 		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
-	}
-	if streamed.Valid {
-		return s.codec.DecodeBody(request, response, streamed.Int64 == 1)
 	}
 	all, err := s.codec.DecodeSlots(content)
 	if err != nil {
 		return requestlog.Body{}, fmt.Errorf("read body: %w", err)
 	}
-	text := all.At(slot.Int64)
+	text := all.At(slot)
 	if len(text) == 0 {
 		return requestlog.Body{}, requestlog.ErrNotFound
 	}

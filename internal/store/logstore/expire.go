@@ -119,6 +119,9 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 		return nil
 	}
 	before := requestlog.FloorID(now.Add(-keep.Bodies))
+	if s.db.Dialect() == sqldb.SQLite {
+		return s.expireBlocks(ctx, workspace, before, total)
+	}
 	n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
 		const q = `select request_id from bodies where workspace_id = $1 and request_id < $2 order by request_id limit $3`
 		ids, err := sqldb.Column[string](ctx, tx, q, workspace, before, sqldb.DeleteBatch)
@@ -131,9 +134,11 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 		return len(ids), forIDs(ctx, tx, workspace, ids, markExpired, `delete from bodies where workspace_id = $1 and request_id in (%s)`)
 	})
 	total.Bodies += n
-	if err != nil || s.db.Dialect() != sqldb.SQLite {
-		return err
-	}
+	return err
+}
+
+// expireBlocks removes the bodies of a workspace's entries whose ID is less than before from their blocks in SQLite.
+func (s *Store) expireBlocks(ctx context.Context, workspace, before string, total *Expired) error {
 	for {
 		var blocks, entries int
 		if err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
@@ -166,19 +171,22 @@ func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string,
 	if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
+	var err error
 	if s.db.Dialect() == sqldb.SQLite {
-		if err := s.blocks.remove(ctx, tx, workspace, ids); err != nil {
-			return err
-		}
+		err = s.blocks.remove(ctx, tx, workspace, ids)
+	} else {
+		err = forIDs(ctx, tx, workspace, ids,
+			`delete from bodies where workspace_id = $1 and request_id in (%s)`,
+			`delete from details where workspace_id = $1 and request_id in (%s)`)
+	}
+	if err != nil {
+		return err
 	}
 	sessions, err := s.sessions.SessionsOf(ctx, tx, workspace, ids)
 	if err != nil {
 		return err
 	}
-	if err := forIDs(ctx, tx, workspace, ids,
-		`delete from bodies where workspace_id = $1 and request_id in (%s)`,
-		`delete from details where workspace_id = $1 and request_id in (%s)`,
-		`delete from requests where workspace_id = $1 and id in (%s)`); err != nil {
+	if err := forIDs(ctx, tx, workspace, ids, `delete from requests where workspace_id = $1 and id in (%s)`); err != nil {
 		return err
 	}
 	return s.sessions.DeleteEmpty(ctx, tx, workspace, sessions)

@@ -28,7 +28,7 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	var oldest string
 	bodies := `(select count(*) from bodies)`
 	if s.db.Dialect() == sqldb.SQLite {
-		bodies += ` + (select coalesce(sum(held), 0) from packed_bodies)`
+		bodies = `(select coalesce(sum(held), 0) from packed_bodies)`
 	}
 	q := `select (select count(*) from requests), ` + bodies + `, coalesce((select min(id) from requests), '')`
 	if err := s.db.QueryRow(ctx, q).Scan(&u.Entries, &u.Bodies, &oldest); err != nil {

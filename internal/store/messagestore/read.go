@@ -74,35 +74,6 @@ const (
 	withoutContent contentMode = false
 )
 
-// eachSingle calls fn with the parts that an earlier version stored in separate rows. In the mode withoutContent, fn receives nil as
-// content. The content is valid only during the call.
-func (s *Store) eachSingle(ctx context.Context, query queryFunc, scope partScope, addresses []outline.Address, mode contentMode, fn func(a outline.Address, content []byte) error) error {
-	column := "null"
-	if mode == withContent {
-		column = "content"
-	}
-	for some := range slices.Chunk(addresses, loadSize) {
-		args, condition := []any{scope.day, scope.workspace, bytesOf(some)}, "address = any($3::bytea[])"
-		if s.db.Dialect() == sqldb.SQLite {
-			args, condition = append(args[:2], sqldb.Args(bytesOf(some))...), "address in ("+marks(len(some))+")"
-		}
-		rows, err := query(ctx, `select address, `+column+` from messages where day = $1 and workspace_id = $2 and `+condition, args...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
-		if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
-			var address, content sql.RawBytes
-			if err := row.Scan(&address, &content); err != nil {
-				return err
-			}
-			if len(address) != outline.AddressSize {
-				return fmt.Errorf("invalid message address of %d bytes", len(address))
-			}
-			return fn(outline.Address(address), content)
-		}); err != nil {
-			return fmt.Errorf("look up messages in separate rows: %w", err)
-		}
-	}
-	return nil
-}
-
 // Join returns a split request in one piece. Parts that have expired are replaced with outline.Gone and counted.
 func (s *Store) Join(ctx context.Context, workspaceID, id string, steps []byte) (request []byte, gone int, err error) {
 	parts, err := s.reachable(ctx, s.db.Query, scopeOf(workspaceID, id), [][]byte{steps}, withContent)
@@ -232,7 +203,7 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 			return read
 		})
 		if len(near) == 0 {
-			if near, open, outlines, err = s.searchOpen(ctx, query, scope, scopeID, open, have, parts); err != nil {
+			if near, open, err = s.searchOpen(ctx, query, scopeID, open, have); err != nil {
 				return nil, err
 			}
 		}
@@ -243,31 +214,16 @@ func (s *Store) reachable(ctx context.Context, query queryFunc, scope partScope,
 	}
 }
 
-// searchOpen looks up the open parts. It returns the segments to read next, the references to parts in these segments, and the lists
-// that are stored in separate rows. Parts in separate rows are added to parts. Parts that are not found stay nil.
-func (s *Store) searchOpen(ctx context.Context, query queryFunc, scope partScope, scopeID int64, open []reference, have loaded, parts map[outline.Address][]byte) (near []int64, left []reference, lists [][]byte, err error) {
+// searchOpen looks up the open parts. It returns the segments to read next and the references to parts in these segments.
+func (s *Store) searchOpen(ctx context.Context, query queryFunc, scopeID int64, open []reference, have loaded) (near []int64, left []reference, err error) {
 	addresses, kinds := make([]outline.Address, len(open)), make(map[outline.Address]outline.Kind, len(open))
 	for i, r := range open {
 		addresses[i], kinds[r.address] = r.address, r.kind
 	}
-	if err := s.find(ctx, query, scopeID, addresses, func(a outline.Address, number int64) {
+	err = s.find(ctx, query, scopeID, addresses, func(a outline.Address, number int64) {
 		if _, read := have.refs[number]; !read {
 			near, left = append(near, number), append(left, reference{a, kinds[a]})
-			delete(kinds, a)
 		}
-	}); err != nil {
-		return nil, nil, nil, err
-	}
-	addresses = addresses[:0]
-	for a := range kinds {
-		addresses = append(addresses, a)
-	}
-	err = s.eachSingle(ctx, query, scope, addresses, withContent, func(a outline.Address, packed []byte) error {
-		text, err := s.codec.AppendUnpacked([]byte{}, packed)
-		if parts[a] = text; kinds[a] == outline.List {
-			lists = append(lists, text)
-		}
-		return err
 	})
-	return near, left, lists, err
+	return near, left, err
 }

@@ -250,7 +250,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 	}
 	for i, scope := range scopes {
 		p := batch[scope]
-		if err := s.writeScope(ctx, tx, scope, p, scopeIDs[i], numbers[:len(p.segments)]); err != nil {
+		if err := s.writeScope(ctx, tx, p, scopeIDs[i], numbers[:len(p.segments)]); err != nil {
 			return fmt.Errorf("write messages: %w", err)
 		}
 		numbers = numbers[len(p.segments):]
@@ -260,12 +260,12 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, batch Batch) error {
 
 // scopeNumber returns the number of a scope, or 0 if the scope has no number.
 func scopeNumber(ctx context.Context, query queryFunc, scope partScope) (number int64, err error) {
-	rows, err := query(ctx, `select coalesce(scope, 0) from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace) //nolint:rowserrcheck // sqldb.Each checks rows.Err
+	rows, err := query(ctx, `select scope from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	err = sqldb.Each(rows, err, func(row sqldb.Scanner) error { return row.Scan(&number) })
 	return number, err
 }
 
-// addScope returns the number of a scope. It adds the scope if necessary. An earlier version may have added it without a number.
+// addScope returns the number of a scope. It adds the scope if necessary.
 func (s *Store) addScope(ctx context.Context, tx *sql.Tx, scope partScope) (number int64, err error) {
 	if number, err = scopeNumber(ctx, tx.QueryContext, scope); number != 0 || err != nil {
 		return number, err
@@ -277,7 +277,7 @@ func (s *Store) addScope(ctx context.Context, tx *sql.Tx, scope partScope) (numb
 	}
 	const q = `insert into message_days (day, workspace_id, turns, request_bytes, stored_bytes, sweep, scope)
 		values ($1, $2, 0, 0, 0, 0, (select coalesce(max(scope) + 1, $3) from message_days where day = $1))
-		on conflict (day, workspace_id) do update set scope = coalesce(message_days.scope, excluded.scope) returning scope`
+		on conflict (day, workspace_id) do update set scope = message_days.scope returning scope`
 	err = tx.QueryRowContext(ctx, q, scope.day, scope.workspace, scope.day<<partition.ScopeBits+1).Scan(&number)
 	return number, err
 }
@@ -306,7 +306,7 @@ func (s *Store) newNumbers(ctx context.Context, tx *sql.Tx, n int) ([]int64, err
 }
 
 // writeScope writes the segments of a scope. A part that is already in the index stays in its segment.
-func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, scopeID int64, numbers []int64) error {
+func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, p *scopeParts, scopeID int64, numbers []int64) error {
 	rows := make([][]any, 0, len(p.position))
 	for a, i := range p.position {
 		rows = append(rows, []any{scopeID, a[:], numbers[i]})
@@ -337,9 +337,7 @@ func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *
 	}); err != nil {
 		return err
 	}
-	if err := s.findMissing(ctx, tx, scope, p, found); err != nil {
-		return err
-	}
+	p.findMissing()
 	rows = make([][]any, 0, len(p.segments))
 	for i, g := range p.segments {
 		if !all {
@@ -369,21 +367,8 @@ func (s *Store) writeScope(ctx context.Context, tx *sql.Tx, scope partScope, p *
 	return err
 }
 
-// findMissing sets Body.Missing of the entries: the parts that are neither in the batch, nor in a stored segment, nor in a row of an
-// earlier version.
-func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p *scopeParts, found map[outline.Address]int64) error {
-	var unknown []outline.Address
-	for a := range p.wanted {
-		if _, ok := found[a]; !ok {
-			unknown = append(unknown, a)
-		}
-	}
-	if err := s.eachSingle(ctx, tx.QueryContext, scope, unknown, withoutContent, func(a outline.Address, _ []byte) error {
-		p.exists[a] = true
-		return nil
-	}); err != nil {
-		return err
-	}
+// findMissing sets Body.Missing of the entries: the parts that are neither in the batch nor in a stored segment.
+func (p *scopeParts) findMissing() {
 	for e, refers := range p.refers {
 		e.Body.Missing = nil
 		for _, a := range refers {
@@ -392,7 +377,6 @@ func (s *Store) findMissing(ctx context.Context, tx *sql.Tx, scope partScope, p 
 			}
 		}
 	}
-	return nil
 }
 
 // appendRefs encodes the numbers of the segments that a segment refers to. It omits the number of the segment itself, own.

@@ -113,21 +113,6 @@ func (s *Store) deleteUnused(ctx context.Context, tx *sql.Tx, scope partScope, u
 		}
 		freed += n
 	}
-	singles, err := sqldb.Column[[]byte](ctx, tx, `select address from messages where day = $1 and workspace_id = $2`, scope.day, scope.workspace)
-	if err != nil {
-		return 0, err
-	}
-	for _, address := range singles {
-		if _, ok := used[outline.Address(address)]; ok {
-			continue
-		}
-		var size int64
-		const q = `delete from messages where day = $1 and workspace_id = $2 and address = $3 returning length(content)`
-		if err := tx.QueryRowContext(ctx, q, scope.day, scope.workspace, address).Scan(&size); err != nil {
-			return 0, err
-		}
-		freed += size
-	}
 	return freed, nil
 }
 
@@ -183,15 +168,8 @@ func (s *Store) deleteScope(ctx context.Context, tx *sql.Tx, scope partScope) er
 			return err
 		}
 	}
-	for _, q := range []string{
-		`delete from messages where day = $1 and workspace_id = $2`,
-		`delete from message_days where day = $1 and workspace_id = $2`,
-	} {
-		if _, err := tx.ExecContext(ctx, q, scope.day, scope.workspace); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = tx.ExecContext(ctx, `delete from message_days where day = $1 and workspace_id = $2`, scope.day, scope.workspace)
+	return err
 }
 
 // Expire deletes the parts of days whose entries or bodies have all expired, and sweeps the marked days.

@@ -18,11 +18,10 @@ import (
 )
 
 // Table is a table with one partition per day (UTC). Key is the column that selects the partition. It contains either request ids, which
-// begin with the time, or numbers whose high bits are the number of the day.
+// begin with the time, or scopes, whose high bits are the number of the day.
 type Table struct {
 	Name, Key string
-	Numbered  bool // whether Key contains numbers
-	Shift     uint // number of low bits after the number of the day
+	Numbered  bool // whether Key is the number of a scope
 }
 
 // ScopeBits is the number of low bits that distinguish the scopes of a day. A scope is a day of a workspace; see package messagestore.
@@ -35,18 +34,17 @@ func Tables() []Table {
 		{Name: "requests", Key: "id"},
 		{Name: "details", Key: "request_id"},
 		{Name: "bodies", Key: "request_id"},
-		{Name: "messages", Key: "day", Numbered: true},
 		{Name: "tags", Key: "request_id"},
 		{Name: "request_text", Key: "request_id"},
-		{Name: "message_parts", Key: "scope", Numbered: true, Shift: ScopeBits},
-		{Name: "message_segments", Key: "scope", Numbered: true, Shift: ScopeBits},
+		{Name: "message_parts", Key: "scope", Numbered: true},
+		{Name: "message_segments", Key: "scope", Numbered: true},
 	}
 }
 
 // floor returns the smallest key of a day.
 func (t Table) floor(day time.Time) string {
 	if t.Numbered {
-		return strconv.FormatInt(outline.DayOf(day)<<t.Shift, 10)
+		return strconv.FormatInt(outline.DayOf(day)<<ScopeBits, 10)
 	}
 	return id.Floor("req", day)
 }
@@ -57,7 +55,7 @@ func (t Table) timeOf(key string) (time.Time, bool) {
 		return id.Time(key)
 	}
 	number, err := strconv.ParseInt(key, 10, 64)
-	return time.Unix(number>>t.Shift*24*60*60, 0), err == nil
+	return time.Unix(number>>ScopeBits*24*60*60, 0), err == nil
 }
 
 // CreateLock is the key of the advisory lock held while a partition is created.

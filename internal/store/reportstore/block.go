@@ -14,7 +14,7 @@ import (
 )
 
 // blockVersion is the first byte of a block.
-const blockVersion = 2
+const blockVersion = 1
 
 // errBlock is returned for a malformed block or day.
 var errBlock = errors.New("parse report roll-up: the data is malformed")

@@ -250,7 +250,7 @@ func (r *reading) load(ctx context.Context, tx *sql.Tx, q string, args []any, fr
 
 // begin returns the start of the range, or the time since which figures are stored if that is later.
 func (r *reading) begin(ctx context.Context, tx *sql.Tx) (time.Time, error) {
-	since, err := sqldb.Column[int64](ctx, tx, `select since from report_since where workspace_id in ('', $1)`, r.q.WorkspaceID)
+	since, err := sqldb.Column[int64](ctx, tx, `select since from report_since where workspace_id = $1`, r.q.WorkspaceID)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -229,58 +229,6 @@ func turnsNeedFewSearches(t *testing.T, db *store.DB) {
 	checkTurn(t, db, ws, last.ID, turns[len(turns)-1])
 }
 
-// messagesOfEarlierVersionsAreRead checks that requests can be read, continued and deleted if an earlier version stored each of their parts
-// in a separate row.
-func messagesOfEarlierVersionsAreRead(t *testing.T, db *store.DB) {
-	ctx, ws := t.Context(), newWorkspace()
-	w := NewWriter(t, ws)
-	turns := outlinetest.Session{Format: "chat", Turns: 14, Growth: 3000, Seed: 8}.Make()
-	ids := make([]string, len(turns))
-	for i, turn := range turns {
-		e := w.Entry(t, ws, now.Add(time.Duration(i)*time.Second), turn)
-		ids[i] = e.ID
-		w.Write(t, db, e)
-		if i >= len(turns)/2 {
-			continue
-		}
-		must(t, outline.EachPart(e.Body.Parts, func(p outline.Part) error {
-			_, err := db.Exec(ctx, `insert into messages (day, workspace_id, address, content) values ($1, $2, $3, $4)`,
-				outline.DayOf(e.Time), ws, p.Address[:], append([]byte{entryblock.Plain}, p.Content...))
-			return err
-		}))
-		for _, q := range []string{
-			`delete from message_segments where scope = (select scope from message_days where workspace_id = $1)`,
-			`delete from message_parts where scope = (select scope from message_days where workspace_id = $1)`,
-			`update message_days set scope = null where workspace_id = $1`,
-		} {
-			_, err := db.Exec(ctx, q, ws)
-			must(t, err)
-		}
-	}
-	singles := func() (n int) {
-		must(t, db.QueryRow(ctx, `select count(*) from messages where workspace_id = $1`, ws).Scan(&n))
-		return n
-	}
-	if singles() == 0 || messagesOf(t, db, ws) == 0 {
-		t.Fatalf("%d parts in separate rows and %d in segments, want both", singles(), messagesOf(t, db, ws))
-	}
-	for i, turn := range turns {
-		checkTurn(t, db, ws, ids[i], turn)
-	}
-
-	_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: ids[1:]}}, false)
-	must(t, err)
-	checkTurn(t, db, ws, ids[0], turns[0])
-	if n := messagesOf(t, db, ws); n != 0 {
-		t.Errorf("%d parts of deleted turns remain in segments", n)
-	}
-	_, err = db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Lists: requestlog.Lists{ID: ids[:1]}}, false)
-	must(t, err)
-	if n := singles(); n != 0 {
-		t.Errorf("%d parts of deleted turns remain in separate rows", n)
-	}
-}
-
 // deletedMessagesLeaveSharedSegments checks that the text of a deleted request is removed from a segment that other requests need.
 func deletedMessagesLeaveSharedSegments(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()

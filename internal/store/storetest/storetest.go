@@ -63,7 +63,6 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"ConversationsRoundTrip", conversationsRoundTrip},
 		{"SharedMessagesAreDeletedWithTheirLastRequest", sharedMessagesAreDeletedWithTheirLastRequest},
 		{"TurnsNeedFewSearches", turnsNeedFewSearches},
-		{"MessagesOfEarlierVersionsAreRead", messagesOfEarlierVersionsAreRead},
 		{"DeletedMessagesLeaveSharedSegments", deletedMessagesLeaveSharedSegments},
 		{"ReplicasShareConversations", replicasShareConversations},
 		{"TextsAreFound", textsAreFound},

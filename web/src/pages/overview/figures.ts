@@ -125,8 +125,7 @@ export function unlisted(rows: Schema["FigureGroup"][], requests: number): numbe
 
 /**
  * Formats the failures of a breakdown row. For a model or provider, it is the share of attempts, because an attempt can
- * fail without the request failing. For a key or policy, it is the share of requests. Figures of earlier versions have
- * no attempts.
+ * fail without the request failing. For a key or policy, or without attempts, it is the share of requests.
  */
 export function failureText(group: Schema["FigureGroup"], dimension: Dimension): string {
   const [failed, all, unit] = hasAttempts(group, dimension)

@@ -417,7 +417,7 @@ create table request_text_rest partition of request_text default;
 create table message_days (
     day           bigint not null,
     workspace_id  text collate "C" not null,
-    scope         bigint,
+    scope         bigint not null,
     turns         bigint not null,
     request_bytes bigint not null,
     stored_bytes  bigint not null,
@@ -451,17 +451,6 @@ create table message_parts (
 ) partition by range (scope);
 
 create table message_parts_rest partition of message_parts default;
-
--- Parts that earlier versions stored, in one row each.
-create table messages (
-    day          bigint not null,
-    workspace_id text collate "C" not null,
-    address      bytea not null,
-    content      bytea not null,
-    primary key (day, workspace_id, address)
-) partition by range (day);
-
-create table messages_rest partition of messages default;
 
 -- SPENDING AND FIGURES.
 
@@ -739,7 +728,7 @@ create table report_days (
 
 create index report_days_start on report_days (workspace_id, start);
 
--- The time from which the report roll-ups of a workspace are complete. The row with an empty workspace applies to all.
+-- The time from which the report roll-ups of a workspace are complete.
 create table report_since (
     workspace_id text collate "C" primary key,
     since        bigint not null

@@ -333,7 +333,7 @@ create table requests (
     preview       text not null,
     failure       text not null,
     body_state    text not null,
-    place         bigint,
+    place         bigint not null,
     primary key (workspace_id, id)
 );
 
@@ -353,25 +353,6 @@ create index requests_latency on requests (workspace_id, latency_class, id, late
 create index requests_cost on requests (workspace_id, cost_class, id, cost) where cost_class is not null;
 create index requests_saved on requests (workspace_id, saved_class, id, saved) where saved_class < 0;
 create index requests_place on requests (place);
-
--- The other data of an entry: summary is its JSON without trace and bills, trace the compressed JSON of trace and bills.
-create table details (
-    workspace_id text not null,
-    request_id   text not null,
-    summary      text not null,
-    trace        blob,
-    primary key (workspace_id, request_id)
-);
-
--- One row for every entry with text of a client: stored bodies, or only a preview.
-create table bodies (
-    workspace_id text not null,
-    request_id   text not null,
-    request      blob,
-    response     blob,
-    streamed     bigint not null,
-    primary key (workspace_id, request_id)
-);
 
 -- Two rows per tag, "name=value" and "name", so that both can be searched in order of time. The summary of a request has its tags as
 -- well, so that they can be deleted without an index by request.
@@ -420,7 +401,7 @@ create table text_days (
 create table message_days (
     day           bigint not null,
     workspace_id  text not null,
-    scope         bigint,
+    scope         bigint not null,
     turns         bigint not null,
     request_bytes bigint not null,
     stored_bytes  bigint not null,
@@ -448,16 +429,6 @@ create table message_parts (
     segment bigint not null,
     primary key (scope, address)
 ) without rowid;
-
--- Parts that earlier versions stored, in one row each.
-create table messages (
-    day          bigint not null,
-    workspace_id text not null,
-    address      blob not null,
-    content      blob not null
-);
-
-create unique index messages_address on messages (day, workspace_id, address);
 
 -- SPENDING AND FIGURES.
 
@@ -698,7 +669,7 @@ create table report_days (
 
 create index report_days_start on report_days (workspace_id, start);
 
--- The time from which the report roll-ups of a workspace are complete. The row with an empty workspace applies to all.
+-- The time from which the report roll-ups of a workspace are complete.
 create table report_since (
     workspace_id text primary key,
     since        bigint not null

@@ -6,7 +6,7 @@ import { Money } from "../../../components/Money";
 import { formatMoney } from "../../../lib/money";
 import { formatBytes, formatDuration, formatMicros } from "../../../lib/numbers";
 import classes from "./detail.module.css";
-import { ticksOf, timingOf, waitsOf } from "./timing";
+import { ticksOf, timingOf } from "./timing";
 
 type Attempt = Schema["AttemptView"];
 
@@ -21,7 +21,6 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
     );
   }
   const ends = attempts.map((attempt) => attempt.start_ms + attempt.duration_ms);
-  const waits = waitsOf(request);
   const span = Math.max(1, request.latency_ms ?? 0, ...ends);
   return (
     <Stack gap="sm">
@@ -34,7 +33,7 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
         <AttemptRow
           key={i}
           attempt={attempt}
-          wait={waits[i] ?? 0}
+          wait={attempt.wait_ms}
           span={span}
           number={i + 1}
           single={attempts.length === 1}

@@ -1,18 +1,12 @@
 import type { Schema } from "../../../api/client";
 
-// Entries written by earlier versions have no waiting times, so the API returns 0. For these entries, the waiting time
-// is computed as the time without an attempt in flight. The times are rounded to milliseconds, so a gap of a few
-// milliseconds does not count as waiting.
-
-const roundingMs = 3;
-
-type Attempt = Pick<Schema["AttemptView"], "start_ms" | "duration_ms"> & { wait_ms?: number | null };
+type Attempt = Pick<Schema["AttemptView"], "start_ms" | "duration_ms">;
 
 /** The part of a request that its timing is computed from. */
 export interface Timed {
   latency_ms: number | null;
   overhead_us: number | null;
-  wait_ms?: number | null;
+  wait_ms: number | null;
   attempts: Attempt[];
 }
 
@@ -32,8 +26,7 @@ export function timingOf({ latency_ms, overhead_us, wait_ms, attempts }: Timed):
   const total = latency_ms;
   const overhead = Math.min((overhead_us ?? 0) / 1000, total); // exact; the other times are rounded
   const provider = Math.min(inFlight(attempts), total - overhead);
-  const gap = total - overhead - provider;
-  const waiting = Math.min(wait_ms || (gap > roundingMs ? gap : 0), gap);
+  const waiting = Math.min(wait_ms ?? 0, total - overhead - provider);
   return { total, provider, waiting, gateway: total - provider - waiting };
 }
 
@@ -46,16 +39,6 @@ function inFlight(attempts: Attempt[]): number {
     end = Math.max(end, stop);
   }
   return sum;
-}
-
-/** The time spent waiting directly before each attempt. */
-export function waitsOf({ overhead_us, wait_ms, attempts }: Timed): number[] {
-  let end = (overhead_us ?? 0) / 1000;
-  return attempts.map((attempt) => {
-    const gap = attempt.start_ms - end;
-    end = Math.max(end, attempt.start_ms + attempt.duration_ms);
-    return wait_ms ? (attempt.wait_ms ?? 0) : gap > roundingMs ? Math.floor(gap) : 0;
-  });
 }
 
 /** Round times for the scale of a waterfall of this length: at most five, and none near the end. */
