@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/gateway"
-	"fairlead.dev/internal/memory"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/telemetry"
@@ -82,7 +81,7 @@ func Run(ctx context.Context, o Options) error {
 	if !o.Quiet {
 		a.announce(time.Since(began))
 	}
-	memory.SetLimit(memory.CgroupFiles)
+	setMemoryLimit(cgroupFiles)
 	a.warnBaseline()
 	a.start(ctx)
 	select {

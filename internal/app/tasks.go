@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/config"
-	"fairlead.dev/internal/memory"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/spool"
@@ -30,7 +29,7 @@ type taskParts struct {
 func (a *App) start(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // tasks end after the last request, not at the stop signal
 	a.endTasks = cancel
-	a.tasks.Go(func() { memory.ReleaseAfterStart(ctx) })
+	a.tasks.Go(func() { releaseMemoryAfterStart(ctx) })
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db.Log, spool.RunOptions{

@@ -1,5 +1,4 @@
-// Package memory sets the memory limit of the process.
-package memory
+package app
 
 import (
 	"context"
@@ -11,15 +10,15 @@ import (
 	"time"
 )
 
-// CgroupFiles lists the files that contain the memory limit of the process's control group, for both cgroup versions.
-var CgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+// cgroupFiles lists the files that contain the memory limit of the process's control group, for both cgroup versions.
+var cgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
-// settled is the time after which startup is considered complete.
-const settled = 3 * time.Second
+// startupTime is the time after which startup is considered complete.
+const startupTime = 3 * time.Second
 
-// SetLimit sets the soft memory limit of the Go runtime to 90 % of the process's memory limit, so that the garbage collector runs
+// setMemoryLimit sets the soft memory limit of the Go runtime to 90 % of the process's memory limit, so that the garbage collector runs
 // more often before the process reaches its limit and is killed. GOMEMLIMIT takes precedence.
-func SetLimit(files []string) {
+func setMemoryLimit(files []string) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		if limit := memoryLimit(files); limit > 0 {
 			debug.SetMemoryLimit(limit / 10 * 9)
@@ -27,9 +26,9 @@ func SetLimit(files []string) {
 	}
 }
 
-// ReleaseAfterStart waits until startup is complete and returns unused memory to the system.
-func ReleaseAfterStart(ctx context.Context) {
-	timer := time.NewTimer(settled)
+// releaseMemoryAfterStart waits until startup is complete and returns unused memory to the system.
+func releaseMemoryAfterStart(ctx context.Context) {
+	timer := time.NewTimer(startupTime)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
