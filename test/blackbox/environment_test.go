@@ -1,12 +1,9 @@
 package blackbox
 
 import (
-	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
-	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
 
@@ -80,41 +77,5 @@ func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	t.Parallel()
-	g, mock := serve(t)
-	elsewhere := simulator.NewMock()
-	target := harness.Serve(t, elsewhere)
-	mock.Always(simulator.Behaviour{Handler: http.RedirectHandler(target+"/v1/chat/completions", http.StatusTemporaryRedirect)})
-
-	answer := g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)})
-
-	wantError(t, answer, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
-	if n := len(elsewhere.Calls()); n != 0 {
-		t.Errorf("the redirect target got %d calls, want 0", n)
-	}
-}
-
-func TestProviderReceivesItsOwnModelName(t *testing.T) {
-	t.Parallel()
-	mock, url := harness.Upstream(t)
-	model := harness.Chat(small, 1, 1, 0.5)
-	model.Upstream = "vendor/small-2026"
-	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "house", BaseURL: url, Models: []harness.Model{model}}})})
-
-	answer := wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small, `"x_custom":{"b":1,"a":[2]}`, `"session_id":"s1"`)}))
-
-	var sent map[string]json.RawMessage
-	harness.Decode(t, mock.Calls()[0].Body, &sent)
-	if string(sent["model"]) != `"vendor/small-2026"` || string(sent["x_custom"]) != `{"b":1,"a":[2]}` || sent["session_id"] != nil {
-		t.Errorf("the provider got %s, want its own model name and x_custom, and no session_id", mock.Calls()[0].Body)
-	}
-	var got struct{ Model string }
-	harness.Decode(t, answer.Body, &got)
-	if got.Model != small {
-		t.Errorf("the model of the response is %q, want %q", got.Model, small)
 	}
 }

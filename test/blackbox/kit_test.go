@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,60 +53,15 @@ func quote(text string) string {
 
 const streaming = `"stream":true`
 
-// failure is the error object of every endpoint.
-type failure struct {
-	Error   string         `json:"error"`
-	Code    string         `json:"code"`
-	Details map[string]any `json:"details"`
-}
-
-var requestID = regexp.MustCompile(`^(req|adm)_[0-9A-Z]{26}$`)
-
-// wantError checks the status, the members and the headers of an error response, and returns the error object.
-func wantError(t *testing.T, a harness.Answer, status int, code string) failure {
+// wantError checks the status and the code of an error response. The contract cases check the other members.
+func wantError(t *testing.T, a harness.Answer, status int, code string) {
 	t.Helper()
-	if a.Status != status {
+	var got struct{ Code string }
+	if a.Status == status {
+		harness.Decode(t, a.Body, &got)
+	}
+	if got.Code != code {
 		t.Fatalf("status is %d, want %d %s\n%s", a.Status, status, code, a.Body)
-	}
-	if kind := a.Header.Get("Content-Type"); kind != "application/json" {
-		t.Errorf("the content type of an error is %q, want application/json", kind)
-	}
-	var members map[string]json.RawMessage
-	harness.Decode(t, a.Body, &members)
-	if len(members) != 3 || members["error"] == nil || members["code"] == nil || members["details"] == nil {
-		t.Errorf("got %s, want exactly the members error, code and details", a.Body)
-	}
-	var f failure
-	harness.Decode(t, a.Body, &f)
-	if f.Code != code {
-		t.Errorf("code is %s, want %s\n%s", f.Code, code, a.Body)
-	}
-	if len(f.Error) < 10 || !strings.Contains(f.Error, " ") {
-		t.Errorf("error is %q, want a sentence", f.Error)
-	}
-	checkErrorHeaders(t, a.Header, f)
-	return f
-}
-
-func checkErrorHeaders(t *testing.T, h http.Header, f failure) {
-	t.Helper()
-	id := h.Get("X-Request-Id")
-	if !requestID.MatchString(id) || f.Details["request_id"] != id {
-		t.Errorf("x-request-id is %q and details.request_id %q, want the same request ID", id, f.Details["request_id"])
-	}
-	if got := h.Get("X-Fairlead-Error-Code"); got != f.Code {
-		t.Errorf("x-fairlead-error-code is %q, want %q", got, f.Code)
-	}
-	retryable, ok := f.Details["retryable"].(bool)
-	if !ok || h.Get("X-Should-Retry") != strconv.FormatBool(retryable) {
-		t.Errorf("x-should-retry is %q and details.retryable %v, want the same (%s)",
-			h.Get("X-Should-Retry"), f.Details["retryable"], f.Code)
-	}
-	if url, _ := f.Details["doc_url"].(string); !strings.HasSuffix(url, "/docs/errors#"+f.Code) {
-		t.Errorf("details.doc_url is %v, want .../docs/errors#%s", f.Details["doc_url"], f.Code)
-	}
-	if !slices.Contains([]any{"client", "gateway", "policy", "provider"}, f.Details["origin"]) {
-		t.Errorf("details.origin is %v, want client, gateway, policy or provider", f.Details["origin"])
 	}
 }
 
@@ -134,12 +86,7 @@ var keyNumber atomic.Int64
 // newKey creates a key with the command line.
 func newKey(t *testing.T, g *harness.Gateway, flags ...string) key {
 	t.Helper()
-	name := fmt.Sprintf("key-%d", keyNumber.Add(1))
-	return keyCommand(t, g, append([]string{"keys", "create", "--name", name, "--json"}, flags...)...)
-}
-
-func keyCommand(t *testing.T, g *harness.Gateway, args ...string) key {
-	t.Helper()
+	args := append([]string{"keys", "create", "--name", fmt.Sprintf("key-%d", keyNumber.Add(1)), "--json"}, flags...)
 	stdout, stderr, code := g.CLI(t, args...)
 	if code != 0 {
 		t.Fatalf("run %q: exit code %d\n%s%s", args, code, stdout, stderr)

@@ -124,18 +124,6 @@ func TestSettingsThatNeedARestartAreNotReloaded(t *testing.T) {
 	}
 }
 
-func TestUnknownDefaultModelIsLogged(t *testing.T) {
-	t.Parallel()
-	_, url := harness.Upstream(t)
-	good := config(t, url)
-	g := harness.Start(t, harness.Options{Config: good + "default_model: " + small + "\n"})
-	if strings.Contains(g.Log(), "default_model") {
-		t.Errorf("the log mentions default_model although the model exists:\n%s", g.Log())
-	}
-	g.SetConfig(t, good+"default_model: no-such-model\n")
-	harness.Eventually(t, "the unknown default model is logged", func() bool { return strings.Contains(g.Log(), `default_model: no model is called`) })
-}
-
 func TestLogLevelTakesEffectOnReload(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)

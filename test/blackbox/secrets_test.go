@@ -133,13 +133,16 @@ func TestSecretsAreNotLeaked(t *testing.T) {
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: url, APIKeys: []string{credential}, Models: []harness.Model{harness.Chat(small, 1, 1, 0.5)},
 	}})})
-	p := register(t, g, "ann@example.com")
+	session := register(t, g, "ann@example.com")
+	call := func(method, path, body string) harness.Answer {
+		return g.Call(t, harness.Request{Method: method, Path: "/api/v1" + path, Body: body, Header: http.Header{"Cookie": {session.Name + "=" + session.Value}}})
+	}
 	var made struct{ ID, Secret string }
-	harness.Decode(t, p.call(t, "POST", "/keys", `{"name":"hers","scopes":["inference","read"]}`).Body, &made)
-	if made.ID == "" || made.Secret == "" || p.cookie.Value == "" {
+	harness.Decode(t, call("POST", "/keys", `{"name":"hers","scopes":["inference","read"]}`).Body, &made)
+	if made.ID == "" || made.Secret == "" || session.Value == "" {
 		t.Fatalf("the new key has the ID %q; want an ID, a secret and a session", made.ID)
 	}
-	secrets := map[string]string{"credential": credential, "key": made.Secret, "password": password, "session": p.cookie.Value}
+	secrets := map[string]string{"credential": credential, "key": made.Secret, "password": password, "session": session.Value}
 
 	// The provider echoes the request in the response text, in errors and in headers.
 	echo := `{"error":{"message":"bad key ` + credential + ` of ` + made.Secret + `"}}`
@@ -156,7 +159,7 @@ func TestSecretsAreNotLeaked(t *testing.T) {
 		answers = append(answers, a)
 	}
 	for _, path := range []string{"/requests", "/keys", "/providers", "/settings", "/audit", "/overview", "/account", "/session", "/requests/export?format=jsonl"} {
-		answers = append(answers, wantOK(t, p.call(t, "GET", path, "")))
+		answers = append(answers, wantOK(t, call("GET", path, "")))
 	}
 	reader := g.Key(t, "--scopes", "read")
 	answers = append(answers, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: reader})))

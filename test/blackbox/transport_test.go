@@ -112,54 +112,6 @@ func TestContinueIsSentBeforeTheBody(t *testing.T) {
 	wantError(t, refused.answer("POST"), http.StatusUnauthorized, "INVALID_API_KEY")
 }
 
-func TestHTTP10Clients(t *testing.T) {
-	t.Parallel()
-	g, _ := serve(t)
-	k := g.Key(t)
-	body := chat(small)
-	w := dial(t, g)
-	w.send(strings.Replace(head, "HTTP/1.1", "HTTP/1.0", 1)+"Content-Length: %d\r\n\r\n%s", k, len(body), body)
-	wantOK(t, w.answer("POST"))
-
-	streamed := dial(t, g)
-	body = chat(small, streaming)
-	streamed.send(strings.Replace(head, "HTTP/1.1", "HTTP/1.0", 1)+"Content-Length: %d\r\n\r\n%s", k, len(body), body)
-	if got := wantOK(t, streamed.answer("POST")); !bytes.HasSuffix(got.Body, []byte("data: [DONE]\n\n")) {
-		t.Errorf("the stream is %q, want [DONE] at the end", got.Body)
-	}
-}
-
-func TestExtraSlashesAreIgnored(t *testing.T) {
-	t.Parallel()
-	g, _ := serve(t)
-	k := g.Key(t)
-	for _, path := range []string{"/proxy/v1//chat/completions", "//proxy/v1/chat/completions", "/proxy/v1/chat/completions/"} {
-		t.Run(path, func(t *testing.T) {
-			w := dial(t, g)
-			body := chat(small)
-			w.send("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", path, k, len(body), body)
-			wantOK(t, w.answer("POST"))
-		})
-	}
-}
-
-func TestHeadHasNoBody(t *testing.T) {
-	t.Parallel()
-	g, _ := serve(t)
-	k := g.Key(t)
-	for path, status := range map[string]int{
-		"/proxy/v1/models": 200, "/health": 200, "/readyz": 200, "/": 200, "/proxy/v1/chat/completions": 405, "/proxy/v1/none": 404,
-	} {
-		w := dial(t, g)
-		w.send("HEAD %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, k)
-		answer := w.answer("HEAD")
-		w.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		if next := w.answer("GET"); answer.Status != status || next.Status != 200 {
-			t.Errorf("HEAD %s: status %d, want %d; the next request: status %d, want 200", path, answer.Status, status, next.Status)
-		}
-	}
-}
-
 // Requests that net/http rejects do not reach a handler of the gateway.
 func TestMalformedRequestsAreNotForwarded(t *testing.T) {
 	t.Parallel()
