@@ -2,7 +2,6 @@ package soak
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,53 +54,3 @@ func minutes(t *testing.T) time.Duration {
 	}
 	return time.Duration(n * float64(time.Minute))
 }
-
-func TestSlopeIsFoundInNoise(t *testing.T) {
-	t.Parallel()
-	for _, want := range []float64{0, 2, -3} {
-		var s samples
-		for i := range 600 {
-			at := time.Duration(i) * time.Second
-			sawtooth := float64(i % 7)
-			s.add(at, 100+want*at.Minutes()+sawtooth)
-		}
-		if got := s.course(); math.Abs(got.Slope-want) > got.Doubt+0.05 || got.Doubt > 0.5 {
-			t.Errorf("slope is %.3f ± %.3f, want %v within the error, and an error of at most 0.5", got.Slope, got.Doubt, want)
-		}
-	}
-}
-
-func TestJudgeDetectsGrowth(t *testing.T) {
-	t.Parallel()
-	flat := Course{Early: 100, Late: 100, Most: 101}
-	fine := Report{Plan: Usual(30 * time.Minute), Traffic: Traffic{Requests: 10}, Memory: flat, Goroutines: flat, Files: flat}
-	for name, change := range map[string]func(*Report){
-		"memory":         func(r *Report) { r.Memory.Slope, r.Memory.Doubt = 1<<20, 1<<19 },
-		"goroutines":     func(r *Report) { r.Goroutines.Late = 120 },
-		"files":          func(r *Report) { r.Files.Late = 120 },
-		"failed request": func(r *Report) { r.Failed = 1 },
-		"no request":     func(r *Report) { r.Requests = 0 },
-		"race":           func(r *Report) { r.Log = "WARNING: DATA RACE" },
-		"peak":           func(r *Report) { r.Plan.For, r.Memory.Most = time.Minute, 600<<20 },
-	} {
-		r := fine
-		change(&r)
-		verdict := &verdict{TB: t}
-		if r.Judge(verdict); !verdict.failed {
-			t.Errorf("Judge did not fail for the case %q", name)
-		}
-	}
-	verdict := &verdict{TB: t}
-	fine.Memory.Slope = 1<<20 - 1
-	if fine.Judge(verdict); verdict.failed {
-		t.Error("Judge failed for a report within the limits")
-	}
-}
-
-// verdict records a failure instead of failing the test.
-type verdict struct {
-	testing.TB
-	failed bool
-}
-
-func (v *verdict) Errorf(string, ...any) { v.failed = true }

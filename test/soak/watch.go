@@ -1,11 +1,9 @@
 package soak
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +12,23 @@ import (
 	"fairlead.dev/test/harness"
 )
 
+// Course summarises how a value changes after the warm-up of the gateway.
+type Course struct{ Early, Late, Most float64 } // medians of the first and of the last quarter, and the maximum
+
+func course(values []float64) Course {
+	n := len(values)
+	if n == 0 {
+		return Course{}
+	}
+	quarter := max(1, n/4)
+	return Course{Early: median(values[:quarter]), Late: median(values[n-quarter:]), Most: slices.Max(values)}
+}
+
+func median(list []float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[len(sorted)/2]
+}
+
 // watch reads the values of the process once per second.
 type watch struct {
 	t        testing.TB
@@ -21,7 +36,7 @@ type watch struct {
 	reader   string
 	settling time.Duration
 
-	memory, goroutines, files samples
+	memory, goroutines, files []float64
 }
 
 func newWatch(t testing.TB, g *harness.Gateway, settling time.Duration) *watch {
@@ -39,57 +54,26 @@ func (w *watch) until(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		at := time.Since(began)
-		if at < w.settling {
+		if time.Since(began) < w.settling {
 			continue
 		}
-		w.memory.add(at, w.resident())
-		goroutines, files := w.scrape() //nolint:contextcheck // the harness ends its calls with the test
-		w.goroutines.add(at, goroutines)
-		w.files.add(at, files)
+		w.scrape() //nolint:contextcheck // the harness ends its calls with the test
 	}
-}
-
-// resident returns the resident memory of the process in bytes.
-func (w *watch) resident() float64 {
-	w.t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.gateway.PID(w.t)))
-	if err != nil {
-		w.t.Fatalf("read the memory of the gateway: %v", err)
-	}
-	for line := range bytes.Lines(data) {
-		if fields := bytes.Fields(line); len(fields) > 1 && string(fields[0]) == "VmRSS:" {
-			return w.number("VmRSS", string(fields[1])) * 1024
-		}
-	}
-	w.t.Fatal("the status of the process has no VmRSS")
-	return 0
 }
 
 // scrape reads the gateway's metrics.
-func (w *watch) scrape() (goroutines, files float64) {
+func (w *watch) scrape() {
 	w.t.Helper()
 	answer := w.gateway.Call(w.t, harness.Request{Method: http.MethodGet, Path: "/metrics", Key: w.reader})
-	for line := range strings.Lines(string(answer.Body)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch name {
-		case "go_goroutines":
-			goroutines = w.number(name, value)
-		case "process_open_fds":
-			files = w.number(name, value)
+	for name, values := range map[string]*[]float64{
+		"process_resident_memory_bytes": &w.memory, "go_goroutines": &w.goroutines, "process_open_fds": &w.files,
+	} {
+		_, rest, _ := strings.Cut(string(answer.Body), "\n"+name+" ")
+		text, _, _ := strings.Cut(rest, "\n")
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			w.t.Fatalf("read the metric %s (status %d): %v", name, answer.Status, err)
 		}
+		*values = append(*values, n)
 	}
-	if goroutines == 0 || files == 0 {
-		w.t.Fatalf("the metrics lack go_goroutines or process_open_fds (status %d)", answer.Status)
-	}
-	return goroutines, files
-}
-
-func (w *watch) number(name, text string) float64 {
-	w.t.Helper()
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		w.t.Fatalf("parse %s: %v", name, err)
-	}
-	return n
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // SteadyLoad is fault case F47 for three minutes, which is enough to check only the peak of memory, goroutines and files. `make
-// soak` runs for thirty minutes, checks the slope, and uses the race detector.
+// soak` runs for thirty minutes, checks the growth, and uses the race detector.
 func SteadyLoad(t *testing.T, size scenario.Size) string {
 	plan := soak.Usual(3 * time.Minute)
 	if size == scenario.Fast {
@@ -17,5 +17,5 @@ func SteadyLoad(t *testing.T, size scenario.Size) string {
 	}
 	r := soak.Run(t, plan)
 	r.Judge(t)
-	return r.String() + " (three minutes of it: the slope is measured by make soak)"
+	return r.String() + " (three minutes of it: growth is checked by make soak)"
 }
