@@ -9,42 +9,36 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
+	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/store"
 )
 
-// batchSize is the number of entries per write.
-const batchSize = 500
-
 func main() {
-	if err := run(context.Background(), os.Args[1:]); err != nil {
+	from := flag.String("from", "", "data directory with the requests to repeat")
+	to := flag.String("to", "", "data directory to write the history to")
+	workspace := flag.String("workspace", "", "id of the workspace to read requests from")
+	days := flag.Int("days", 35, "length of the history in days")
+	rows := flag.Int("rows", 40_000, "approximate number of requests to write")
+	flag.Parse()
+	ctx := context.Background()
+	templates, err := read(ctx, *from, *workspace)
+	if err == nil && len(templates) == 0 {
+		err = errors.New("the log has no requests to repeat")
+	}
+	if err == nil {
+		err = write(ctx, *to, templates, *days*24, *rows)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-}
-
-func run(ctx context.Context, args []string) (err error) {
-	flags := flag.NewFlagSet("history", flag.ContinueOnError)
-	from := flags.String("from", "", "data directory with the requests to repeat")
-	to := flags.String("to", "", "data directory to write the history to")
-	workspace := flags.String("workspace", "", "id of the workspace to read requests from")
-	days := flags.Int("days", 35, "length of the history in days")
-	rows := flags.Int("rows", 40_000, "approximate number of requests to write")
-	baseline := flags.String("baseline", "", "model that a part of the requests was compared with; empty writes no comparisons")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	templates, err := read(ctx, *from, *workspace)
-	if err != nil {
-		return err
-	}
-	if len(templates) == 0 {
-		return errors.New("the log has no requests to repeat")
-	}
-	return write(ctx, *to, newGenerator(templates, time.Now(), *days, *rows), *baseline)
 }
 
 // read returns the workspace's requests with their bodies, oldest first.
@@ -75,25 +69,49 @@ func read(ctx context.Context, dir, workspace string) (all []requestlog.Entry, e
 	}
 }
 
-func write(ctx context.Context, dir string, g *generator, baseline string) (err error) {
+// write repeats the requests, hour by hour and oldest first.
+func write(ctx context.Context, dir string, templates []requestlog.Entry, hours, rows int) (err error) {
 	db, err := store.Open(ctx, "sqlite", dir, store.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var entries []requestlog.Entry
-	for entry := range g.entries() {
-		if record, ok := g.comparison(&entry, baseline); ok {
-			if err := db.Proof.Save(ctx, &record); err != nil {
-				return err
-			}
+	rnd := rand.New(rand.NewPCG(7, 11))
+	begin := time.Now().Add(-time.Duration(hours) * time.Hour)
+	for hour := range hours {
+		start := begin.Add(time.Duration(hour) * time.Hour)
+		entries := make([]requestlog.Entry, int(weight(start)*float64(rows)/float64(hours)*(0.85+0.3*rnd.Float64())))
+		for i := range entries {
+			at := start.Add(time.Duration(rnd.Int64N(int64(time.Hour)))).Truncate(time.Millisecond)
+			entries[i] = repeat(templates[rnd.IntN(len(templates))], at, 3.2*math.Exp(0.35*rnd.NormFloat64()))
 		}
-		if entries = append(entries, entry); len(entries) == batchSize {
-			if err := db.Log.WriteEntries(ctx, entries); err != nil {
-				return err
-			}
-			entries = entries[:0]
+		slices.SortFunc(entries, func(a, b requestlog.Entry) int { return a.Time.Compare(b.Time) })
+		if err := db.Log.WriteEntries(ctx, entries); err != nil {
+			return err
 		}
 	}
-	return db.Log.WriteEntries(ctx, entries)
+	return nil
+}
+
+// weight returns the relative traffic of an hour: more by day than by night, and less on weekends. Its mean is about 1.
+func weight(at time.Time) float64 {
+	day := 1.2 - math.Cos(2*math.Pi*float64(at.Hour()-2)/24)
+	if weekday := at.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
+		day *= 0.35
+	}
+	return day
+}
+
+// repeat returns a request at another time. Bodies, tokens and bill stay the same; the latency is multiplied by a factor.
+func repeat(e requestlog.Entry, at time.Time, factor float64) requestlog.Entry {
+	stretch := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
+	e.ID, e.Time = id.New("req", at), at
+	e.Latency, e.TTFT = e.Overhead+stretch(max(0, e.Latency-e.Overhead)), stretch(e.TTFT)
+	e.Attempts = slices.Clone(e.Attempts)
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		a.Start, a.Connect, a.Headers = stretch(a.Start), stretch(a.Connect), stretch(a.Headers)
+		a.FirstToken, a.Duration = stretch(a.FirstToken), stretch(a.Duration)
+	}
+	return e
 }

@@ -120,7 +120,7 @@ export async function samplePast(gateway: Gateway, client: Client, keys: { secre
   await gateway.whileStopped((data) => cp(data, before, { recursive: true }));
   await sampleTraffic(client, keys, 480);
   await gateway.whileStopped(async (data) => {
-    await promisify(execFile)("go", ["run", "./test/browser/history", "-from", data, "-to", before, "-workspace", id, "-baseline", "gpt-6-sol"], { cwd: root });
+    await promisify(execFile)("go", ["run", "./test/browser/history", "-from", data, "-to", before, "-workspace", id], { cwd: root });
     await rm(data, { recursive: true });
     await cp(before, data, { recursive: true });
   });
