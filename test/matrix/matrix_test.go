@@ -69,14 +69,11 @@ func questions(model string) func(yield func(question) bool) {
 	return func(yield func(question) bool) {
 		n := 0
 		for _, tools := range toolForms {
-			for _, effort := range efforts {
+			for _, effort := range efforts() {
 				for _, schema := range schemas {
 					for _, sampling := range samplingForms {
 						n++
-						q := question{
-							model: model, tools: tools, effort: effort, schema: schema, sampling: sampling,
-							stream: n%2 == 0, image: n%3 == 0,
-						}
+						q := question{model: model, options: []option{tools, effort, schema, sampling}, stream: n%2 == 0, image: n%3 == 0}
 						if !yield(q) {
 							return
 						}

@@ -2,323 +2,178 @@ package matrix
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
 type object = map[string]any
 
-// ingress is a client format: its path and the function that builds a request. build returns nil when the format cannot express the
-// question.
-type ingress struct {
-	name, path string
-	build      func(q question) object
-}
+// ingress is a client format: its path, a request with an image and a prompt, and the content of the image.
+type ingress struct{ name, path, base, image string }
+
+const picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
 var ingresses = []ingress{
-	{"chat", "/chat/completions", chatRequest},
-	{"messages", "/messages", messagesRequest},
-	{"responses", "/responses", responsesRequest},
+	{
+		"chat", "/chat/completions",
+		`{"messages":[{"role":"system","content":"Be terse."},{"role":"user","content":[IMAGE{"type":"text","text":"The weather as json."}]}]}`,
+		`{"type":"image_url","image_url":{"url":"data:image/png;base64,` + picture + `"}},`,
+	},
+	{
+		"messages", "/messages",
+		`{"system":"Be terse.","max_tokens":30000,"messages":[{"role":"user","content":[IMAGE{"type":"text","text":"The weather as json."}]}]}`,
+		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}},`,
+	},
+	{
+		"responses", "/responses",
+		`{"instructions":"Be terse.","store":false,"input":[{"type":"message","role":"user","content":[IMAGE{"type":"input_text","text":"The weather as json."}]}]}`,
+		`{"type":"input_image","detail":"low","image_url":"data:image/png;base64,` + picture + `"},`,
+	},
+}
+
+// option is a value of a dimension: the JSON members that set it in each format, or "-" when the format cannot express it. Objects are
+// merged, and messages are appended to those of the request.
+type option struct{ chat, messages, responses string }
+
+const (
+	chatTools      = `"tools":[{"type":"function","function":{"name":"weather","parameters":` + toolSchema + `}},{"type":"function","function":{"name":"clock","parameters":` + toolSchema + `}}]`
+	messagesTools  = `"tools":[{"name":"weather","input_schema":` + toolSchema + `},{"name":"clock","input_schema":` + toolSchema + `}]`
+	responsesTools = `"tools":[{"type":"function","name":"weather","parameters":` + toolSchema + `,"strict":false},{"type":"function","name":"clock","parameters":` + toolSchema + `,"strict":false}]`
+)
+
+var toolForms = []option{
+	{},
+	{chatTools, messagesTools, responsesTools},
+	{ // a strict tool
+		`"parallel_tool_calls":true,"tools":[{"type":"function","function":{"name":"weather","strict":true,"parameters":` + toolSchema + `}}]`,
+		`"tools":[{"name":"weather","strict":true,"input_schema":` + toolSchema + `}]`,
+		`"parallel_tool_calls":true,"tools":[{"type":"function","name":"weather","strict":true,"parameters":` + toolSchema + `}]`,
+	},
+	{chatTools + `,"parallel_tool_calls":false`, messagesTools + `,"tool_choice":{"type":"auto","disable_parallel_tool_use":true}`, responsesTools + `,"parallel_tool_calls":false`},
+	{chatTools + `,"tool_choice":"none"`, messagesTools + `,"tool_choice":{"type":"none"}`, responsesTools + `,"tool_choice":"none"`},
+	{chatTools + `,"tool_choice":"required"`, messagesTools + `,"tool_choice":{"type":"any"}`, responsesTools + `,"tool_choice":"required"`},
+	{
+		chatTools + `,"tool_choice":{"type":"function","function":{"name":"weather"}}`, messagesTools + `,"tool_choice":{"type":"tool","name":"weather"}`,
+		responsesTools + `,"tool_choice":{"type":"function","name":"weather"}`,
+	},
+	{
+		chatTools + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"weather"}}]}}`, "-",
+		responsesTools + `,"tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"weather"}]}`,
+	},
+	{
+		`"tool_choice":"required","tools":[{"type":"custom","custom":{"name":"patch","description":"Applies a patch"}}]`, "-",
+		`"tool_choice":"required","tools":[{"type":"custom","name":"patch","description":"Applies a patch"}]`,
+	},
+	{ // a custom tool with a grammar, and an earlier call of it
+		`"tools":[{"type":"custom","custom":{"name":"patch","format":{"type":"grammar","grammar":{"syntax":"lark","definition":"start: \"a\""}}}}],"tool_choice":{"type":"custom","custom":{"name":"patch"}},` +
+			`"messages":[{"role":"assistant","tool_calls":[{"id":"call_9","type":"custom","custom":{"name":"patch","input":"a"}}]},{"role":"tool","tool_call_id":"call_9","content":"applied"},{"role":"user","content":"Again, as json."}]`,
+		"-",
+		`"tools":[{"type":"custom","name":"patch","format":{"type":"grammar","syntax":"lark","definition":"start: \"a\""}}],"tool_choice":{"type":"custom","name":"patch"},` +
+			`"input":[{"type":"custom_tool_call","call_id":"call_9","name":"patch","input":"a"},{"type":"custom_tool_call_output","call_id":"call_9","output":"applied"},{"type":"message","role":"user","content":"Again, as json."}]`,
+	},
+	{ // two earlier calls
+		chatTools + `,"messages":[{"role":"assistant","content":"I will look.","tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}},{"id":"call_2","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},` +
+			`{"role":"tool","tool_call_id":"call_1","content":"21"},{"role":"tool","tool_call_id":"call_2","content":"unreachable"}]`,
+		messagesTools + `,"messages":[{"role":"assistant","content":[{"type":"text","text":"I will look."},{"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Rome"}},{"type":"tool_use","id":"toolu_2","name":"weather","input":{"city":"Oslo"}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"21"},{"type":"tool_result","tool_use_id":"toolu_2","is_error":true,"content":[{"type":"text","text":"unreachable"}]}]}]`,
+		responsesTools + `,"input":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I will look."}]},{"type":"function_call","call_id":"call_1","name":"weather","arguments":"{\"city\":\"Rome\"}"},{"type":"function_call","call_id":"call_2","name":"weather","arguments":"{\"city\":\"Oslo\"}"},` +
+			`{"type":"function_call_output","call_id":"call_1","output":"21"},{"type":"function_call_output","call_id":"call_2","output":"unreachable"}]`,
+	},
+}
+
+var schemas = []option{
+	{},
+	{`"response_format":{"type":"json_object"}`, "-", `"text":{"format":{"type":"json_object"}}`},
+	{
+		`"response_format":{"type":"json_schema","json_schema":{"name":"v","strict":true,"schema":` + verdictSchema + `}}`,
+		`"output_config":{"format":{"type":"json_schema","schema":` + verdictSchema + `}}`,
+		`"text":{"format":{"type":"json_schema","name":"v","strict":true,"schema":` + verdictSchema + `}}`,
+	},
+}
+
+var samplingForms = []option{
+	{},
+	{`"temperature":0.31,"top_p":0.87`, `"temperature":0.31`, `"temperature":0.31,"top_p":0.87`},
+	{
+		`"presence_penalty":0.5,"frequency_penalty":0.25,"seed":424242,"logit_bias":{"50256":-100},"logprobs":true,"top_logprobs":2`,
+		`"top_p":0.87,"top_k":40`, `"top_logprobs":2,"include":["message.output_text.logprobs"]`,
+	},
+	{
+		`"max_tokens":3000,"stop":["STOP7"],"user":"end-user-77","verbosity":"low","n":1`, `"stop_sequences":["STOP7"],"metadata":{"user_id":"end-user-77"}`,
+		`"max_output_tokens":3000,"safety_identifier":"end-user-77","truncation":"disabled","text":{"verbosity":"low"}`,
+	},
+}
+
+// efforts returns the values of the reasoning effort.
+func efforts() []option {
+	list := []option{{}}
+	for _, effort := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
+		thinking := `"thinking":{"type":"adaptive"},"output_config":{"effort":"` + effort + `"}`
+		switch effort {
+		case "none":
+			thinking = `"thinking":{"type":"disabled"}`
+		case "minimal":
+			thinking = `"thinking":{"type":"enabled","budget_tokens":1024}`
+		case "medium":
+			thinking = `"thinking":{"type":"enabled","budget_tokens":8000}`
+		}
+		list = append(list, option{
+			`"reasoning_effort":"` + effort + `"`, thinking, `"reasoning":{"effort":"` + effort + `"},"include":["reasoning.encrypted_content"]`,
+		})
+	}
+	return list
 }
 
 // question is one combination of the matrix.
 type question struct {
-	model    string
-	tools    string
-	effort   string
-	schema   string
-	sampling string
-	image    bool
-	stream   bool
+	model   string
+	options []option
+	image   bool
+	stream  bool
 }
-
-// The values of each dimension. With an empty string, the request does not set the dimension.
-var (
-	toolForms     = []string{"", "function", "strict", "single", "none", "required", "named", "allowed", "custom", "grammar", "history"}
-	efforts       = []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
-	schemas       = []string{"", "json_object", "json_schema"}
-	samplingForms = []string{"", "temperature", "penalties", "limits"}
-)
-
-const (
-	prompt  = "Describe the weather as json."
-	system  = "You are terse. Answer in json where asked."
-	picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-)
-
-var (
-	argumentSchema = object{
-		"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []string{"city"}, "additionalProperties": false,
-	}
-	answerSchema = object{
-		"type": "object", "properties": object{"verdict": object{"type": "string"}}, "required": []string{"verdict"}, "additionalProperties": false,
-	}
-	otherTool = "clock"
-)
 
 // encode returns the body of a question in a format; empty when the format cannot express it.
 func (i ingress) encode(t testing.TB, q question) string {
 	t.Helper()
-	request := i.build(q)
-	if request == nil {
-		return ""
+	image := ""
+	if q.image {
+		image = i.image
 	}
-	return string(encode(t, request))
-}
-
-func encode(t testing.TB, value any) []byte {
-	t.Helper()
-	body, err := json.Marshal(value)
+	r := parse(t, strings.Replace(i.base, "IMAGE", image, 1))
+	r["model"], r["stream"] = q.model, q.stream
+	for _, o := range q.options {
+		members := map[string]string{"chat": o.chat, "messages": o.messages, "responses": o.responses}[i.name]
+		if members == "-" {
+			return ""
+		}
+		merge(r, parse(t, "{"+members+"}"))
+	}
+	body, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return body
+	return string(body)
 }
 
-func chatRequest(q question) object {
-	content := []object{{"type": "text", "text": prompt}}
-	if q.image {
-		content = append(content, object{"type": "image_url", "image_url": object{"url": "data:image/png;base64," + picture}})
-	}
-	list := []object{{"role": "system", "content": system}, {"role": "user", "content": content}}
-	r := object{"model": q.model}
-	if q.stream {
-		r["stream"] = true
-	}
-	if q.tools != "" {
-		list = append(list, chatTools(q.tools, r)...)
-	}
-	r["messages"] = list
-	if q.effort != "" {
-		r["reasoning_effort"] = q.effort
-	}
-	switch q.schema {
-	case "json_object":
-		r["response_format"] = object{"type": "json_object"}
-	case "json_schema":
-		r["response_format"] = object{"type": "json_schema", "json_schema": object{"name": "verdict", "strict": true, "schema": answerSchema}}
-	}
-	switch q.sampling {
-	case "temperature":
-		r["temperature"], r["top_p"] = 0.31, 0.87
-	case "penalties":
-		r["presence_penalty"], r["frequency_penalty"], r["seed"], r["logit_bias"] = 0.5, 0.25, 424242, object{"50256": -100}
-		r["logprobs"], r["top_logprobs"] = true, 2
-	case "limits":
-		r["max_tokens"], r["stop"], r["user"], r["verbosity"], r["n"] = 3000, []string{"STOP7"}, "end-user-77", "low", 1
+func parse(t testing.TB, text string) (r object) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v in %s", err, text)
 	}
 	return r
 }
 
-// chatTools adds tools to a request and returns the messages that call them.
-func chatTools(form string, r object) []object {
-	function := func(name string) object {
-		return object{"type": "function", "function": object{"name": name, "description": "About " + name, "parameters": argumentSchema}}
-	}
-	custom := object{"type": "custom", "custom": object{"name": "patch", "description": "Applies a patch"}}
-	r["tools"] = []object{function("weather"), function(otherTool)}
-	switch form {
-	case "strict":
-		one := function("weather")
-		one["function"].(object)["strict"] = true
-		r["tools"], r["parallel_tool_calls"] = []object{one}, true
-	case "single":
-		r["parallel_tool_calls"] = false
-	case "none", "required":
-		r["tool_choice"] = form
-	case "named":
-		r["tool_choice"] = object{"type": "function", "function": object{"name": "weather"}}
-	case "allowed":
-		r["tool_choice"] = object{"type": "allowed_tools", "allowed_tools": object{
-			"mode": "required", "tools": []object{{"type": "function", "function": object{"name": "weather"}}},
-		}}
-	case "custom":
-		r["tools"], r["tool_choice"] = []object{function("weather"), custom}, "required"
-	case "grammar":
-		custom["custom"].(object)["format"] = object{"type": "grammar", "grammar": object{"syntax": "lark", "definition": `start: "a"`}}
-		r["tools"], r["tool_choice"] = []object{custom}, object{"type": "custom", "custom": object{"name": "patch"}}
-		return []object{
-			{"role": "assistant", "tool_calls": []object{{"id": "call_9", "type": "custom", "custom": object{"name": "patch", "input": "a"}}}},
-			{"role": "tool", "tool_call_id": "call_9", "content": "applied"},
-			{"role": "user", "content": "Again, as json."},
-		}
-	case "history":
-		call := func(id, city string) object {
-			return object{"id": id, "type": "function", "function": object{"name": "weather", "arguments": `{"city":"` + city + `"}`}}
-		}
-		return []object{
-			{"role": "assistant", "content": "I will look.", "tool_calls": []object{call("call_1", "Rome"), call("call_2", "Oslo")}},
-			{"role": "tool", "tool_call_id": "call_1", "content": "21"},
-			{"role": "tool", "tool_call_id": "call_2", "content": "unreachable"},
+func merge(into, from object) {
+	for name, value := range from {
+		inner, isObject := into[name].(object)
+		list, isList := into[name].([]any)
+		switch {
+		case isObject:
+			merge(inner, value.(object))
+		case isList && (name == "messages" || name == "input"):
+			into[name] = append(list, value.([]any)...)
+		default:
+			into[name] = value
 		}
 	}
-	return nil
-}
-
-func messagesRequest(q question) object {
-	content := []object{{"type": "text", "text": prompt}}
-	if q.image {
-		content = append(content, object{"type": "image", "source": object{"type": "base64", "media_type": "image/png", "data": picture}})
-	}
-	list := []object{{"role": "user", "content": content}}
-	r := object{"model": q.model, "system": system, "max_tokens": 30000}
-	if q.stream {
-		r["stream"] = true
-	}
-	if q.tools != "" {
-		more, ok := messagesTools(q.tools, r)
-		if !ok {
-			return nil
-		}
-		list = append(list, more...)
-	}
-	r["messages"] = list
-	output := object{}
-	switch q.effort {
-	case "":
-	case "none":
-		r["thinking"] = object{"type": "disabled"}
-	case "minimal":
-		r["thinking"] = object{"type": "enabled", "budget_tokens": 1024}
-	case "medium":
-		r["thinking"] = object{"type": "enabled", "budget_tokens": 8000}
-	default:
-		r["thinking"], output["effort"] = object{"type": "adaptive"}, q.effort
-	}
-	switch q.schema {
-	case "json_object":
-		return nil
-	case "json_schema":
-		output["format"] = object{"type": "json_schema", "schema": answerSchema}
-	}
-	if len(output) > 0 {
-		r["output_config"] = output
-	}
-	switch q.sampling {
-	case "temperature":
-		r["temperature"] = 0.31
-	case "penalties":
-		r["top_p"], r["top_k"] = 0.87, 40
-	case "limits":
-		r["stop_sequences"], r["metadata"] = []string{"STOP7"}, object{"user_id": "end-user-77"}
-		content[0]["cache_control"] = object{"type": "ephemeral"}
-	}
-	return r
-}
-
-func messagesTools(form string, r object) (history []object, ok bool) {
-	function := func(name string) object {
-		return object{"name": name, "description": "About " + name, "input_schema": argumentSchema}
-	}
-	r["tools"] = []object{function("weather"), function(otherTool)}
-	switch form {
-	case "strict":
-		one := function("weather")
-		one["strict"] = true
-		r["tools"] = []object{one}
-	case "single":
-		r["tool_choice"] = object{"type": "auto", "disable_parallel_tool_use": true}
-	case "none":
-		r["tool_choice"] = object{"type": "none"}
-	case "required":
-		r["tool_choice"] = object{"type": "any"}
-	case "named":
-		r["tool_choice"] = object{"type": "tool", "name": "weather"}
-	case "allowed", "custom", "grammar":
-		return nil, false
-	case "history":
-		call := func(id, city string) object {
-			return object{"type": "tool_use", "id": id, "name": "weather", "input": object{"city": city}}
-		}
-		return []object{
-			{"role": "assistant", "content": []object{{"type": "text", "text": "I will look."}, call("toolu_1", "Rome"), call("toolu_2", "Oslo")}},
-			{"role": "user", "content": []object{
-				{"type": "tool_result", "tool_use_id": "toolu_1", "content": "21"},
-				{"type": "tool_result", "tool_use_id": "toolu_2", "is_error": true, "content": []object{{"type": "text", "text": "unreachable"}}},
-			}},
-		}, true
-	}
-	return nil, true
-}
-
-func responsesRequest(q question) object {
-	content := []object{{"type": "input_text", "text": prompt}}
-	if q.image {
-		content = append(content, object{"type": "input_image", "image_url": "data:image/png;base64," + picture, "detail": "low"})
-	}
-	list := []object{{"type": "message", "role": "user", "content": content}}
-	r := object{"model": q.model, "instructions": system, "store": false}
-	if q.stream {
-		r["stream"] = true
-	}
-	if q.tools != "" {
-		list = append(list, responsesTools(q.tools, r)...)
-	}
-	r["input"] = list
-	if q.effort != "" {
-		r["reasoning"] = object{"effort": q.effort}
-		r["include"] = []string{"reasoning.encrypted_content"}
-	}
-	text := object{}
-	switch q.schema {
-	case "json_object":
-		text["format"] = object{"type": "json_object"}
-	case "json_schema":
-		text["format"] = object{"type": "json_schema", "name": "verdict", "strict": true, "schema": answerSchema}
-	}
-	switch q.sampling {
-	case "temperature":
-		r["temperature"], r["top_p"] = 0.31, 0.87
-	case "penalties":
-		r["top_logprobs"], r["include"] = 2, []string{"message.output_text.logprobs"}
-	case "limits":
-		r["max_output_tokens"], r["safety_identifier"], r["truncation"] = 3000, "end-user-77", "disabled"
-		text["verbosity"] = "low"
-	}
-	if len(text) > 0 {
-		r["text"] = text
-	}
-	return r
-}
-
-func responsesTools(form string, r object) []object {
-	function := func(name string) object {
-		return object{"type": "function", "name": name, "description": "About " + name, "parameters": argumentSchema, "strict": false}
-	}
-	custom := object{"type": "custom", "name": "patch", "description": "Applies a patch"}
-	r["tools"] = []object{function("weather"), function(otherTool)}
-	switch form {
-	case "strict":
-		one := function("weather")
-		one["strict"] = true
-		r["tools"], r["parallel_tool_calls"] = []object{one}, true
-	case "single":
-		r["parallel_tool_calls"] = false
-	case "none", "required":
-		r["tool_choice"] = form
-	case "named":
-		r["tool_choice"] = object{"type": "function", "name": "weather"}
-	case "allowed":
-		r["tool_choice"] = object{"type": "allowed_tools", "mode": "required", "tools": []object{{"type": "function", "name": "weather"}}}
-	case "custom":
-		r["tools"], r["tool_choice"] = []object{function("weather"), custom}, "required"
-	case "grammar":
-		custom["format"] = object{"type": "grammar", "syntax": "lark", "definition": `start: "a"`}
-		r["tools"], r["tool_choice"] = []object{custom}, object{"type": "custom", "name": "patch"}
-		return []object{
-			{"type": "custom_tool_call", "call_id": "call_9", "name": "patch", "input": "a"},
-			{"type": "custom_tool_call_output", "call_id": "call_9", "output": "applied"},
-			{"type": "message", "role": "user", "content": "Again, as json."},
-		}
-	case "history":
-		call := func(id, city string) object {
-			return object{"type": "function_call", "call_id": id, "name": "weather", "arguments": `{"city":"` + city + `"}`}
-		}
-		return []object{
-			{"type": "message", "role": "assistant", "content": []object{{"type": "output_text", "text": "I will look."}}},
-			call("call_1", "Rome"), call("call_2", "Oslo"),
-			{"type": "function_call_output", "call_id": "call_1", "output": "21"},
-			{"type": "function_call_output", "call_id": "call_2", "output": "unreachable"},
-		}
-	}
-	return nil
 }
