@@ -76,14 +76,16 @@ func TestSlowSearchReturnsPartialPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry(numbered(1), home)}
-	s.log.slow = fmt.Errorf("list requests: %w", &requestlog.UnfinishedError{Before: "req_000"})
+	before := id.Floor("req", noon.Add(-time.Hour))
+	s.log.slow = fmt.Errorf("list requests: %w", &requestlog.UnfinishedError{Before: before})
 	var page requests.RequestPage
 	var count requests.RequestCount
 
-	s.call("GET", "/requests?q=how", "", as("acc_owner")).want(200).into(&page)
+	s.call("GET", "/requests?text=how", "", as("acc_owner")).want(200).into(&page)
+	s.call("GET", "/requests?text=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 	s.call("GET", "/requests/count?q=how", "", as("acc_owner")).want(200).into(&count)
 
-	if len(page.Requests) != 1 || page.Before == nil || *page.Before != "req_000" || !page.Unfinished {
+	if len(page.Requests) != 1 || page.Before == nil || *page.Before != before || !page.Unfinished || page.SearchedTo == nil || !page.SearchedTo.Equal(noon.Add(-time.Hour)) {
 		t.Errorf("%+v", page)
 	}
 	if count.Count != 1 || !count.More {

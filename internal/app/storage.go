@@ -42,9 +42,7 @@ func (s *storageParts) openStore(ctx context.Context, c config.Config) (err erro
 		_, err := os.Stat(s.storeName)
 		s.storeNew = errors.Is(err, os.ErrNotExist)
 	}
-	if s.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{}); err == nil {
-		s.db.Log.SetTextIndex(c.Log.Search)
-	}
+	s.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{})
 	return err
 }
 

@@ -145,7 +145,6 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	}
 	a.config.Store(next)
 	a.setLevel(next.Config.Log)
-	a.db.Log.SetTextIndex(next.Config.Log.Search)
 	a.egress.Update(f.EgressOptions(next.Config))
 	a.shadowEgress.Update(f.EgressOptions(next.Config))
 	a.alerts.egress.Update(settings.AlertEgress(next.Config))

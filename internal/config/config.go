@@ -229,7 +229,6 @@ type Realtime struct {
 type Log struct {
 	Bodies         bool          `yaml:"bodies" doc:"Store request and response bodies."`
 	BodyLimit      unit.Size     `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
-	Search         bool          `yaml:"search" doc:"Index the words of stored bodies for full-text search. The index has the retention of the bodies."`
 	EntryRetention time.Duration `yaml:"entry_retention" check:"positive" doc:"Retention of log entries."`
 	BodyRetention  time.Duration `yaml:"body_retention" check:"positive" doc:"Retention of request and response bodies."`
 	Redact         []string      `yaml:"redact" check:"redact" doc:"Built-in redaction rules for workspaces without their own rules."`

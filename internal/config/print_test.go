@@ -133,7 +133,6 @@ realtime:
 log:
   bodies: true                                             # default
   body_limit: 1MiB                                         # default
-  search: false                                            # default
   entry_retention: 90d                                     # default
   body_retention: 30d                                      # default
   redact: []                                               # default

@@ -10,6 +10,7 @@ import (
 // the index of a list is omitted, as in providers.name.
 var removed = map[string]string{
 	"hedging":         "",
+	"log.search":      "",
 	"routing.explore": "",
 }
 

@@ -21,7 +21,7 @@ type Filter struct {
 	Simulated *bool
 	Source    string // source of the requests: SourceKey or SourcePlayground; empty for both
 	Q         string // literal text searched in previews, ids and errors
-	Text      string // words searched in stored bodies, in the syntax of package fulltext
+	Text      string // text searched in stored bodies, ignoring case
 }
 
 // Lists holds the accepted values of each column. An empty list accepts all values.

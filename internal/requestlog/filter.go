@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/money"
 )
 
@@ -15,9 +16,12 @@ var ErrNotFound = errors.New("request not found")
 // ErrTooSlow is returned if a search takes too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter time range or a narrower filter")
 
-// ErrTextNotIndexed returns the error for a search with Filter.Text in a log without a full-text index.
-func ErrTextNotIndexed() error {
-	return invalid("text", "Parameter text: full-text search is disabled. Set log.search to true in the configuration; the search then covers requests that are stored from that time on.")
+// RejectText returns an error for a filter with Text. Only a list of entries in order of time, newest first, searches their text.
+func RejectText(f *Filter) error {
+	if f.Text == "" {
+		return nil
+	}
+	return invalid("text", "Parameter text: the text of requests is searched only in a list sorted by time. Remove the parameter.")
 }
 
 // WrapTimeout adds ErrTooSlow to the error of a read whose context has timed out.
@@ -28,7 +32,7 @@ func WrapTimeout(ctx context.Context, err error) error {
 	return err
 }
 
-// UnfinishedError is returned with the partial result of a search that took too long. It wraps ErrTooSlow.
+// UnfinishedError is returned with the partial result of a search that reached a limit of time, rows or bytes. It wraps ErrTooSlow.
 type UnfinishedError struct {
 	Before string // lower ID bound of the search; entries with smaller IDs were not searched
 }
@@ -37,6 +41,12 @@ func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
 
 // Unwrap returns ErrTooSlow.
 func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
+
+// SearchedTo returns the time back to which entries were searched.
+func (e *UnfinishedError) SearchedTo() time.Time {
+	at, _ := id.Time(e.Before)
+	return at.UTC()
+}
 
 // Page selects a page of a listing: at most Limit entries older than the entry with the ID Before, newest first. With a Sort, the listing
 // has only one page: "cost" selects the most expensive entries, "latency" the slowest entries, and "tokens" the entries with the most

@@ -1,16 +1,19 @@
 package requestlog
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
 
 	"fairlead.dev/internal/id"
+	"fairlead.dev/internal/rawjson"
 )
 
 const (
 	termBytes    = 200 // maximum length in bytes of a filter value
 	failureBytes = 300 // length in bytes of the searched part of an error message
+	maxText      = 256 // maximum length in bytes of Filter.Text
 )
 
 // Term returns the form of a value that filters compare and databases index: valid UTF-8 without NUL, with limited length. Some values are
@@ -119,4 +122,17 @@ func Fold(s string) string {
 		}
 		return r
 	}, clip(s, len(s)))
+}
+
+// ContainsText reports whether the request or the response contains a text, ignoring case. text must be in lower case.
+func (b *Body) ContainsText(text string) bool {
+	for _, raw := range [][]byte{b.Response, b.Request} {
+		if bytes.IndexByte(raw, '\\') >= 0 && rawjson.Valid(raw) {
+			raw = rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw)) // escapes occur only in strings, so all strings are decoded
+		}
+		if strings.Contains(strings.ToLower(string(raw)), text) {
+			return true
+		}
+	}
+	return false
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"fairlead.dev/internal/fulltext"
 	"fairlead.dev/internal/money"
 )
 
@@ -99,11 +98,13 @@ var parameters = sync.OnceValue(func() []Parameter {
 			write: func(f *Filter) string { return f.Q },
 		},
 		Parameter{
-			Name: "text", Label: "text", Help: `Words to search in stored requests and responses: word, "a phrase", -excluded, begin*. Requires read_bodies.`, Example: "connection reset -retry",
+			Name: "text", Label: "text", Help: "Text to search in stored requests and responses, ignoring case. Lists by time only. Requires read_bodies.", Example: "connection reset",
 			parse: func(f *Filter, _ *Page, value string, _ time.Time) error {
-				_, err := fulltext.Parse(value)
+				if len(value) > maxText {
+					return fmt.Errorf("the search text has more than %d bytes", maxText)
+				}
 				f.Text = value
-				return err
+				return nil
 			},
 			write: func(f *Filter) string { return f.Text },
 		},

@@ -149,41 +149,6 @@ func BenchmarkWriteBodiesSQLite(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteTexts compares entries of one prompt and one response, 2 KB of prose together, with and without the full-text index.
-func BenchmarkWriteTexts(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *store.DB{"sqlite": openSQLite, "postgres": openPostgres} {
-		for _, indexed := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/indexed=%v", name, indexed), func(b *testing.B) {
-				db, text := open(b), prose(b)
-				db.Log.SetTextIndex(indexed)
-				at, n := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), 0
-				size := databaseSize(b, db)
-				var busy time.Duration
-				for b.Loop() {
-					entries := make([]requestlog.Entry, 500)
-					for i := range entries {
-						at = at.Add(time.Millisecond)
-						entries[i] = benchEntry(b, n, at)
-						content, err := json.Marshal(map[string]string{"content": strings.ToValidUTF8(string(text(1<<10)), "")})
-						if err != nil {
-							b.Fatal(err)
-						}
-						entries[i].Body = requestlog.Body{Request: content, Response: content}
-						n++
-					}
-					before := cpuTime(b)
-					if err := db.Log.WriteEntries(b.Context(), entries); err != nil {
-						b.Fatal(err)
-					}
-					busy += cpuTime(b) - before
-				}
-				b.ReportMetric(float64(busy.Microseconds())/float64(n), "cpu-us/entry")
-				b.ReportMetric(float64(databaseSize(b, db)-size)/float64(n), "bytes/entry")
-			})
-		}
-	}
-}
-
 // BenchmarkWriteTurnsSQLite compares the CPU time of storing sessions of 40 turns whole and split. The time includes the splitting.
 func BenchmarkWriteTurnsSQLite(b *testing.B) {
 	turns := outlinetest.Session{Format: "chat", Turns: 40, Growth: 3200, Seed: 1}.Make()

@@ -34,7 +34,6 @@ type handlers struct {
 func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s, tails: tails{each: map[string]int{}}}
 	a.registerRequests()
-	a.registerSearch()
 	a.registerSessions()
 	a.registerTail()
 	a.registerExport()

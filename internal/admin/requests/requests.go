@@ -53,6 +53,8 @@ type RequestPage struct {
 	Before   *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
 	// Unfinished reports whether the search reached its time limit. The next page continues the search.
 	Unfinished bool `json:"unfinished" doc:"Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue."`
+	// SearchedTo is the time of the oldest request that an unfinished search reached.
+	SearchedTo *time.Time `json:"searched_to" doc:"Time back to which an unfinished search has read requests. null if the search is complete."`
 }
 
 // RequestCount holds the number of matching requests.
@@ -129,6 +131,9 @@ func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listR
 		return nil, err
 	}
 	page.Before, page.Limit, page.Within = in.Before, in.Limit, searchTime
+	if f.Text != "" {
+		page.Within = 0 // the search in stored text has its own limits
+	}
 	if in.Sort != "" {
 		page.Sort = in.Sort
 	}
@@ -146,6 +151,7 @@ func (a *handlers) listRequests(ctx context.Context, c *adminapi.Call, in *listR
 	}
 	if partial {
 		result.Before, result.Unfinished = &unfinished.Before, true
+		result.SearchedTo = new(unfinished.SearchedTo())
 	}
 	return adminapi.Respond(result), nil
 }

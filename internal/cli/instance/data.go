@@ -68,7 +68,6 @@ func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
 	if err := vault.Confirm(ctx, i.Store, master); err != nil {
 		return err
 	}
-	i.Store.Log.SetTextIndex(i.Config.Log.Search)
 	if err := i.Store.Log.Retain(ctx, time.Now(), settings.Retention(i.Config.Log)); err != nil {
 		return fmt.Errorf("read retentions: %w", err)
 	}

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +25,15 @@ func (r *requestCommands) newList() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return r.selecting(cmd, func(s selected) error {
 				entries, err := s.store.Entries(cmd.Context(), s.filter, s.page)
-				if err != nil {
+				unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+				if err != nil && !partial {
 					return err
 				}
-				return r.list(entries, s.page)
+				if err := r.list(entries, s.page); err != nil || !partial {
+					return err
+				}
+				r.console.Infof(r.options, "searched back to %s; to search further add  --before %s", r.console.FormatTime(r.options, unfinished.SearchedTo(), cli.RowTime), unfinished.Before)
+				return nil
 			})
 		},
 	}

@@ -114,19 +114,12 @@ func (b Builder) Listing(f *requestlog.Filter, bounds Bounds, limit int) (string
 func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
 	w := &sqldb.Where{}
 	rest := *f
-	byText := f.Text != "" && b.Dialect == sqldb.SQLite && len(f.ID) == 0
-	if len(f.ID) == 0 && !byText {
+	if len(f.ID) == 0 {
 		rest.Tag = nil // the scans contain the conditions on tags
 	}
 	b.match(w, &rest)
 	var selects []string
-	var all []scan
-	if byText {
-		all = b.textScans(w, f, bounds)
-	} else {
-		b.matchWords(w, f, bounds)
-		all = scans(w, f)
-	}
+	all := scans(w, f)
 	if b.Dialect == sqldb.Postgres && len(f.Status) == 0 && len(all) > 1 && all[0].class {
 		all = []scan{{from: fromRequests, id: "r.id"}}
 	}

@@ -14,9 +14,8 @@ import (
 // Builder builds statements for one dialect.
 type Builder struct {
 	Dialect     sqldb.Dialect
-	EntriesFrom string  // smallest id of an unexpired entry; empty when none have expired
-	BodiesFrom  string  // smallest id of an entry whose bodies have not expired; empty when none have expired
-	TextDays    []int64 // SQLite: days with a text index, newest first
+	EntriesFrom string // smallest id of an unexpired entry; empty when none have expired
+	BodiesFrom  string // smallest id of an entry whose bodies have not expired; empty when none have expired
 }
 
 // Bounds are the ids between which a statement selects entries.
@@ -69,7 +68,6 @@ func (b Builder) Where(f *requestlog.Filter, bounds Bounds) *sqldb.Where {
 	w := &sqldb.Where{}
 	b.match(w, f)
 	w.Conds = append(w.Conds, bounds.conds(w, "r.id")...)
-	b.matchWords(w, f, bounds)
 	return w
 }
 
@@ -100,6 +98,9 @@ func (b Builder) match(w *sqldb.Where, f *requestlog.Filter) {
 	}
 	if onlyLosses(f) {
 		w.Conds = append(w.Conds, losses)
+	}
+	if f.Text != "" {
+		w.Conds = append(w.Conds, "r.body_state = 'stored'") // package logstore searches the text of these entries
 	}
 	if f.Q != "" {
 		b.matchText(w, requestlog.Fold(f.Q))

@@ -44,9 +44,6 @@ func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before st
 			return 0, 0, err
 		}
 	}
-	if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
-		return 0, 0, err
-	}
 	return len(numbers), len(ids), forIDs(ctx, tx, workspace, ids, markExpired)
 }
 

@@ -102,8 +102,7 @@ func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record
 	}
 	rows := make([][]any, len(b.records))
 	for i, r := range b.records {
-		b.records[i].slotNumber = slotNumber + int64(i) // a retried transaction overwrites the number
-		rows[i] = append(r.request, b.records[i].slotNumber)
+		rows[i] = append(r.request, slotNumber+int64(i))
 	}
 	n, err := s.db.Insert(ctx, tx, s.inserters.requestsInBlocks, rows)
 	if err != nil {

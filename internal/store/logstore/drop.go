@@ -65,7 +65,7 @@ func (s *Store) dropBodies(ctx context.Context, bound time.Time, total *Expired)
 		return err
 	}
 	for _, t := range partition.Tables() {
-		if !t.Numbered && t.Name != "request_text" {
+		if !t.Numbered {
 			continue // the table bodies is dropped above, and the other tables are dropped with the entries
 		}
 		if _, err := s.partitions.DropTable(ctx, t, bound); err != nil {

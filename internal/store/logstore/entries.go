@@ -28,8 +28,11 @@ const (
 func (s *Store) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	if err := s.texts.Prepare(ctx, &f); err != nil {
-		return nil, err
+	byTime := !p.Figures && p.After == "" && (p.Sort == "" || p.Sort == "time")
+	if !byTime {
+		if err := requestlog.RejectText(&f); err != nil {
+			return nil, err
+		}
 	}
 	if p.Figures {
 		return s.entryFigures(ctx, &f, p)
@@ -57,6 +60,9 @@ func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog
 	limit = min(limit, maxPageLimit)
 	switch p.Sort {
 	case "", "time":
+		if f.Text != "" {
+			return s.newestWithText(ctx, f, p, limit)
+		}
 		return s.newest(ctx, f, p, limit)
 	case "cost", "latency":
 		return s.greatest(ctx, f, p.Sort, limit)
@@ -237,7 +243,7 @@ const countTime = 600 * time.Millisecond
 func (s *Store) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	if err := s.texts.Prepare(ctx, &f); err != nil {
+	if err := requestlog.RejectText(&f); err != nil {
 		return 0, err
 	}
 	timeless, b := s.query().Within(&f, requestlog.Page{})

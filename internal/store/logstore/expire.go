@@ -59,9 +59,6 @@ func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) 
 	if err := s.messages.Expire(ctx, func(workspace string, day int64) bool { return r.of(workspace).expired(day, r.now) }); err != nil {
 		return err
 	}
-	if err := s.texts.Expire(ctx, r.now, r.longest.expired); err != nil {
-		return err
-	}
 	if err := s.expireSessions(ctx, r); err != nil {
 		return err
 	}
@@ -128,9 +125,6 @@ func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.
 		if err != nil {
 			return 0, err
 		}
-		if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
-			return 0, err
-		}
 		return len(ids), forIDs(ctx, tx, workspace, ids, markExpired, `delete from bodies where workspace_id = $1 and request_id in (%s)`)
 	})
 	total.Bodies += n
@@ -166,9 +160,6 @@ func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string,
 		return err
 	}
 	if err := s.deleteTags(ctx, tx, workspace, ids); err != nil {
-		return err
-	}
-	if err := s.texts.Delete(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
 	var err error
@@ -209,7 +200,7 @@ func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, sta
 // stay, with two exceptions: deleting all simulated entries also deletes their figures, and end users, sessions and tags without a
 // remaining entry are removed from the report.
 func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
-	if err := s.texts.Prepare(ctx, &f); err != nil {
+	if err := requestlog.RejectText(&f); err != nil {
 		return 0, err
 	}
 	if dryRun {
@@ -237,9 +228,6 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	})
 	if err == nil {
 		err = s.messages.Sweep(ctx, f.WorkspaceID)
-	}
-	if err == nil {
-		err = s.texts.Merge(ctx, nil)
 	}
 	if err == nil && f.Simulated != nil && *f.Simulated && f.Conditions() == 1 {
 		err = errors.Join(s.figures.DeleteSimulated(ctx, f.WorkspaceID), s.reports.DeleteSimulated(ctx, f.WorkspaceID))

@@ -21,7 +21,6 @@ import (
 	"fairlead.dev/internal/store/reportstore"
 	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
-	"fairlead.dev/internal/store/textstore"
 )
 
 // Store implements requestlog.Reader, requestlog.Writer and replay.Source.
@@ -30,7 +29,6 @@ type Store struct {
 	related
 	partitions *partition.Set
 	messages   *messagestore.Store
-	texts      *textstore.Store
 	codec      *entryblock.Codec
 	details    detailReader
 	blocks     blockTables
@@ -57,8 +55,8 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{
 		db: db, related: related{figures: figures, reports: reports, sessions: sessions, feedback: feedback, proof: proof, config: config},
-		partitions: partition.NewSet(db), texts: textstore.New(db),
-		codec: codec, details: detailReader{db.Dialect(), codec}, blocks: blockTables{codec}, buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
+		partitions: partition.NewSet(db),
+		codec:      codec, details: detailReader{db.Dialect(), codec}, blocks: blockTables{codec}, buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
 		inserters: inserters{
 			requests:         sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
 			requestsInBlocks: sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
@@ -82,12 +80,9 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 // SQLite has no partitions.
 func (s *Store) MaintainPartitions(ctx context.Context) error { return s.partitions.Maintain(ctx) }
 
-// SetTextIndex sets whether the text of new entries is indexed and Filter.Text is supported.
-func (s *Store) SetTextIndex(on bool) { s.texts.Enabled.Store(on) }
-
 // query returns a statement builder that hides expired entries and bodies.
 func (s *Store) query() logquery.Builder {
-	b := logquery.Builder{Dialect: s.db.Dialect(), TextDays: s.texts.Days()}
+	b := logquery.Builder{Dialect: s.db.Dialect()}
 	if r := s.retention.Load(); r != nil {
 		b.EntriesFrom, b.BodiesFrom = r.entriesFrom, r.bodiesFrom
 	}

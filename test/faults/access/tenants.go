@@ -15,7 +15,7 @@ import (
 
 // Tenants checks promise P13: activity in one workspace is not visible in another.
 func Tenants(t *testing.T, size scenario.Size) string {
-	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}", "log: {search: true}")
+	g, mock := scenario.Single(t, "breaker: {failures: 3}", "retries: {attempts: 1}")
 	ann := scenario.Register(t, g, "ann@example.com") // ann's workspace runs the gateway
 	bob := scenario.Register(t, g, "bob@example.com")
 	eve := scenario.Register(t, g, "eve-canary@example.com")
@@ -52,7 +52,7 @@ func Tenants(t *testing.T, size scenario.Size) string {
 			t.Errorf("%s contains data of another workspace: %s", path, after[path])
 		}
 	}
-	for _, path := range []string{"/requests?q=canary", "/requests?text=canary", "/requests/search?text=canary"} {
+	for _, path := range []string{"/requests?q=canary", "/requests?text=canary"} {
 		if own := eve.Call(t, http.MethodGet, path, ""); !strings.Contains(string(own.Body), "canary") {
 			t.Errorf("GET %s in the own workspace: status %d without the text of its requests: %s", path, own.Status, scenario.Clip(own.Body))
 		}
@@ -89,8 +89,6 @@ func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
 		switch op.path {
 		case "/requests/export":
 			op.path += "?format=jsonl"
-		case "/requests/search":
-			op.path += "?text=prompt"
 		case "/policies/diff":
 			continue // the route needs two policy versions
 		case "/sso/sign-in", "/sso/callback":

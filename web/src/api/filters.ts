@@ -28,5 +28,5 @@ export const filterDefinitions = [
   { name: "source", label: "source", list: false, example: "" },
   { name: "unpriced", label: "unpriced", list: false, example: "" },
   { name: "q", label: "search", list: false, example: "" },
-  { name: "text", label: "text", list: false, example: "connection reset -retry" },
+  { name: "text", label: "text", list: false, example: "connection reset" },
 ] as const;

@@ -100,7 +100,7 @@ function Fields({ initial, facets, onApply }: FieldsProps) {
           <TextInput
             size="xs"
             label="Request and response text"
-            placeholder={'word  "a phrase"  -excluded  begin*'}
+            placeholder="connection reset"
             maxLength={256}
             defaultValue={draft.text ?? ""}
             onChange={(event) => set("text", event.currentTarget.value)}

@@ -21,7 +21,7 @@ import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
 import { usePhone } from "../../lib/usePhone";
-import { zoneName } from "../../lib/time";
+import { formatBriefTime, zoneName } from "../../lib/time";
 import { chosenColumns, defaultColumns } from "./columns";
 import { togglePick } from "./compare";
 import { CompareBar } from "./CompareBar";
@@ -46,7 +46,7 @@ export function RequestsPage() {
   const phone = usePhone();
   const [exporting, setExporting] = useState(false);
   // A list in another order cannot show new requests on top.
-  const canBeLive = isRelative(range) && !range.to && sort === "time";
+  const canBeLive = isRelative(range) && !range.to && sort === "time" && !filters.text;
   const live = search["live"] === "1" && canBeLive;
   const change = (next: Filters) => setSearch({ ...next, id: undefined });
   const toggleLive = () => setSearch({ live: search["live"] === "1" ? undefined : "1" });
@@ -69,7 +69,9 @@ export function RequestsPage() {
               disabled={!canBeLive}
               onChange={toggleLive}
               title={
-                canBeLive ? undefined : "Live updates need newest-first order and a time range that ends now."
+                canBeLive
+                  ? undefined
+                  : "Live updates need newest-first order, a time range that ends now and no text search."
               }
             />
             <ChartSwitch shown={chart} onChange={setChart} />
@@ -100,7 +102,7 @@ export function RequestsPage() {
         }
       />
       <InvalidRange ends={invalidEnds(search)} range={range} />
-      {chart && (
+      {chart && !filters.text && (
         <Volume filters={filters} range={range} onZoom={(from, to) => setSearch({ from, to }, true)} />
       )}
       <RequestList
@@ -211,6 +213,7 @@ interface ListProps {
 function RequestList({ filters, range, sort, columns, live, open, onOpen, onChange }: ListProps) {
   const [picked, setPicked] = useState<string[]>([]);
   const [density] = useDensity();
+  const [zone] = useZone();
   const [scroll, scrollTo] = useWindowScroll();
   const pages = useRequestPages(filters, range, sort);
   const listed: Schema["RequestRow"][] = pages.data?.pages.flatMap((page) => page.requests) ?? [];
@@ -230,7 +233,9 @@ function RequestList({ filters, range, sort, columns, live, open, onOpen, onChan
     return <RowsSkeleton rows={12} />;
   }
   const note = sortNote(sort, rows.length);
-  const unfinished = pages.data?.pages.at(-1)?.unfinished ?? false;
+  const last = pages.data?.pages.at(-1);
+  const unfinished = last?.unfinished ?? false;
+  const searched = last?.searched_to ? `Searched back to ${formatBriefTime(last.searched_to, zone)}.` : "";
   const older = pages.hasNextPage && (
     <Button
       variant="default"
@@ -238,13 +243,13 @@ function RequestList({ filters, range, sort, columns, live, open, onOpen, onChan
       loading={pages.isFetchingNextPage}
       onClick={() => void pages.fetchNextPage()}
     >
-      {unfinished ? "Continue search" : "Load older"}
+      {unfinished ? "Search further" : "Load older"}
     </Button>
   );
   if (rows.length === 0 && unfinished) {
     return (
       <EmptyState icon="clock" title="No results yet" actions={older}>
-        The search reached its time limit. Older requests were not searched.
+        {searched} Older requests were not searched.
       </EmptyState>
     );
   }
@@ -282,7 +287,7 @@ function RequestList({ filters, range, sort, columns, live, open, onOpen, onChan
       <Group justify="center" my="md" gap="md">
         {unfinished && (
           <Text size="xs" c="dimmed" role="status">
-            The search reached its time limit. There may be more results.
+            {searched} There may be more results.
           </Text>
         )}
         {older}

@@ -1,4 +1,4 @@
-import { Combobox, Text, TextInput, useCombobox, VisuallyHidden } from "@mantine/core";
+import { Combobox, TextInput, useCombobox, VisuallyHidden } from "@mantine/core";
 import { useMounted } from "@mantine/hooks";
 import { useEffect, useState } from "react";
 
@@ -20,7 +20,7 @@ export function Palette({ onClose, pages }: Props) {
   const [text, setText] = useState("");
   const box = useCombobox({ opened: true });
   const go = useGo();
-  const { groups, busy, notice } = usePalette(pages, text.trim());
+  const groups = usePalette(pages, text.trim());
   const commands = groups.flatMap((group) => group.commands);
   const first = commands[0]?.value;
   const { selectFirstOption, focusTarget } = box;
@@ -57,7 +57,7 @@ export function Palette({ onClose, pages }: Props) {
           onChange={(event) => setText(event.currentTarget.value)}
         />
       </Combobox.EventsTarget>
-      <VisuallyHidden role="status">{busy ? "" : plural(commands.length, "result")}</VisuallyHidden>
+      <VisuallyHidden role="status">{plural(commands.length, "result")}</VisuallyHidden>
       <Combobox.Options mt="xs" tabIndex={0} aria-label="Results" className={classes.results}>
         {groups.map((group) => (
           <Combobox.Group key={group.name} label={group.name}>
@@ -68,13 +68,8 @@ export function Palette({ onClose, pages }: Props) {
             ))}
           </Combobox.Group>
         ))}
-        {commands.length === 0 && <Combobox.Empty>{busy ? "Searching…" : "No results"}</Combobox.Empty>}
+        {commands.length === 0 && <Combobox.Empty>No results</Combobox.Empty>}
       </Combobox.Options>
-      {notice && (
-        <Text size="xs" c="dimmed" mt={4} px="xs">
-          {notice}
-        </Text>
-      )}
     </Combobox>
   );
 }
@@ -85,13 +80,7 @@ function Row({ command }: { command: Command }) {
       <Icon name={command.icon} size={14} />
       <div className={classes.texts}>
         <div className={classes.line}>{command.label}</div>
-        {command.detail && command.detail.length > 0 && (
-          <div className={classes.detail}>
-            {command.detail.map((span, i) =>
-              span.match ? <mark key={i}>{span.text}</mark> : <span key={i}>{span.text}</span>,
-            )}
-          </div>
-        )}
+        {command.detail && <div className={classes.detail}>{command.detail}</div>}
       </div>
     </div>
   );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { chosen, contains, parseDocs, textQuery } from "./palette";
+import { chosen, contains, parseDocs } from "./palette";
 
 describe("palette", () => {
   it("matches every word, ignoring case", () => {
@@ -16,17 +16,6 @@ describe("palette", () => {
     }));
     expect(chosen(commands, "key")).toHaveLength(5);
     expect(chosen(commands, "key 7").map(({ value }) => value)).toEqual(["7"]);
-  });
-
-  it("completes the last word of a text search", () => {
-    expect(textQuery("connection res")).toBe("connection res*");
-    expect(textQuery("ab")).toBeUndefined();
-    for (const input of ["---", "-excluded", '-"two words" -one']) {
-      expect(textQuery(input)).toBeUndefined();
-    }
-    expect(textQuery('"connection reset"')).toBe('"connection reset"');
-    expect(textQuery('"connection rese')).toBe('"connection rese');
-    expect(textQuery("reset b")).toBe("reset b");
   });
 
   it("reads the pages of the documentation", () => {

@@ -9,8 +9,8 @@ export interface Command {
   value: string;
   label: string;
   icon: IconName;
-  /** A second line, in parts; matches are highlighted. */
-  detail?: Schema["ExcerptSpan"][];
+  /** A second line. */
+  detail?: string;
   to?: Destination;
   href?: string;
   run?: () => void;
@@ -31,9 +31,6 @@ export interface DocsPage {
 /** The number of entries that a group shows. */
 const maxShown = 5;
 
-/** The shortest text that is searched in stored requests. */
-const minText = 3;
-
 /** Reports whether text contains every word of the input, ignoring case. */
 export function contains(text: string, input: string): boolean {
   const lower = text.toLowerCase();
@@ -47,8 +44,7 @@ export function contains(text: string, input: string): boolean {
 export function chosen(commands: Command[], input: string, limit = maxShown): Command[] {
   const found: Command[] = [];
   for (const command of commands) {
-    const detail = command.detail?.map(({ text }) => text).join("") ?? "";
-    if (contains(`${command.label} ${detail}`, input)) {
+    if (contains(`${command.label} ${command.detail ?? ""}`, input)) {
       found.push(command);
       if (found.length === limit) {
         break;
@@ -56,16 +52,6 @@ export function chosen(commands: Command[], input: string, limit = maxShown): Co
     }
   }
   return found;
-}
-
-/** The search for an input that is being typed: its last word may be incomplete. undefined when it is too short. */
-export function textQuery(input: string): string | undefined {
-  const text = input.trim();
-  const required = text.replace(/-"[^"]*"?/g, "");
-  if (text.length < minText || text.length > 200 || !/(^|[\s"])[\p{L}\p{N}]/u.test(required)) {
-    return undefined;
-  }
-  return /[\p{L}\p{N}]{3}$/u.test(text) && (text.split('"').length - 1) % 2 === 0 ? `${text}*` : text;
 }
 
 /** The documentation pages in the index for language models: one Markdown link per line. */
@@ -77,13 +63,11 @@ export function parseDocs(index: string): DocsPage[] {
   return pages;
 }
 
-const plain = (text: string) => [{ text, match: false }];
-
 export const keyCommand = (key: Schema["KeyView"]): Command => ({
   value: `key ${key.id}`,
   label: key.name,
   icon: "key",
-  detail: plain(`Requests with this key, ${key.id}`),
+  detail: `Requests with this key, ${key.id}`,
   to: { to: "/requests", search: { key: key.id } },
 });
 
@@ -105,7 +89,7 @@ export const sessionCommand = (session: Schema["SessionSummary"]): Command => ({
   value: `session ${session.id}`,
   label: session.id,
   icon: "layers",
-  detail: session.preview ? plain(session.preview) : undefined,
+  detail: session.preview || undefined,
   to: { to: "/sessions/$id", params: { id: session.id } },
 });
 
@@ -121,12 +105,4 @@ export const docsCommand = (page: DocsPage): Command => ({
   label: page.title,
   icon: "book",
   href: page.href,
-});
-
-export const matchCommand = (match: Schema["TextMatch"]): Command => ({
-  value: `request ${match.id}`,
-  label: match.preview || match.id,
-  icon: "list",
-  detail: match.excerpt,
-  to: { to: "/requests/$id", params: { id: match.id } },
 });

@@ -1,5 +1,4 @@
-import { useDebouncedValue } from "@mantine/hooks";
-import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 
 import { api, must } from "../../api/client";
 import { keysQuery, modelsQuery } from "../../api/queries";
@@ -14,17 +13,14 @@ import {
   type CommandGroup,
   docsCommand,
   keyCommand,
-  matchCommand,
   modelCommand,
   parseDocs,
   policyCommand,
   sessionCommand,
-  textQuery,
   viewCommand,
 } from "./palette";
 import { useTheme } from "./useTheme";
 
-const typingMs = 200;
 const staleTime = 60_000;
 
 /** The sessions of the last seven days with the latest requests. */
@@ -44,35 +40,12 @@ const docsQuery = queryOptions({
   staleTime: Infinity,
 });
 
-function matchesQuery(text: string) {
-  return queryOptions({
-    queryKey: ["palette", "text", text],
-    queryFn: ({ signal }) =>
-      must(api.GET("/requests/search", { params: { query: { text, limit: 5 } }, signal })),
-    staleTime: 10_000,
-    retry: false,
-    placeholderData: keepPreviousData,
-  });
-}
-
-interface Results {
-  groups: CommandGroup[];
-  busy: boolean;
-  /** Why stored text is not searched. */
-  notice?: string;
-}
-
-/**
- * Finds pages, actions and objects by an input. The objects of each kind are loaded once; only the search in stored
- * text calls the gateway on every change.
- */
-export function usePalette(pages: Page[], input: string): Results {
+/** Finds pages, actions and objects by an input. The objects of each kind are loaded once. */
+export function usePalette(pages: Page[], input: string): CommandGroup[] {
   const { may } = useSession();
   const commands = useActions(pages);
   const id = /req_[0-9a-zA-Z]+/.exec(input)?.[0];
   const searching = input !== "" && id === undefined;
-  const [settled] = useDebouncedValue(input, typingMs);
-  const text = searching && may("read_bodies") ? textQuery(settled) : undefined;
 
   const keys = useQuery({ ...keysQuery, staleTime, enabled: searching && may("read_keys") });
   const models = useQuery({ ...modelsQuery, enabled: searching && may("read_models") });
@@ -80,7 +53,6 @@ export function usePalette(pages: Page[], input: string): Results {
   const views = useQuery({ ...viewsQuery, enabled: searching && may("read_requests") });
   const sessions = useQuery({ ...recentSessionsQuery, enabled: searching && may("read_requests") });
   const docs = useQuery({ ...docsQuery, enabled: searching });
-  const matches = useQuery({ ...matchesQuery(text ?? ""), enabled: text !== undefined });
 
   if (id) {
     const open: Command = {
@@ -89,12 +61,11 @@ export function usePalette(pages: Page[], input: string): Results {
       icon: "list",
       to: { to: "/requests/$id", params: { id } },
     };
-    return { groups: [{ name: "Requests", commands: [open] }], busy: false };
+    return [{ name: "Requests", commands: [open] }];
   }
   if (!searching) {
-    return { groups: [{ name: "Go to", commands }], busy: false };
+    return [{ name: "Go to", commands }];
   }
-  const found = text !== undefined ? (matches.data?.matches ?? []).map(matchCommand) : [];
   const all: Command = {
     value: "all text",
     label: `List all requests with “${input}” in their text`,
@@ -119,14 +90,10 @@ export function usePalette(pages: Page[], input: string): Results {
     { name: "Policies", commands: chosen(policyList.map(policyCommand), input) },
     { name: "Saved views", commands: chosen((views.data?.views ?? []).map(viewCommand), input) },
     { name: "Sessions", commands: chosen((sessions.data?.sessions ?? []).map(sessionCommand), input) },
-    { name: "Request text", commands: found.length > 0 ? [...found, all] : [] },
+    { name: "Request text", commands: may("read_bodies") ? [all] : [] },
     { name: "Documentation", commands: documents },
   ];
-  return {
-    groups: groups.filter((group) => group.commands.length > 0),
-    busy: matches.isFetching || input !== settled,
-    notice: text !== undefined && matches.error ? matches.error.message : undefined,
-  };
+  return groups.filter((group) => group.commands.length > 0);
 }
 
 /** The pages and actions. */

@@ -396,18 +396,6 @@ create table tags (
 
 create table tags_rest partition of tags default;
 
--- The words of stored bodies, for full-text search.
-create table request_text (
-    workspace_id text collate "C" not null,
-    request_id   text collate "C" not null,
-    words        tsvector not null,
-    primary key (workspace_id, request_id)
-) partition by range (request_id);
-
-create index request_text_words on request_text using gin (words);
-
-create table request_text_rest partition of request_text default;
-
 -- MESSAGES THAT TURNS OF A CONVERSATION SHARE. A stored request refers to parts of its own day by their address, a keyed hash, so that a
 -- day can be dropped as a whole.
 

@@ -384,14 +384,6 @@ create table packed_bodies (
 
 create index packed_bodies_oldest on packed_bodies (workspace_id, oldest, held);
 
--- The words of stored bodies, for full-text search: one index per day (text_N, N days since 1970), which is created with the first text of
--- the day and dropped with the day. A document is named by the place of its request. merge is 1 while the index has words of deleted
--- documents.
-create table text_days (
-    day   integer primary key,
-    merge bigint not null
-);
-
 -- MESSAGES THAT TURNS OF A CONVERSATION SHARE. A stored request refers to parts of its own day by their address, a keyed hash, so that a
 -- day can be dropped as a whole.
 
