@@ -9,13 +9,9 @@ import (
 
 // LazyText is request text that is decoded only when it is read, because most text is never read. The zero value is empty.
 type LazyText struct {
-	text    string
 	raw     []byte // JSON-encoded text, without the quotes
 	escaped bool
 }
-
-// PlainText returns a LazyText for text that is already decoded.
-func PlainText(text string) LazyText { return LazyText{text: text} }
 
 // RawText returns a LazyText for JSON-encoded text, without the quotes. It does not copy the bytes.
 func RawText(raw []byte) LazyText {
@@ -23,7 +19,7 @@ func RawText(raw []byte) LazyText {
 }
 
 // Empty reports whether the text is empty.
-func (p LazyText) Empty() bool { return p.text == "" && len(p.raw) == 0 }
+func (p LazyText) Empty() bool { return len(p.raw) == 0 }
 
 // Equal reports whether the decoded strings are equal.
 func (p LazyText) Equal(other LazyText) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
@@ -31,17 +27,11 @@ func (p LazyText) Equal(other LazyText) bool { return p.Text(math.MaxInt) == oth
 // Text returns at most about limit bytes of the text. If the text is longer, Text returns its beginning (three quarters of the limit) and
 // its end.
 func (p LazyText) Text(limit int) string {
-	if p.raw == nil {
-		if len(p.text) <= limit {
-			return p.text
-		}
-		head, tail := cut(len(p.text), limit)
-		return strings.ToValidUTF8(p.text[:head], "") + "\n" + strings.ToValidUTF8(p.text[tail:], "")
-	}
 	if len(p.raw) <= limit {
 		return p.plain(p.raw)
 	}
-	head, tail := cut(len(p.raw), limit)
+	head := limit / 4 * 3
+	tail := len(p.raw) - (limit - head)
 	for tail < len(p.raw) && p.escaped && p.raw[tail-1] == '\\' {
 		tail++ // do not start inside an escape
 	}
@@ -64,9 +54,3 @@ func (p LazyText) plain(raw []byte) string {
 const decodeBufferSize = 16 << 10
 
 var decodeBuffers = sync.Pool{New: func() any { return new([decodeBufferSize]byte) }}
-
-// cut returns the range to remove from text that is longer than limit: the kept beginning ends at head, and the kept end starts at tail.
-func cut(size, limit int) (head, tail int) {
-	head = limit / 4 * 3
-	return head, size - (limit - head)
-}

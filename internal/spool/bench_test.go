@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-
-	"fairlead.dev/internal/requestlog"
 )
 
 func BenchmarkBeginEnd(b *testing.B) {
@@ -29,34 +27,5 @@ func BenchmarkBeginEnd(b *testing.B) {
 				}
 			})
 		})
-	}
-}
-
-func BenchmarkOpen(b *testing.B) {
-	dir := b.TempDir()
-	s, err := Open(dir, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	body := make([]byte, 4<<10)
-	for i := range 20_000 {
-		e := entry(fmt.Sprintf("req_%d", i))
-		e.Body = requestlog.Body{Request: body, Response: body}
-		if err := s.End(e); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.SetBytes(s.Stats().Disk)
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		s, err := Open(dir, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,30 +106,6 @@ func TestReusedMemoryHasNoDataOfThePreviousEntry(t *testing.T) {
 	quick.entries[0].Recorded = requestlog.Recorded{}
 	if diff := cmp.Diff(slow.entries, quick.entries); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// Read buffers are freed once their entries are decoded, because all entries of a batch are in memory together.
-func TestBatchFreesItsReadBuffers(t *testing.T) {
-	t.Parallel()
-	s := open(t, newMemFS(), Options{})
-	const n, size = 400, 1 << 10
-	for i := range n {
-		e := entry(fmt.Sprintf("req_%03d", i))
-		e.Warnings = []string{strings.Repeat("w", 4*size)} // part of the JSON, which needs no read buffer after decoding
-		e.BodyState, e.Body = requestlog.BodyStored, requestlog.Body{Request: bytes.Repeat([]byte{byte(i)}, size), Response: bytes.Repeat([]byte{byte(i >> 4)}, size)}
-		must(t, s.End(e))
-	}
-	var p piece
-	must(t, s.read(&p, position{}, n))
-	for i := range p.entries {
-		body := p.entries[i].Body
-		if !bytes.Equal(body.Request, bytes.Repeat([]byte{byte(i)}, size)) || !bytes.Equal(body.Response, bytes.Repeat([]byte{byte(i >> 4)}, size)) {
-			t.Fatalf("entry %d has the bodies of another entry", i)
-		}
-	}
-	if most := 2*n*size/chunkSize + 1; len(p.entries) != n || len(p.chunks) > most {
-		t.Errorf("%d entries in %d chunks, want %d in at most %d", len(p.entries), len(p.chunks), n, most)
 	}
 }
 

@@ -490,21 +490,3 @@ func TestDecisionThatCannotBeEncodedDoesNotLoseTheEntry(t *testing.T) {
 		t.Errorf("entry %+v, want it without a decision and with one warning", got)
 	}
 }
-
-func TestLargeBodies(t *testing.T) {
-	t.Parallel()
-	s, db := open(t, newMemFS(), Options{}), newDatabase()
-	big := entry("req_big")
-	big.Body.Request = bytes.Repeat([]byte("r"), 3<<20)
-	big.Body.Response = bytes.Repeat(magic, 1<<20)
-	mustRecord(t, s, "req_a")
-	must(t, s.End(big))
-	mustRecord(t, s, "req_b")
-	drain(t, s, db)
-	if diff := cmp.Diff([]string{"req_a", "req_big", "req_b"}, db.ids()); diff != "" {
-		t.Error(diff)
-	}
-	if got := db.entries["req_big"].Body; !bytes.Equal(got.Request, big.Body.Request) || !bytes.Equal(got.Response, big.Body.Response) {
-		t.Error("the bodies of the large entry changed")
-	}
-}

@@ -91,7 +91,7 @@ func BenchmarkEvents(b *testing.B) {
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range chatstream.Events(bytes.NewReader(stream), chatstream.EventOptions{Stream: true, Model: "gpt-4o-mini"}) {
+		for _, err := range llm.All(chatstream.Read(bytes.NewReader(stream), chatstream.EventOptions{Stream: true, Model: "gpt-4o-mini"})) {
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func BenchmarkEventsWhole(b *testing.B) {
 	b.SetBytes(int64(len(whole)))
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range chatstream.Events(bytes.NewReader(whole), chatstream.EventOptions{Model: "gpt-4o-mini", SizeHint: int64(len(whole))}) {
+		for _, err := range llm.All(chatstream.Read(bytes.NewReader(whole), chatstream.EventOptions{Model: "gpt-4o-mini", SizeHint: int64(len(whole))})) {
 			if err != nil {
 				b.Fatal(err)
 			}

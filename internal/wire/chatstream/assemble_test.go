@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/internal/llm"
 )
 
 func TestAssemble(t *testing.T) {
@@ -114,7 +116,7 @@ func TestAssembleInvertsSplit(t *testing.T) {
 	for _, name := range []string{"whole_for_stream.txt", "whole_tools_for_stream.txt"} {
 		x := readExchange(t, filepath.Join("testdata/events", name))
 		var stored bytes.Buffer
-		for ev, err := range Events(strings.NewReader(x.answer), x.options) {
+		for ev, err := range llm.All(Read(strings.NewReader(x.answer), x.options)) {
 			if err != nil {
 				t.Fatal(err)
 			}

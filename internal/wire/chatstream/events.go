@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -42,9 +41,6 @@ type EventOptions struct {
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{responseReader: newResponseReader(r, o)}
 }
-
-// Events returns the events of Read as a sequence.
-func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
 // responseReader holds the state of decoding one response.
 type responseReader struct {

@@ -65,7 +65,7 @@ func readExchange(t testing.TB, path string) exchange {
 func shown(r io.Reader, o EventOptions) string {
 	var out strings.Builder
 	o.Warn = func(s string) { fmt.Fprintf(&out, "warning: %s\n", s) }
-	for ev, err := range Events(r, o) {
+	for ev, err := range llm.All(Read(r, o)) {
 		if err != nil {
 			e := llm.AsError(err)
 			fmt.Fprintf(&out, "error %s status=%d code=%s wait=%s: %s\n", e.Kind, e.UpstreamStatus, e.UpstreamCode, e.RetryAfter, e.Message)
@@ -119,7 +119,7 @@ func TestEventsGolden(t *testing.T) {
 			if bytewise := shown(iotest.OneByteReader(strings.NewReader(x.answer)), x.options); bytewise != got {
 				t.Errorf("one byte at a time (-whole +bytes):\n%s", cmp.Diff(got, bytewise))
 			}
-			for ev, err := range Events(strings.NewReader(x.answer), x.options) {
+			for ev, err := range llm.All(Read(strings.NewReader(x.answer), x.options)) {
 				if err == nil && !json.Valid(ev.Data) {
 					t.Errorf("an event is not JSON: %s", ev.Data)
 				}
@@ -131,7 +131,7 @@ func TestEventsGolden(t *testing.T) {
 // outcome reads a response to its end and returns the number of events and the error.
 func outcome(r io.Reader, o EventOptions) (int, error) {
 	n := 0
-	for _, err := range Events(r, o) {
+	for _, err := range llm.All(Read(r, o)) {
 		if err != nil {
 			return n, err
 		}
@@ -196,7 +196,7 @@ func TestEventsStopWithTheConsumer(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{strings.Repeat(oneChunk, 5), `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":1}}`} {
 		n := 0
-		for range Events(strings.NewReader(body), EventOptions{Stream: true}) {
+		for range llm.All(Read(strings.NewReader(body), EventOptions{Stream: true})) {
 			n++
 			break
 		}
@@ -215,7 +215,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte, stream bool) {
 		o := EventOptions{Stream: stream, Model: "canon", UsagePath: "x_groq.usage"}
 		ended := false
-		for ev, err := range Events(bytes.NewReader(answer), o) {
+		for ev, err := range llm.All(Read(bytes.NewReader(answer), o)) {
 			if ended {
 				t.Fatal("the stream returned an event after the error")
 			}

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"fairlead.dev/internal/llm"
 )
 
 // The race detector discards pooled chunks, so the test does not run with it.
@@ -13,7 +15,7 @@ func TestStreamAllocatesNothingPerChunk(t *testing.T) {
 	count := func(chunks int) float64 {
 		stream := []byte(strings.Repeat(oneChunk, chunks) + "data: [DONE]\n\n")
 		return testing.AllocsPerRun(20, func() {
-			for range Events(bytes.NewReader(stream), EventOptions{Stream: true, Model: "m"}) {
+			for range llm.All(Read(bytes.NewReader(stream), EventOptions{Stream: true, Model: "m"})) {
 			}
 		})
 	}

@@ -101,7 +101,7 @@ func TestEveryEventIsValid(t *testing.T) {
 		} else {
 			body = drawAnswer(t, "message")
 		}
-		for ev, err := range Events(strings.NewReader(body), o) {
+		for ev, err := range llm.All(Read(strings.NewReader(body), o)) {
 			if err != nil {
 				if e, ok := errors.AsType[*llm.Error](err); !ok || strings.Contains(e.Message, "not a JSON object") {
 					t.Fatalf("response %s\nended with %v", body, err)

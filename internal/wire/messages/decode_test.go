@@ -158,7 +158,7 @@ func FuzzDecodeRequest(f *testing.F) {
 				t.Fatalf("%s\nwas encoded as\n%s\nwhich is rejected: %v", body, out, err)
 			}
 		}
-		out, lost := Rewrite(req, Edit{Model: "m", Signer: "x"})
+		out, lost := rewritten(req, Edit{Model: "m", Signer: "x"})
 		if lost && rawjson.Get(out, "messages.#").Int() == 0 {
 			return // Rewrite removed all messages, because they contained only thinking of other providers
 		}

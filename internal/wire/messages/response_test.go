@@ -191,11 +191,11 @@ func TestSignaturesRoundTrip(t *testing.T) {
 		t.Error(diff)
 	}
 	// A signature is sent back only to the provider that created it.
-	body, lost := Rewrite(req, Edit{Signer: "p"})
+	body, lost := rewritten(req, Edit{Signer: "p"})
 	if kinds := rawjson.Get(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
 		t.Errorf("sent parts %s, lost %t; want no signature of another provider", kinds, lost)
 	}
-	body, _ = Rewrite(req, Edit{Signer: "q"})
+	body, _ = rewritten(req, Edit{Signer: "q"})
 	if got := rawjson.Get(body, "messages.1.content.0").Raw; got != `{"type":"thinking","thinking":"hm","signature":"sig"}` {
 		t.Errorf("sent %s, want the signed thinking", got)
 	}

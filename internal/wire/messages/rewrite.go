@@ -23,19 +23,14 @@ type Edit struct {
 	NoSystemTurns bool
 }
 
-// Rewrite returns the body for a provider of the same format: the client's body with the edits applied and without the gateway's own
-// members (models, provider, session_id). In the messages, it unwraps the signatures of e.Signer, and removes citations that the gateway
-// converted from another format and thinking that is empty or whose wrapped signature belongs to another signer. lost reports whether
-// thinking was removed; in that case, the caller must also remove a thinking budget. Other members stay the same and in order.
-func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
-	pieces, lost := Pieces(req, e)
-	return slices.Concat(pieces...), lost
-}
-
 // minShared is the minimum length of a value that is shared instead of copied.
 const minShared = 4 << 10
 
-// Pieces returns the same body as Rewrite, but as a list of slices. Long slices share memory with the client's body.
+// Pieces returns the body for a provider of the same format: the client's body with the edits applied and without the gateway's own
+// members (models, provider, session_id). In the messages, it unwraps the signatures of e.Signer, and removes citations that the gateway
+// converted from another format and thinking that is empty or whose wrapped signature belongs to another signer. lost reports whether
+// thinking was removed; in that case, the caller must also remove a thinking budget. Other members stay the same and in order. The body is
+// a list of slices, of which long ones share memory with the client's body.
 func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 	fields := req.Fields
 	if len(fields) == 0 {

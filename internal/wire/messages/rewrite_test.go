@@ -1,12 +1,20 @@
 package messages
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 )
+
+// rewritten returns the pieces of an edited request as one body.
+func rewritten(req *llm.Request, e Edit) (body []byte, lost bool) {
+	pieces, lost := Pieces(req, e)
+	return bytes.Join(pieces, nil), lost
+}
 
 func TestRewriteKeepsBytes(t *testing.T) {
 	t.Parallel()
@@ -21,7 +29,7 @@ func TestRewriteKeepsBytes(t *testing.T) {
 		"more": {Edit{Model: "m", Drop: []string{"model"}, Set: map[string][]byte{"max_tokens": []byte("2"), "absent": []byte("3")}}, `{ "max_tokens":2 , "x":1.0,
 		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
 	} {
-		got, lost := Rewrite(req, tc.edit)
+		got, lost := rewritten(req, tc.edit)
 		if diff := cmp.Diff(tc.want, string(got)); diff != "" || lost {
 			t.Errorf("%s: lost %t, body (-want +got):\n%s", name, lost, diff)
 		}
@@ -52,7 +60,7 @@ func TestRewriteDropsEmptyThinking(t *testing.T) {
 		"omitted but signed":  {silent, silent, false},
 		"empty after signed":  {silent + `{"type":"thinking","thinking":"","signature":""},`, silent, true},
 	} {
-		got, lost := Rewrite(decoded(t, head+tc.blocks+tail), Edit{})
+		got, lost := rewritten(decoded(t, head+tc.blocks+tail), Edit{})
 		if diff := cmp.Diff(head+tc.want+tail, string(got)); diff != "" || lost != tc.lost {
 			t.Errorf("%s: lost %t, want %t, body (-want +got):\n%s", name, lost, tc.lost, diff)
 		}
@@ -69,11 +77,11 @@ func TestRewriteMergesSystemTurns(t *testing.T) {
 		"the words in a prompt": {`[{"role":"user","content":"\"role\":\"system\""}]`, `[{"role":"user","content":"\"role\":\"system\""}]`},
 	} {
 		req := decoded(t, `{"model":"m","max_tokens":1,"messages":`+tc[0]+`}`)
-		got, _ := Rewrite(req, Edit{NoSystemTurns: true})
+		got, _ := rewritten(req, Edit{NoSystemTurns: true})
 		if diff := cmp.Diff(`{"model":"m","max_tokens":1,"messages":`+tc[1]+`}`, string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if kept, _ := Rewrite(req, Edit{}); string(kept) != string(req.Body) {
+		if kept, _ := rewritten(req, Edit{}); string(kept) != string(req.Body) {
 			t.Errorf("%s: body changed for a model that accepts the role: %s", name, kept)
 		}
 	}
@@ -90,7 +98,7 @@ func TestRewriteDropsForeignCitations(t *testing.T) {
 		ours = `{"type":"text","text":"b","citations":[{"type":"web_search_result_location","url":"u","encrypted_index":"fairlead.citation"}]}`
 	)
 	for blocks, want := range map[string]string{own: own, ours: `{"type":"text","text":"b"}`, own + "," + ours: own + `,{"type":"text","text":"b"}`} {
-		got, lost := Rewrite(decoded(t, head+blocks+tail), Edit{})
+		got, lost := rewritten(decoded(t, head+blocks+tail), Edit{})
 		if diff := cmp.Diff(head+want+tail, string(got)); diff != "" || lost {
 			t.Errorf("lost %t, body (-want +got):\n%s", lost, diff)
 		}

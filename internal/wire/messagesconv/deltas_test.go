@@ -262,7 +262,7 @@ func FuzzDeltas(f *testing.F) {
 			t.Fatalf("finished %t, failed %t; want exactly one", finished, failed)
 		}
 		finished, failed = false, false
-		for ev, err := range messagesstream.Events(strings.NewReader(string(in)), messagesstream.EventOptions{Reading: reading, Model: "m"}) {
+		for ev, err := range llm.All(messagesstream.Read(strings.NewReader(string(in)), messagesstream.EventOptions{Reading: reading, Model: "m"})) {
 			if failed {
 				t.Fatal("the stream returned an element after the error")
 			}

@@ -3,7 +3,6 @@ package messagesstream
 import (
 	"errors"
 	"io"
-	"iter"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -22,9 +21,6 @@ type EventOptions struct {
 func Read(r io.Reader, o EventOptions) llm.Stream {
 	return &responseStream{Source: NewSource(o.Reading), from: r, model: o.Model}
 }
-
-// Events returns the events of Read as a sequence.
-func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
 // responseStream holds the state of forwarding one response.
 type responseStream struct {

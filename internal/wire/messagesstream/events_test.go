@@ -14,7 +14,7 @@ import (
 )
 
 func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {
-	for ev, err := range Events(r, o) {
+	for ev, err := range llm.All(Read(r, o)) {
 		if err != nil {
 			failed = err
 			continue
