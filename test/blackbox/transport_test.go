@@ -112,36 +112,6 @@ func TestContinueIsSentBeforeTheBody(t *testing.T) {
 	wantError(t, refused.answer("POST"), http.StatusUnauthorized, "INVALID_API_KEY")
 }
 
-// Requests that net/http rejects do not reach a handler of the gateway.
-func TestMalformedRequestsAreNotForwarded(t *testing.T) {
-	t.Parallel()
-	g, mock := serve(t)
-	k := g.Key(t)
-	body := chat(small)
-	for name, text := range map[string]string{
-		"two lengths":            fmt.Sprintf(head+"Content-Length: %d\r\nContent-Length: 3\r\n\r\n%s", k, len(body), body),
-		"length and chunks":      fmt.Sprintf(head+"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", k, len(body), body),
-		"an unknown encoding":    fmt.Sprintf(head+"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", k),
-		"a space before a colon": fmt.Sprintf(head+"Content-Length : %d\r\n\r\n%s", k, len(body), body),
-		"a negative length":      fmt.Sprintf(head+"Content-Length: -1\r\n\r\n", k),
-		"no host":                strings.Replace(fmt.Sprintf(head+"Content-Length: %d\r\n\r\n%s", k, len(body), body), "Host: localhost\r\n", "", 1),
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := len(mock.Calls())
-			w := dial(t, g)
-			w.send("%s", text)
-			answer := w.answer("POST")
-			calls := len(mock.Calls()) - before
-			if answer.Status == http.StatusOK && calls == 1 && name == "length and chunks" {
-				return // the gateway may use the chunks and ignore the length, if it forwards exactly one request
-			}
-			if answer.Status < 400 || calls != 0 {
-				t.Errorf("got status %d and %d calls, want an error and 0", answer.Status, calls)
-			}
-		})
-	}
-}
-
 // An incomplete or malformed request gets an error response. An empty response would look like success.
 func TestBrokenBodiesGetAnError(t *testing.T) {
 	t.Parallel()
