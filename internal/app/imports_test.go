@@ -22,7 +22,7 @@ var layers = []string{
 
 	// The two APIs, and parts that only app and the command line use.
 	"internal/providerset internal/redaction internal/shadow internal/maintenance internal/otlp internal/explain " +
-		"internal/migration internal/pricebook internal/settings internal/transcript internal/samples internal/cascade internal/signals",
+		"internal/migration internal/pricebook internal/settings internal/transcript internal/samples internal/signals",
 	"internal/gateway internal/admin internal/admin/*",
 
 	// Parts that implement interfaces of the packages below.
@@ -30,7 +30,7 @@ var layers = []string{
 
 	// The nouns of a request, from its endpoints down to accounts and limits.
 	"internal/objects internal/modellist internal/recording internal/storedresponse",
-	"internal/alert internal/baseline internal/modelapi internal/replay internal/report internal/rescue internal/statement",
+	"internal/alert internal/baseline internal/modelapi internal/replay internal/report internal/rescue",
 	"internal/attempt internal/budget internal/realtime/meter",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill internal/length " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
