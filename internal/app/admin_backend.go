@@ -36,7 +36,6 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/samples"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/transcript"
@@ -48,15 +47,11 @@ func (a *App) adminParts() admin.Parts {
 	b := adminBackend{a}
 	c := a.loaded().Config
 	requestLog := freshReader{a.db.Log, a.spool}
-	sender := samples.Sender{
-		Gateway: a.gateway, Accounts: a.accounts, Providers: func() []*provider.Provider { return a.providers.Load().Providers },
-		Log: requestLog, Writer: a.db.Log, Versions: a.db.Config,
-	}
 	labels := &workspaces.Labels{Keys: a.accounts, Members: a.accounts, Names: a.db.Accounts}
 	facts := func() accounts.Facts {
 		f := b.Facts()
 		known := accounts.Facts{
-			Version: f.Version, Registration: f.Registration, PublicURL: c.PublicURL, Simulated: f.Simulated, Samples: sender.Available(),
+			Version: f.Version, Registration: f.Registration, PublicURL: c.PublicURL, Simulated: f.Simulated,
 		}
 		if s := a.loaded().Config.SSO; s.Issuer != "" {
 			known.SSO, known.SSOOnly = s.Name, s.SignIn == "sso_only"
@@ -96,7 +91,7 @@ func (a *App) adminParts() admin.Parts {
 		Budgets:    budgets.Deps{Budgets: a.budgets},
 		Views:      views.Deps{Store: a.db.Views},
 		Reports:    reports.Deps{Figures: a.db.Figures, Facts: a.db.Report, Keys: a.accounts, Members: a.accounts},
-		Playground: playground.Deps{Playground: b, Samples: sender},
+		Playground: playground.Deps{Playground: b},
 		Proofs: proofs.Deps{
 			Log: requestLog, Samples: a.db.Proof, Costs: a.db.Proof, Figures: a.db.Figures, Keys: a.accounts, Workspaces: a.accounts, Models: b, Prices: a.decisions,
 		},

@@ -40,7 +40,7 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	var ids []string
 	err := a.spool.Pending(func(e *requestlog.Entry) {
 		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner) || (subject && slices.Contains(e.Subjects, budgetID))
-		if ours && !requestlog.IsSampleKey(e.KeyID) && e.Cost != nil && !e.Time.Before(since) {
+		if ours && e.Cost != nil && !e.Time.Before(since) {
 			waiting, ids = waiting.Add(*e.Cost), append(ids, e.ID)
 		}
 	})

@@ -192,7 +192,7 @@ func (s *Service) groups(ctx context.Context, f requestlog.RollupFilter, by stri
 	}
 	var list []Spender
 	for i := range groups {
-		if g := &groups[i]; g.Cost > 0 && !requestlog.IsSampleKey(g.Name) {
+		if g := &groups[i]; g.Cost > 0 {
 			list = append(list, Spender{By: by, Name: g.Name, Label: g.Name, Requests: g.Requests, Cost: g.Cost})
 		}
 	}

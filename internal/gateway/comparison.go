@@ -62,7 +62,7 @@ func UniformHash(requestID string) float64 {
 // is not representative.
 func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
 	c := who.Grant.Workspace.Comparison
-	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" || who.SampleTraffic {
+	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" {
 		return nil
 	}
 	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || req.Holder != nil || len(req.Body) > maxCompared {

@@ -64,7 +64,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	if err := llm.Cancelled(in.HTTP.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
 	}
-	policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
+	policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
 	// Features are computed before route allocates its large input, so that the stack never holds both. A stack that has grown stays large
 	// until the next garbage collection, and each open stream has its own stack.
 	features, state := g.features(p, policies)

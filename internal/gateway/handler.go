@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/modellist"
-	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/realtime"
 	"fairlead.dev/internal/recording"
@@ -96,25 +95,6 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 		// The rules of the workspace apply instead of those of a key.
 		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "playground"}}
 		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: workspace}, AccountID: accountID, Tags: modelapi.Tags(nil, in.HTTP.Header)}, nil
-	})
-}
-
-// SampleRequest describes a request in the sample traffic.
-type SampleRequest struct {
-	Endpoint string // path relative to Prefix, without a leading slash
-	Key      requestlog.SampleKey
-	Models   []string    // models that the key allows; nil for all
-	Policies *policy.Set // policies that apply in addition to those of the workspace; may be nil
-}
-
-// ServeSampleRequest handles a request in the sample traffic.
-func (g *Gateway) ServeSampleRequest(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, s SampleRequest) {
-	i := max(0, g.routeIndex("/"+s.Endpoint))
-	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (modelapi.Caller, error) {
-		free := *workspace
-		free.Budget = nil // costs are simulated
-		key := &account.Key{ID: s.Key.ID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: s.Key.Name, AllowedModels: s.Models}}
-		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: &free}, Tags: modelapi.Tags(nil, in.HTTP.Header), SampleTraffic: true, Policies: s.Policies}, nil
 	})
 }
 

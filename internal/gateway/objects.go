@@ -8,7 +8,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/objects"
-	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -53,7 +52,7 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	o := &objects.Request{Service: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}
 	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
 		p := &prompt{req: &llm.Request{Op: op, Payload: llm.Payload{Format: in.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
-		policies := policy.Join(g.Routing.Policies.For(who.Grant.Workspace.ID), who.Policies)
+		policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
 		features, state := g.features(p, policies)
 		return g.route(in, who, p, policies, features, state)
 	}

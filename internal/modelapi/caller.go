@@ -10,7 +10,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/wire/show"
 )
@@ -27,11 +26,9 @@ type Keys interface {
 
 // Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
 type Caller struct {
-	Grant         *account.Grant
-	AccountID     string            // account ID of a dashboard user; empty for a request with an API key
-	Tags          map[string]string // tags of the key and of the request
-	SampleTraffic bool              // whether the request is sample traffic, which is always simulated
-	Policies      *policy.Set       // policies of sample traffic, in addition to the policies of the workspace; nil for none
+	Grant     *account.Grant
+	AccountID string            // account ID of a dashboard user; empty for a request with an API key
+	Tags      map[string]string // tags of the key and of the request
 }
 
 // Authenticate authenticates the API key of a request. If the key is valid but lacks the scope, it returns both a grant and an error.

@@ -82,7 +82,7 @@ func (r *Recorder) RecordCaller(c modelapi.Caller) {
 		return
 	}
 	e := r.Entry
-	e.WorkspaceID, e.AccountID, e.Tags, e.Simulated = c.Grant.Workspace.ID, c.AccountID, c.Tags, c.SampleTraffic
+	e.WorkspaceID, e.AccountID, e.Tags = c.Grant.Workspace.ID, c.AccountID, c.Tags
 	if c.AccountID == "" {
 		e.KeyID, e.KeyName = c.Grant.Key.ID, c.Grant.Key.Name
 	}

@@ -5,7 +5,6 @@ package requestlog
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"fairlead.dev/internal/catalog"
@@ -232,35 +231,6 @@ const BatchEndpoint = "batches"
 
 // RealtimeEndpoint is the endpoint of realtime sessions. Their latency is not a model latency, because the client determines their length.
 const RealtimeEndpoint = "realtime"
-
-// SampleKey is an API key that appears in sample traffic. Clients cannot use it. Sample traffic is always simulated and not charged to a
-// budget.
-type SampleKey struct{ ID, Name string }
-
-// sampleKeyPrefix is the prefix of the ids of sample keys. In the ids of other keys, a digit follows key_.
-const sampleKeyPrefix = "key_sample"
-
-// SampleKeys returns the keys that appear in sample traffic: a web application, a support bot, and batch jobs.
-func SampleKeys() [3]SampleKey {
-	return [3]SampleKey{
-		{sampleKeyPrefix, "sample web app"},
-		{sampleKeyPrefix + "_support", "sample support bot"},
-		{sampleKeyPrefix + "_batch", "sample batch jobs"},
-	}
-}
-
-// IsSampleKey reports whether a key id belongs to sample traffic.
-func IsSampleKey(id string) bool { return strings.HasPrefix(id, sampleKeyPrefix) }
-
-// SampleKeyName returns the name of a sample key.
-func SampleKeyName(id string) string {
-	for _, key := range SampleKeys() {
-		if key.ID == id {
-			return key.Name
-		}
-	}
-	return id
-}
 
 // The sources of requests.
 const (

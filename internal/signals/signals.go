@@ -50,7 +50,7 @@ func New(write func(context.Context, []feedback.Rating) error, report func(error
 // about the previous response. For a share of the successful entries without a signal, Add records feedback.Quiet. Signals that arrive
 // faster than they can be written are dropped.
 func (s *Collector) Add(e *requestlog.Entry) {
-	if e.Decision == nil || e.Model == "" || requestlog.IsSampleKey(e.KeyID) {
+	if e.Decision == nil || e.Model == "" {
 		return
 	}
 	in := &e.Decision.Input

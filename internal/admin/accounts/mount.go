@@ -110,7 +110,6 @@ type Facts struct {
 	Registration string // registration mode: "invitation" or "open"
 	PublicURL    string // configured address of the gateway; empty if not configured
 	Simulated    bool   // whether the simulator is the only provider
-	Samples      bool   // whether sample traffic can be created
 	SSO          string // name of the identity provider; empty if single sign-on is disabled
 	SSOOnly      bool   // whether passwords are rejected
 }

@@ -40,7 +40,6 @@ type MembershipView struct {
 type ServerView struct {
 	Version      string      `json:"version"`
 	Simulated    bool        `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
-	Samples      bool        `json:"samples" doc:"Whether sample traffic can be created. Requires the simulator."`
 	Registration string      `json:"registration" enum:"invitation,open" doc:"Who can register after the first account."`
 	SetupNeeded  bool        `json:"setup_needed" doc:"No account exists yet. Show the registration page."`
 	PublicURL    string      `json:"public_url" doc:"Public URL of the gateway. Empty if not configured."`
@@ -176,7 +175,7 @@ func (a *handlers) sessionView(ctx context.Context, c *adminapi.Call) (SessionVi
 	}
 	facts := a.Facts()
 	v := SessionView{Workspaces: []MembershipView{}, Server: ServerView{
-		Version: facts.Version, Simulated: facts.Simulated, Samples: facts.Samples, Registration: facts.Registration,
+		Version: facts.Version, Simulated: facts.Simulated, Registration: facts.Registration,
 		SetupNeeded: setup, PublicURL: facts.PublicURL, Passkeys: a.site(c), Time: a.Now().UTC(),
 	}}
 	if facts.SSO != "" {

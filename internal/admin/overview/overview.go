@@ -195,8 +195,6 @@ func (a *handlers) nameKeys(ctx context.Context, workspaceID string, groups []Fi
 		switch {
 		case at >= 0:
 			groups[i].Label = keys[at].Name
-		case requestlog.IsSampleKey(groups[i].Name):
-			groups[i].Label = requestlog.SampleKeyName(groups[i].Name)
 		case groups[i].Name == "":
 			groups[i].Label = "dashboard"
 		}

@@ -3,21 +3,16 @@ package playground
 
 import "fairlead.dev/internal/admin/adminapi"
 
-// Deps are the dependencies of the operations. Samples may be nil.
-type Deps struct {
-	Playground Playground
-	Samples    Samples
-}
+// Deps are the dependencies of the operations.
+type Deps struct{ Playground Playground }
 
 type handlers struct {
 	Deps
 	*adminapi.Server
-	sampling chan struct{} // holds one value while sample traffic is created
 }
 
 // Mount registers the operations.
 func Mount(s *adminapi.Server, d Deps) {
-	a := &handlers{Deps: d, Server: s, sampling: make(chan struct{}, 1)}
+	a := &handlers{Deps: d, Server: s}
 	a.registerPlayground()
-	a.registerSamples()
 }

@@ -139,9 +139,6 @@ func (a *handlers) getProof(ctx context.Context, c *adminapi.Call, in *proofInpu
 		return nil, err
 	}
 	p := Proof{From: rollup.From.UTC(), To: rollup.To.UTC(), KeyNames: map[string]string{}}
-	for _, key := range requestlog.SampleKeys() {
-		p.KeyNames[key.ID] = key.Name
-	}
 	for i := range keys {
 		p.KeyNames[keys[i].ID] = keys[i].Name
 	}

@@ -104,8 +104,6 @@ type names struct {
 
 func (n *names) label(d report.Dimension, value string) string {
 	switch {
-	case d == report.Key && requestlog.IsSampleKey(value):
-		return requestlog.SampleKeyName(value)
 	case d == report.Key && value == "":
 		return "dashboard"
 	case d == report.Key:

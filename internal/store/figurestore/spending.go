@@ -76,16 +76,11 @@ func (s *Store) Spending(ctx context.Context, workspaceID string, since time.Tim
 }
 
 // WorkspaceCharges returns the spending of a workspace in intervals of length step. The first interval begins at since, which must be a
-// full hour. It omits sample traffic, which is not charged. Hourly sums are kept for 400 days. If since is earlier, all intervals are
+// full hour. Hourly sums are kept for 400 days. If since is earlier, all intervals are
 // computed from daily sums, and a UTC day counts for the interval in which it begins.
 func (s *Store) WorkspaceCharges(ctx context.Context, workspaceID string, since time.Time, step time.Duration) ([]budget.Charge, error) {
-	var samples []string
-	for _, key := range requestlog.SampleKeys() {
-		samples = append(samples, key.ID)
-	}
-	sums := "select start, '' as key_id, cost from %s where workspace_id = $1 and grain = 'total' and start >= $2" +
-		" union all select start, '' as key_id, -cost from %s where workspace_id = $1 and grain = 'key' and start >= $2 and key_id in (" + sqldb.Placeholders(4, len(samples)) + ")"
-	found, err := s.charges(ctx, sums, since, step, workspaceID, samples...)
+	sums := "select start, '' as key_id, cost from %s where workspace_id = $1 and grain = 'total' and start >= $2"
+	found, err := s.charges(ctx, sums, since, step, workspaceID)
 	return found[""], err
 }
 

@@ -93,7 +93,7 @@ func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch,
 		for _, term := range e.TagTerms() {
 			r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
 		}
-		if e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) { // sample traffic is not charged
+		if e.Cost != nil {
 			r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
 		}
 	}

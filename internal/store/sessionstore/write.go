@@ -76,7 +76,7 @@ type modelKey struct {
 
 // Add counts an entry.
 func (b *Batch) Add(e *requestlog.Entry) {
-	if e.Cost != nil && !requestlog.IsSampleKey(e.KeyID) {
+	if e.Cost != nil {
 		for _, subject := range e.Subjects {
 			b.charges = append(b.charges, []any{subject, e.Time.UnixMilli(), e.ID, int64(*e.Cost)})
 		}

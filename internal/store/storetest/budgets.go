@@ -9,15 +9,14 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/budget"
-	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/store"
 )
 
-// chargesAreSummedByIntervals writes charges of two keys, the playground and sample traffic, which is not charged.
+// chargesAreSummedByIntervals writes charges of two keys and of the playground.
 func chargesAreSummedByIntervals(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	one, two := ws+"_key1", ws+"_key2"
-	subject, samples := "session:"+ws, requestlog.SampleKeys()
+	subject := "session:" + ws
 	for _, spend := range []struct {
 		key  string
 		age  time.Duration
@@ -29,12 +28,10 @@ func chargesAreSummedByIntervals(t *testing.T, db *store.DB) {
 		{one, 40 * time.Hour, "8"},
 		{two, time.Minute, "16"},
 		{"", time.Minute, "32"},
-		{samples[0].ID, time.Minute, "48"},
-		{samples[2].ID, time.Minute, "16"},
 		{one, 500 * 24 * time.Hour, "128"},
 	} {
 		e := sample(ws, now.Add(-spend.age))
-		e.KeyID, e.Cost, e.Simulated = spend.key, amountOf(spend.cost), requestlog.IsSampleKey(spend.key)
+		e.KeyID, e.Cost = spend.key, amountOf(spend.cost)
 		if spend.key == one {
 			e.Subjects = []string{subject}
 		}

@@ -123,23 +123,6 @@ func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
 	}
 }
 
-func sampleTrafficSpendsNothing(t *testing.T, db *store.DB) {
-	ctx, ws := t.Context(), newWorkspace()
-	made := sample(ws, now)
-	key := requestlog.SampleKeys()[1]
-	made.KeyID, made.KeyName, made.Simulated = key.ID, key.Name, true
-	write(t, db, made, sample(ws, now))
-
-	spent, err := db.Figures.Spent(ctx, "workspace", ws, now.Add(-time.Hour))
-	must(t, err)
-	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, Key: []string{key.ID}}})
-	must(t, err)
-
-	if spent != *amountOf("0.00031") || len(groups) != 1 || groups[0].Cost != spent {
-		t.Errorf("spent %s, figures %+v; want only the cost of the other request", spent, groups)
-	}
-}
-
 func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	long := account.Workspace{ID: ws, Name: "keeps long", EntryRetention: 5000 * time.Hour, BodyRetention: time.Hour, CreatedAt: now}

@@ -55,7 +55,6 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"JudgeBiasesReadBack", judgeBiasesReadBack},
 		{"BodiesExpireBeforeEntries", bodiesExpireBeforeEntries},
 		{"EntriesAreDeletedByFilter", entriesAreDeletedByFilter},
-		{"SampleTrafficSpendsNothing", sampleTrafficSpendsNothing},
 		{"LongestRetentionIsOfAnyWorkspace", longestRetentionIsOfAnyWorkspace},
 		{"SettingsAreKept", settingsAreKept},
 		{"UsageCounts", usageCounts},

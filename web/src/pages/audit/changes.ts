@@ -70,7 +70,6 @@ const actions: Record<string, string> = {
   "key.update": "changed a key",
   "key.rotate": "rotated a key",
   "key.revoke": "revoked a key",
-  "requests.sample": "created sample traffic",
   "credential.add": "added a credential",
   "credential.rotate": "rotated a credential",
   "credential.remove": "removed a credential",

@@ -10,8 +10,9 @@ import { Section } from "../../components/Section";
 import { formatBytes } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { ComparisonSummary } from "../comparison/ComparisonSummary";
-import { DeleteRequests, SampleData } from "./DeleteRequests";
+import { DeleteRequests } from "./DeleteRequests";
 import { RedactionForm } from "./RedactionForm";
+import { RemoveSimulated } from "./RemoveSimulated";
 import { RetentionForm } from "./RetentionForm";
 import { Storage } from "./Storage";
 
@@ -79,8 +80,8 @@ export function DataPage() {
           <Section title="Delete requests">
             <DeleteRequests />
           </Section>
-          <Section title="Sample data">
-            <SampleData />
+          <Section title="Simulated requests">
+            <RemoveSimulated />
           </Section>
         </>
       )}

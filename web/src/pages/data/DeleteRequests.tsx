@@ -9,8 +9,6 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
 import { PageLink } from "../../components/PageLink";
-import { RemoveSamples } from "../samples/RemoveSamples";
-import { SampleButton } from "../samples/SampleButton";
 import type { Filters } from "../../lib/filters";
 import { notifyDone } from "../../lib/notify";
 import { formatCount, plural } from "../../lib/numbers";
@@ -107,18 +105,6 @@ export function DeleteRequests() {
         arrive in the meantime. Links to them stop working. Budgets, totals and charts don’t change. The
         deletion is recorded in the audit log.
       </ConfirmDialog>
-    </Stack>
-  );
-}
-
-/** Creates sample traffic and deletes simulated requests. */
-export function SampleData() {
-  return (
-    <Stack gap="sm">
-      <Group gap="sm">
-        <SampleButton />
-      </Group>
-      <RemoveSamples />
     </Stack>
   );
 }

@@ -2,7 +2,6 @@ import { Button, Paper } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
 import { EmptyState } from "../../components/EmptyState";
-import { SampleButton } from "../samples/SampleButton";
 import { type Range, ranges, wider } from "../../lib/range";
 
 interface Props {
@@ -62,7 +61,6 @@ export function EmptyOverview(props: Props) {
               <Button component={Link} to="/quickstart">
                 Open Quickstart
               </Button>
-              <SampleButton />
               {onPlayground && (
                 <Button variant="default" onClick={onPlayground}>
                   Include Playground requests

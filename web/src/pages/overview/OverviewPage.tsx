@@ -16,8 +16,6 @@ import { type Range, rangeOf, invalidEnds } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { zoneName } from "../../lib/time";
-import { RemoveSamples } from "../samples/RemoveSamples";
-import { isSampleKey } from "../samples/sampleKeys";
 import { AttentionList } from "./AttentionList";
 import { BaselineNote } from "./BaselineNote";
 import { Breakdown } from "./Breakdown";
@@ -185,14 +183,6 @@ function Figures({
         searchIn={(span, more) => requestsSearch(all, span, more)}
         onOpen={open}
       />
-      {overview.breakdowns.key.some((group) => isSampleKey(group.name)) && (
-        <Group gap="xs">
-          <Text size="xs" c="dimmed">
-            Includes sample traffic.
-          </Text>
-          <RemoveSamples brief />
-        </Group>
-      )}
       <Breakdown
         breakdowns={overview.breakdowns}
         requests={overview.current.requests}

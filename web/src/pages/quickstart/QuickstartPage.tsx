@@ -10,7 +10,6 @@ import { CopyButton } from "../../components/CopyButton";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { PageHeader } from "../../components/PageHeader";
-import { SampleButton } from "../samples/SampleButton";
 import { Section } from "../../components/Section";
 import { Snippets } from "../../components/Snippets";
 import { Time } from "../../components/Time";
@@ -151,7 +150,7 @@ function freeName(keys: Schema["KeyView"][]): string {
 }
 
 function RequestStep({ children }: { children: ReactNode }) {
-  const { may, server } = useSession();
+  const { may } = useSession();
   const before = useQuery({
     queryKey: ["requests", "latest"],
     queryFn: () => must(api.GET("/requests", { params: { query: { limit: 1, from: "now-30d" } } })),
@@ -193,14 +192,6 @@ function RequestStep({ children }: { children: ReactNode }) {
           </Text>
         )}
       </Group>
-      {server.samples && may("manage_workspace") && (
-        <Group gap="sm" mt="md">
-          <SampleButton />
-          <Text size="sm" c="dimmed">
-            No client yet? Create simulated requests. You can remove them on the Data page.
-          </Text>
-        </Group>
-      )}
     </Step>
   );
 }

@@ -1,10 +1,9 @@
-import { Alert, Anchor, Button, Group, Progress, Text } from "@mantine/core";
+import { Alert, Anchor, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { useLiveState } from "../../api/live";
 import { attentionQuery, sessionQuery } from "../../api/queries";
-import { stopSamples, useSampleRun } from "../../api/samples";
 import { Icon } from "../../components/Icon";
 import { isNewVersion } from "../../lib/newVersion";
 import { setReachable, useReachable } from "../../lib/reachable";
@@ -39,7 +38,6 @@ export function Banners() {
         </Alert>
       )}
       {may("read_figures") && <GatewayBanners />}
-      <SampleBanner />
       <WhatsNew />
     </>
   );
@@ -100,33 +98,6 @@ function GatewayBanners() {
       </Alert>
     );
   });
-}
-
-/** Progress of sample traffic. It continues across navigation, so all pages show it. */
-function SampleBanner() {
-  const run = useSampleRun();
-  if (!run) {
-    return null;
-  }
-  return (
-    <Alert color="grape" variant="outline" py={4} px="sm" mb="md" role="status">
-      <Group gap="sm" wrap="nowrap">
-        <Text size="xs" style={{ flexShrink: 0 }}>
-          Creating sample traffic: {run.done} of {run.total || "…"}
-        </Text>
-        <Progress
-          value={run.total ? (100 * run.done) / run.total : 0}
-          flex={1}
-          size="sm"
-          color="grape"
-          aria-label="Sample traffic"
-        />
-        <Button size="compact-xs" variant="default" onClick={stopSamples}>
-          Stop
-        </Button>
-      </Group>
-    </Alert>
-  );
 }
 
 /** Polls the gateway every three seconds and reloads all data when it is back. */
