@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../web"
 
 if [ stub/dist/index.html -nt package-lock.json ] &&
-	[ -z "$(find ../CHANGELOG.md src public scripts index.html vite.config.ts tsconfig.json package.json -newer stub/dist/index.html -type f -print -quit 2>/dev/null)" ]; then
+	[ -z "$(find src public scripts index.html vite.config.ts tsconfig.json package.json -newer stub/dist/index.html -type f -print -quit 2>/dev/null)" ]; then
 	exit 0
 fi
 if ! command -v npm >/dev/null; then

@@ -47,8 +47,7 @@ export default defineConfig({
       },
     },
   },
-  // What's new shows the changelog of the repository.
-  server: { fs: { allow: [".."] }, proxy: { "/api": gateway, "/proxy": gateway, "/health": gateway } },
+  server: { proxy: { "/api": gateway, "/proxy": gateway, "/health": gateway } },
   test: {
     restoreMocks: true,
     testTimeout: 30_000, // for busy machines

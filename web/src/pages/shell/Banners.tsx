@@ -11,7 +11,6 @@ import { useSession } from "../../lib/session";
 import { pages } from "../../routes";
 import { PageLink } from "../../components/PageLink";
 import { kindTitles, linkOf } from "../overview/attention";
-import { WhatsNew } from "../whatsnew/WhatsNew";
 
 /** Banners for conditions that need action. They stay until the condition ends. */
 export function Banners() {
@@ -38,7 +37,6 @@ export function Banners() {
         </Alert>
       )}
       {may("read_figures") && <GatewayBanners />}
-      <WhatsNew />
     </>
   );
 }
