@@ -20,7 +20,6 @@ const (
 	UseModels       Permission = "use_models" // permission to call the model API
 	UsePlayground   Permission = "use_playground"
 	ManageOwnKeys   Permission = "manage_own_keys"
-	ManageViews     Permission = "manage_views" // saved views of the request list
 	ManageKeys      Permission = "manage_keys"
 	ManagePolicies  Permission = "manage_policies"
 	ManageWorkspace Permission = "manage_workspace" // name, baseline, retention, body logging
@@ -44,7 +43,7 @@ func rights() (map[Role][]Permission, map[Scope][]Permission) {
 	viewer := []Permission{
 		ReadWorkspace, ReadFigures, ReadRequests, ReadModels, ReadProviders, ReadPolicies, ReadKeys, ReadMembers,
 	}
-	developer := append(slices.Clone(viewer), ReadBodies, UseModels, UsePlayground, ManageOwnKeys, ManageViews)
+	developer := append(slices.Clone(viewer), ReadBodies, UseModels, UsePlayground, ManageOwnKeys)
 	admin := append(slices.Clone(developer),
 		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, DeleteRequests, ManageMembers, ManageProviders, ConnectProviders, ManageModels)
 	owner := append(slices.Clone(admin), ManageInstance)
@@ -53,7 +52,7 @@ func rights() (map[Role][]Permission, map[Scope][]Permission) {
 		ReadWorkspace, ReadFigures, ReadRequests, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
 	}
 	manage := append(slices.Clone(read),
-		ReadAudit, ManageOwnKeys, ManageViews, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, ManageProviders, ConnectProviders, ManageModels)
+		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, ManageProviders, ConnectProviders, ManageModels)
 	return map[Role][]Permission{Viewer: viewer, Developer: developer, Admin: admin, Owner: owner},
 		map[Scope][]Permission{Inference: {UseModels}, Read: read, Manage: manage}
 }

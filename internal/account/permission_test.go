@@ -27,7 +27,6 @@ func TestRights(t *testing.T) {
 		UsePlayground:    "owner admin developer",
 		ManageOwnKeys:    "owner admin developer manage",
 		ManageKeys:       "owner admin manage",
-		ManageViews:      "owner admin developer manage",
 		ManagePolicies:   "owner admin manage",
 		ManageWorkspace:  "owner admin manage",
 		ManageAlerts:     "owner admin manage",

@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/admin/requests"
-	"fairlead.dev/internal/admin/views"
 	"fairlead.dev/internal/admin/workspaces"
 )
 
@@ -34,7 +33,6 @@ type Parts struct {
 	Comparison comparison.Deps
 	Alerts     alerts.Deps
 	Budgets    budgets.Deps
-	Views      views.Deps
 	Reports    reports.Deps
 	Outcomes   outcomes.Deps
 }
@@ -61,7 +59,6 @@ func New(p Parts) (*adminapi.Server, error) {
 		comparison.Mount(s, p.Comparison)
 		alerts.Mount(s, p.Alerts)
 		budgets.Mount(s, p.Budgets)
-		views.Mount(s, p.Views)
 		reports.Mount(s, p.Reports)
 		outcomes.Mount(s, p.Outcomes)
 	})

@@ -26,7 +26,6 @@ import (
 	"fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/admin/requests"
-	"fairlead.dev/internal/admin/views"
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/requestlog"
@@ -108,7 +107,6 @@ func (s *site) newParts() Parts {
 		Budgets:    budgets.Deps{Budgets: fakeBudgets{}},
 		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
 		Comparison: comparison.Deps{Workspaces: fake, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
-		Views:      views.Deps{Store: &fakeViews{}},
 		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: fake, Members: fake},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Feedback: s.rated, Requests: s.log, Figures: s.log, Keys: fake, Labels: labels,

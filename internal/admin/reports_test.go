@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/admin/reports"
-	"fairlead.dev/internal/admin/views"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/report"
 	"fairlead.dev/internal/requestlog"
@@ -84,23 +83,5 @@ func TestReportRejectsInvalidParameters(t *testing.T) {
 		if a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, a.Code, a.Body)
 		}
-	}
-}
-
-func TestViewsOfTheReport(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	var made views.SavedView
-	s.views(&made, http.StatusCreated, "POST", "", `{"name":"Teams","page":"report","filters":{"by":"tag:team","then":"model","from":"now-30d"}}`, as("acc_developer"))
-	s.views(nil, http.StatusBadRequest, "POST", "", `{"name":"Wrong","page":"report","filters":{"by":"colour"}}`, as("acc_developer"))
-	s.views(nil, http.StatusBadRequest, "POST", "", `{"name":"Wrong","page":"report","filters":{"q":"x"}}`, as("acc_developer"))
-	var list views.SavedViewList
-	s.views(&list, http.StatusOK, "GET", "?page=report", "", as("acc_developer"))
-	if len(list.Views) != 1 || list.Views[0].Page != "report" || list.Views[0].Filters["by"] != "tag:team" {
-		t.Errorf("%+v", list)
-	}
-	s.views(&list, http.StatusOK, "GET", "", "", as("acc_developer"))
-	if len(list.Views) != 0 {
-		t.Errorf("the request list has the views %+v, want none", list)
 	}
 }

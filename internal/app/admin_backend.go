@@ -25,7 +25,6 @@ import (
 	"fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/admin/spending"
-	"fairlead.dev/internal/admin/views"
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/catalog"
@@ -89,7 +88,6 @@ func (a *App) adminParts() admin.Parts {
 		Comparison: comparison.Deps{Workspaces: a.accounts, Comparer: b, Store: a.db.Proof, Models: b},
 		Alerts:     alerts.Deps{Alerts: a.alerts.service},
 		Budgets:    budgets.Deps{Budgets: a.budgets},
-		Views:      views.Deps{Store: a.db.Views},
 		Reports:    reports.Deps{Figures: a.db.Figures, Facts: a.db.Report, Keys: a.accounts, Members: a.accounts},
 		Playground: playground.Deps{Playground: b},
 		Proofs: proofs.Deps{

@@ -21,7 +21,6 @@ import (
 	"fairlead.dev/internal/store/reportstore"
 	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
-	"fairlead.dev/internal/store/viewstore"
 )
 
 // DB is an open database with all parts of the store. It is safe for concurrent use.
@@ -36,7 +35,6 @@ type DB struct {
 	Proof    *proofstore.Store
 	Report   *reportstore.Store
 	Sessions *sessionstore.Store
-	Views    *viewstore.Store
 	Log      *logstore.Store
 }
 
@@ -57,7 +55,6 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 		Batches:  batchstore.New(core),
 		Report:   reportstore.New(core),
 		Sessions: sessionstore.New(core),
-		Views:    viewstore.New(core),
 	}
 	db.Log = logstore.New(core, db.Figures, db.Report, db.Sessions, db.Feedback, db.Proof, db.Config)
 	return db, nil

@@ -44,7 +44,6 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"OutcomesReadBack", outcomesReadBack},
 		{"ReplicasShareExploration", replicasShareExploration},
 		{"ComparisonsAreCharged", comparisonsAreCharged},
-		{"SavedViewsReadBack", savedViewsReadBack},
 		{"ProviderObjectsReadBack", providerObjectsReadBack},
 		{"ReportsEqualRecomputation", reportsEqualRecomputation},
 		{"ReportsKeepTheTopValues", reportsKeepTheTopValues},

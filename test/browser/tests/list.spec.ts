@@ -55,7 +55,7 @@ test("a row is a link: it opens beside the list, and in a new tab with the middl
   await expect(page).toHaveURL(new RegExp(`id=${newest}`));
 });
 
-test("the list is sorted by cost, saved as a view, and shown again", async ({ page }) => {
+test("the list is sorted by cost and by a preset", async ({ page }) => {
   await page.goto(`${world.gateway.url}/requests?from=now-1h`);
   await page.getByRole("button", { name: "In / out" }).click();
   await expect(page).toHaveURL(/sort=tokens/);
@@ -66,34 +66,10 @@ test("the list is sorted by cost, saved as a view, and shown again", async ({ pa
   await expect(rows(page).first()).toContainText("sim-flagship");
   await expect(page.getByText("Sorted by cost: most expensive first.")).toBeVisible();
 
-  await page.getByRole("button", { name: "Columns" }).click();
-  await page.getByRole("checkbox", { name: "Session" }).check();
-  await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Views" }).click();
-  await page.getByRole("menuitem", { name: "Save view…" }).click();
-  await page.getByRole("textbox", { name: "Name" }).fill("Expensive weather");
-  await page.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(page.getByRole("button", { name: "Expensive weather" })).toBeVisible();
-  await page.mouse.move(0, 0); // closes the tooltip of the cell under the pointer
-  await expect(page.getByRole("tooltip")).toHaveCount(0);
+  await page.getByRole("button", { name: "Presets" }).click();
+  await page.getByRole("menuitem", { name: "Slowest" }).click();
+  await expect(page).toHaveURL(/preset=slowest/);
   await expectAccessible(page);
-
-  await page.evaluate(() => localStorage.removeItem("fairlead-request-list-columns"));
-  await page.goto(`${world.gateway.url}/requests`);
-  await expect(page.getByRole("columnheader", { name: "Session" })).toHaveCount(0);
-  await page.getByRole("button", { name: "Views" }).click();
-  await page.getByRole("menuitem", { name: "Expensive weather" }).click();
-  await expect(page).toHaveURL(/from=now-1h/);
-  await expect(page.getByRole("columnheader", { name: "Session" })).toBeVisible();
-  await expect(rows(page).first()).toContainText("sim-flagship");
-
-  await page.getByRole("button", { name: "Time", exact: true }).click();
-  await expect(page.getByRole("button", { name: "Expensive weather (changed)" })).toBeVisible();
-  await page.getByRole("button", { name: "Expensive weather (changed)" }).click();
-  await page.getByRole("menuitem", { name: "Manage views…" }).click();
-  await page.getByRole("button", { name: "Delete Expensive weather" }).click();
-  await page.getByRole("button", { name: "Delete for everyone" }).click();
-  await expect(page.getByRole("dialog").getByText("No saved views")).toBeVisible();
 });
 
 test("two requests are compared", async ({ page }) => {

@@ -117,7 +117,7 @@ type site struct {
 	bob                           scenario.Person
 	inference, read, manage, bobs scenario.Key
 
-	request, invitation, backtest, session, alertRule, alertChannel, savedView string // IDs in the owner's workspace
+	request, invitation, backtest, session, alertRule, alertChannel string // IDs in the owner's workspace
 }
 
 // newSite creates the accounts, the keys and the other resources of the site.
@@ -146,8 +146,6 @@ func newSite(t *testing.T, g *harness.Gateway) *site {
 	}
 	harness.Decode(t, s.owner.Call(t, http.MethodPost, "/backtests", `{}`).Body, &made)
 	s.backtest = made.ID
-	harness.Decode(t, s.owner.Call(t, http.MethodPost, "/views", `{"name":"errors"}`).Body, &made)
-	s.savedView = made.ID
 	var sessions struct{ Sessions []struct{ ID string } }
 	harness.Decode(t, s.owner.Call(t, http.MethodGet, "/account/sessions", "").Body, &sessions)
 	s.session = sessions.Sessions[0].ID

@@ -107,7 +107,6 @@ func (s *site) owned() map[string]struct{ own, unknown, body string } {
 		"/alerts/channels/{id}/test":      {s.alertChannel, unknown(s.alertChannel), ""},
 		"/budgets/{id}":                   {s.manage.ID, unknown(s.manage.ID), ""},
 		"/backtests/{id}":                 {s.backtest, unknown(s.backtest), ""},
-		"/views/{id}":                     {s.savedView, unknown(s.savedView), `{"name":"x"}`},
 		"/policies/versions/{n}":          {"1", "99", ""},
 		"/sessions/{id}":                  sessionIDs, "/sessions/{id}/turns": sessionIDs, "/sessions/{id}/turns/{request}/messages": requestIDs,
 	}

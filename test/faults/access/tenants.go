@@ -39,7 +39,6 @@ func Tenants(t *testing.T, size scenario.Size) string {
 	}
 	change(t, eve, http.MethodPut, "/policies", `{"source":"policies: []","based_on":0}`)
 	change(t, eve, http.MethodPost, "/backtests", `{}`)
-	change(t, eve, http.MethodPost, "/views", `{"name":"canary view"}`)
 	scenario.Settled(t, g, g.Key(t, "--scopes", "read"))
 
 	after := views(t, bob, bobs)

@@ -92,9 +92,6 @@ const actions: Record<string, string> = {
   "alert_channel.update": "changed an alert channel",
   "alert_channel.delete": "deleted an alert channel",
   "alert_channel.test": "tested an alert channel",
-  "view.create": "saved a view",
-  "view.update": "changed a saved view",
-  "view.delete": "deleted a saved view",
   "learning.update": "changed the learning settings",
   "learning.reset": "reset the learned abilities",
 };

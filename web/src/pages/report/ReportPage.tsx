@@ -39,7 +39,6 @@ import {
 import { ReportChart } from "./ReportChart";
 import { ReportTimeChart } from "./ReportTimeChart";
 import { ReportTable } from "./ReportTable";
-import { ReportViews } from "./ReportViews";
 
 /** Figures by one or two dimensions. */
 export function ReportPage() {
@@ -55,23 +54,16 @@ export function ReportPage() {
         title="Report"
         description="Spend, savings, requests, latency and errors by any two dimensions"
         actions={
-          <>
-            <ReportViews
-              selection={selection}
-              current={search["view"]}
-              onSearch={(next) => change(next, true)}
-            />
-            <Button
-              component="a"
-              href={exportUrl(parameters)}
-              download
-              variant="default"
-              size="xs"
-              leftSection={<Icon name="download" size={14} />}
-            >
-              Export CSV
-            </Button>
-          </>
+          <Button
+            component="a"
+            href={exportUrl(parameters)}
+            download
+            variant="default"
+            size="xs"
+            leftSection={<Icon name="download" size={14} />}
+          >
+            Export CSV
+          </Button>
         }
       />
       <Group gap="xs" mb="sm" align="flex-end">

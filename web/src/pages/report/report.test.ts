@@ -1,15 +1,6 @@
 import { expect, it } from "vitest";
 
-import {
-  type Figures,
-  joined,
-  measureText,
-  type Report,
-  rowsOf,
-  searchOf,
-  selectionOf,
-  settingsOf,
-} from "./report";
+import { type Figures, joined, measureText, type Report, rowsOf, selectionOf } from "./report";
 
 function figures(requests: number, cost = "1"): Figures {
   return {
@@ -90,29 +81,6 @@ it("does not link two tags, and keeps the narrower key", () => {
   expect(joined({ ...report, then: "tag:stage" }, { tag: "team=a" }, { tag: "stage=b" })).toBeUndefined();
   expect(joined({ ...report, then: "member" }, { key: "k1" }, { key: "k1,k2" })).toEqual({ key: "k1" });
   expect(joined({ ...report, then: "key" }, { key: "k1,k2" }, { key: "k2" })).toEqual({ key: "k2" });
-});
-
-it("saves and restores a view", () => {
-  const settings = settingsOf(
-    "Teams",
-    selectionOf({ by: "user", then: "model", measure: "errors", from: "now-7d", tag: "a=b" }),
-  );
-  expect(settings).toEqual({
-    name: "Teams",
-    page: "report",
-    filters: { by: "user", then: "model", measure: "errors", from: "now-7d", tag: "a=b" },
-  });
-  const search = searchOf({
-    id: "view_1",
-    name: "Teams",
-    page: "report",
-    filters: settings.filters ?? {},
-    columns: [],
-    sort: "time",
-    created_by: "acc_1",
-    created_at: "2026-11-17T00:00:00Z",
-  });
-  expect(search).toMatchObject({ by: "user", then: "model", tag: "a=b", view: "view_1", key: undefined });
 });
 
 it("shows unknown figures as unknown", () => {

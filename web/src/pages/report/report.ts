@@ -1,5 +1,4 @@
 import type { Schema } from "../../api/client";
-import type { SavedView } from "../../api/views";
 import type { Search } from "../../lib/filters";
 import { formatMoney } from "../../lib/money";
 import { formatCount, formatDuration } from "../../lib/numbers";
@@ -217,30 +216,4 @@ export function joined(report: Report, outer: Filter, inner: Filter): Search | u
   }
   // A member is selected as a list of keys, so a key on the other level is narrower and takes precedence.
   return report.then === "member" ? { ...inner, ...outer } : { ...outer, ...inner };
-}
-
-/** The settings that save a selection under a name. */
-export function settingsOf(name: string, s: Selection): Schema["ViewSettings"] {
-  const all = {
-    ...s.range,
-    ...s.filters,
-    by: s.by,
-    then: s.then,
-    measure: s.measure,
-    simulated: s.simulated === "include" ? undefined : s.simulated,
-    source: s.source,
-  };
-  const entries = Object.entries(all).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  return { name, page: "report", filters: Object.fromEntries(entries) };
-}
-
-/** The URL parameters that show a view. */
-export function searchOf(view: SavedView): Search {
-  const none = Object.fromEntries(
-    ["from", "to", "by", "then", "measure", "simulated", "source", ...filterParameters].map((name) => [
-      name,
-      undefined,
-    ]),
-  );
-  return { ...none, ...view.filters, view: view.id };
 }

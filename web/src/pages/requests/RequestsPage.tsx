@@ -30,12 +30,12 @@ import { Histogram } from "./Histogram";
 import { ChartSwitch, ColumnPicker, DensitySwitch, ExportMenu } from "./ListTools";
 import { MoreFilters } from "./MoreFilters";
 import { NoRequests } from "./NoRequests";
+import { PresetMenu } from "./PresetMenu";
 import { RequestTable } from "./RequestTable";
 import { type Sort, sortNote, sortOf, sortParameter } from "./sort";
 import { useLiveRows, useRequestCount, useRequestPages } from "./useRequests";
-import { ViewsMenu } from "./ViewsMenu";
 
-/** The request log, newest first, with filters and order in the URL, saved views and live updates. */
+/** The request log, newest first, with filters and order in the URL and live updates. */
 export function RequestsPage() {
   const [search, setSearch] = useSearchParams();
   const filters = filtersOf(search);
@@ -92,12 +92,10 @@ export function RequestsPage() {
         range={range}
         onChange={change}
         onRange={(next) => setSearch({ ...next, to: next.to })}
-        views={
-          <ViewsMenu
-            selection={{ filters, range, sort, columns }}
-            current={search["view"]}
-            onSearch={(next) => setSearch(next)}
-            onColumns={setColumns}
+        presets={
+          <PresetMenu
+            preset={filters.preset}
+            onChange={(preset) => setSearch({ ...cleared(), preset, sort: undefined, id: undefined })}
           />
         }
       />
@@ -137,10 +135,10 @@ interface FiltersProps {
   range: Range;
   onChange: (change: Filters) => void;
   onRange: (range: Range) => void;
-  views: ReactNode;
+  presets: ReactNode;
 }
 
-function RequestFilters({ filters, range, onChange, onRange, views }: FiltersProps) {
+function RequestFilters({ filters, range, onChange, onRange, presets }: FiltersProps) {
   const { may } = useSession();
   const field = useRef<HTMLInputElement>(null);
   const facets = useQuery(facetsQuery(range));
@@ -157,7 +155,7 @@ function RequestFilters({ filters, range, onChange, onRange, views }: FiltersPro
       before={
         <>
           <RangePicker range={range} onChange={onRange} />
-          {views}
+          {presets}
           {may("read_bodies") && (
             <form
               key={filters.q}

@@ -1,8 +1,6 @@
 import type { Schema } from "../../api/client";
-import type { SavedView } from "../../api/views";
 import type { IconName } from "../../components/Icon";
 import type { Destination } from "../../lib/search";
-import { searchOf } from "../requests/views";
 
 /** An entry of the command palette. It opens a page, a document, or runs an action. */
 export interface Command {
@@ -91,13 +89,6 @@ export const sessionCommand = (session: Schema["SessionSummary"]): Command => ({
   icon: "layers",
   detail: session.preview || undefined,
   to: { to: "/sessions/$id", params: { id: session.id } },
-});
-
-export const viewCommand = (view: SavedView): Command => ({
-  value: `view ${view.id}`,
-  label: view.name,
-  icon: "filter",
-  to: { to: "/requests", search: searchOf(view) },
 });
 
 export const docsCommand = (page: DocsPage): Command => ({

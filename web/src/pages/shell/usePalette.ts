@@ -3,7 +3,6 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, must } from "../../api/client";
 import { keysQuery, modelsQuery } from "../../api/queries";
 import { policiesQuery } from "../../api/routing";
-import { viewsQuery } from "../../api/views";
 import { useZone } from "../../lib/preferences";
 import { useSession } from "../../lib/session";
 import type { Page } from "../../routes";
@@ -17,7 +16,6 @@ import {
   parseDocs,
   policyCommand,
   sessionCommand,
-  viewCommand,
 } from "./palette";
 import { useTheme } from "./useTheme";
 
@@ -50,7 +48,6 @@ export function usePalette(pages: Page[], input: string): CommandGroup[] {
   const keys = useQuery({ ...keysQuery, staleTime, enabled: searching && may("read_keys") });
   const models = useQuery({ ...modelsQuery, enabled: searching && may("read_models") });
   const policies = useQuery({ ...policiesQuery, staleTime, enabled: searching && may("read_policies") });
-  const views = useQuery({ ...viewsQuery, enabled: searching && may("read_requests") });
   const sessions = useQuery({ ...recentSessionsQuery, enabled: searching && may("read_requests") });
   const docs = useQuery({ ...docsQuery, enabled: searching });
 
@@ -88,7 +85,6 @@ export function usePalette(pages: Page[], input: string): CommandGroup[] {
     { name: "API keys", commands: chosen((keys.data?.keys ?? []).map(keyCommand), input) },
     { name: "Models", commands: chosen((models.data?.models ?? []).map(modelCommand), input) },
     { name: "Policies", commands: chosen(policyList.map(policyCommand), input) },
-    { name: "Saved views", commands: chosen((views.data?.views ?? []).map(viewCommand), input) },
     { name: "Sessions", commands: chosen((sessions.data?.sessions ?? []).map(sessionCommand), input) },
     { name: "Request text", commands: may("read_bodies") ? [all] : [] },
     { name: "Documentation", commands: documents },

@@ -722,23 +722,6 @@ create table report_since (
     since        bigint not null
 );
 
--- Saved views of the request list and of the report, shared in a workspace. page is the name of the page; empty for the request list.
--- filters is an object of filter parameters, columns a list of column names in their order; an empty list selects the default columns.
-create table saved_views (
-    workspace_id text collate "C" not null references workspaces (id) on delete cascade,
-    id           text collate "C" not null,
-    page         text collate "C" not null default '',
-    name         text not null,
-    filters      text not null,
-    columns      text not null,
-    sort         text collate "C" not null,
-    created_by   text collate "C" not null,
-    created_at   bigint not null,
-    primary key (workspace_id, id)
-);
-
-create unique index saved_views_name on saved_views (workspace_id, name);
-
 -- FEEDBACK, COMPARISON AND LEARNING.
 
 -- Ratings of answers, signals detected in answers, and verdicts of comparisons. The rater is a key, an account, or a signal. other is the
