@@ -18,7 +18,6 @@ import (
 	"fairlead.dev/internal/cli/accounts"
 	"fairlead.dev/internal/cli/alerts"
 	"fairlead.dev/internal/cli/budgets"
-	"fairlead.dev/internal/cli/catalogs"
 	"fairlead.dev/internal/cli/comparisons"
 	"fairlead.dev/internal/cli/configfile"
 	"fairlead.dev/internal/cli/decisions"
@@ -72,7 +71,6 @@ func commands() []cli.Command {
 		accounts.New,
 		alerts.New,
 		budgets.New,
-		catalogs.New,
 		comparisons.New,
 		configfile.NewConfig,
 		configfile.NewInit,

@@ -34,7 +34,7 @@ var layers = []string{
 	"internal/attempt internal/budget internal/realtime/meter",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill internal/length " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
-	"internal/account internal/catalogfile internal/config internal/config/* internal/egress internal/feedback internal/health " +
+	"internal/account internal/config internal/config/* internal/egress internal/feedback internal/health " +
 		"internal/ingress internal/ledger internal/limit internal/manual internal/policystore internal/promptcache internal/reasoning " +
 		"internal/requestlog internal/responsecache internal/simulator internal/telemetry internal/vault internal/savedview",
 

@@ -80,12 +80,6 @@ func (a *App) gauges() telemetry.Sources {
 			return list
 		},
 		DroppedComparisons: func() int64 { return a.comparer.Dropped() },
-		CatalogFailing: func() int64 {
-			if a.catalogFailing.Load() {
-				return 1
-			}
-			return 0
-		},
 	}
 }
 

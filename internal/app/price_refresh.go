@@ -15,7 +15,7 @@ import (
 const (
 	// refreshLook is the interval at which keepPrices checks whether the price list must be refreshed.
 	refreshLook = time.Minute
-	// refreshAgain is the time after which a failed refresh of the price list or the catalog file is repeated. If the refresh interval is
+	// refreshAgain is the time after which a failed refresh of the price list is repeated. If the refresh interval is
 	// shorter, it applies instead.
 	refreshAgain = 15 * time.Minute
 )

@@ -21,7 +21,6 @@ type providerParts struct {
 	providers      atomic.Pointer[providerset.Set]
 	egress         *egress.Client
 	health         *health.Tracker
-	catalogFailing atomic.Bool // whether the last read of the catalog file failed
 }
 
 // openProviders loads the provider set and the parts that routing decisions depend on.

@@ -40,7 +40,6 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.db.Lead(ctx, a.lead) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
-	a.tasks.Go(func() { a.keepCatalogFile(ctx) })
 	a.tasks.Go(func() { a.refreshModelLists(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
 	a.tasks.Go(func() { a.comparer.Run(ctx) })

@@ -8,6 +8,7 @@ import (
 
 // removed contains the commands that no longer exist, without "fairlead", and what replaces them.
 var removed = map[string]string{
+	"catalog":          "models",
 	"router":           "explain",
 	"statement verify": "",
 	"upgrade-check":    "",

@@ -31,12 +31,6 @@ func (l *loader) check(o Options) {
 	})
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
-	if f := l.config.Catalog.File; f.Source != "" && len(f.PublicKeys) == 0 && f.SHA256 == "" {
-		l.complain("catalog.file.source", fault{
-			code: BadValue, message: "source requires public_keys or sha256, which protect models and prices against tampering",
-			fix: "set catalog.file.public_keys or catalog.file.sha256",
-		})
-	}
 	l.checkSSO()
 	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)

@@ -1,17 +1,12 @@
 package config
 
 import (
-	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"net"
 	"net/mail"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,25 +30,6 @@ var checks = map[string]func(name, text string) *fault{
 	"name":       checkSlug,
 	"credential": checkCredential,
 	"issuer":     checkIssuer,
-	"catalog": func(name, text string) *fault {
-		u, err := url.Parse(text)
-		if filepath.IsAbs(text) || err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" {
-			return nil
-		}
-		return &fault{code: BadValue, message: fmt.Sprintf("%s is not an https URL or an absolute path", name), fix: "write https://host/catalog.txt or /etc/fairlead/catalog.txt"}
-	},
-	"public_key": func(name, text string) *fault {
-		if raw, err := base64.StdEncoding.DecodeString(text); err == nil && len(raw) == ed25519.PublicKeySize {
-			return nil
-		}
-		return &fault{code: BadValue, message: fmt.Sprintf("%s is not an Ed25519 public key in base64", name), fix: "copy the key printed by  fairlead catalog keygen"}
-	},
-	"sha256": func(name, text string) *fault {
-		if raw, err := hex.DecodeString(text); err == nil && len(raw) == sha256.Size {
-			return nil
-		}
-		return &fault{code: BadValue, message: fmt.Sprintf("%s is not a SHA-256 hash in hexadecimal", name), fix: "copy the hash printed by  fairlead catalog show FILE"}
-	},
 	"model": func(name, text string) *fault {
 		if lower := strings.TrimPrefix(strings.ToLower(text), "claude-"); lower == "auto" || strings.HasPrefix(lower, "auto:") {
 			return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, document.Quote(text)), fix: "choose another name"}

@@ -152,16 +152,6 @@ type Catalog struct {
 	From     string        `yaml:"from" doc:"Published price list to read." enum:"models.dev,litellm"`
 	URL      string        `yaml:"url" check:"url" doc:"URL of the price list. Defaults to the URL at which it is published."`
 	Discover time.Duration `yaml:"discover" doc:"Interval at which the model lists of the providers are read to find new models. 0 reads only the lists that requests depend on: the lists of providers without known models, and all lists if unpriced models are allowed."`
-	File     CatalogFile   `yaml:"file" doc:"A signed or pinned catalog file that replaces the built-in models and prices."`
-}
-
-// CatalogFile configures a catalog file that replaces the built-in catalog.
-type CatalogFile struct {
-	Source         string        `yaml:"source" check:"catalog" doc:"https URL or absolute path of the catalog file. Its signature is read from the same address with .sig appended. Redirects are not followed. Empty for none."`
-	Refresh        time.Duration `yaml:"refresh" check:"positive" doc:"Interval at which the file is read again."`
-	PublicKeys     []string      `yaml:"public_keys" check:"public_key" doc:"Ed25519 public keys in base64. One of them must have signed the file. A signed file must be newer than the active catalog."`
-	SHA256         string        `yaml:"sha256" check:"sha256" doc:"SHA-256 of the file in hexadecimal. Pins its exact content, which may also be older than the active catalog."`
-	MaxPriceFactor float64       `yaml:"max_price_factor" min:"0" max:"1000000" doc:"A file that changes a price by more than this factor, or makes a model free, is rejected. 0 accepts every change."`
 }
 
 // Routing configures how auto uses ratings.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/base64"
 	"errors"
 	"os"
 	"path/filepath"
@@ -277,26 +276,5 @@ func TestMisspelledVariablesCauseWarnings(t *testing.T) {
 	want := []string{"unknown environment variable FAIRLEAD_LISTN is ignored; did you mean FAIRLEAD_LISTEN?"}
 	if diff := cmp.Diff(want, loaded.Warnings); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestCatalogFileMustBeSignedOrPinned(t *testing.T) {
-	t.Parallel()
-	const key, sum = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lsk=", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	public := base64.StdEncoding.EncodeToString(make([]byte, 32))
-	for text, want := range map[string]string{
-		"{source: https://host.example/catalog.txt, public_keys: [" + public + "]}": "",
-		"{source: /etc/fairlead/catalog.txt, sha256: " + sum + "}":                  "",
-		"{source: https://host.example/catalog.txt}":                                "requires public_keys or sha256",
-		"{source: http://host.example/catalog.txt, sha256: " + sum + "}":            "is not an https URL or an absolute path",
-		"{source: catalog.txt, sha256: " + sum + "}":                                "is not an https URL or an absolute path",
-		"{source: /catalog.txt, sha256: abc}":                                       "is not a SHA-256",
-		"{source: /catalog.txt, public_keys: [" + key + "]}":                        "is not an Ed25519 public key",
-		"{source: /catalog.txt, sha256: " + sum + ", refresh: 0s}":                  "must be longer than 0",
-	} {
-		_, err := Load(Options{Path: write(t, "catalog: {file: "+text+"}\n"), Env: []string{"HOME=/h"}})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got error %v, want %q", text, err, want)
-		}
 	}
 }

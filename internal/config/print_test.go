@@ -89,12 +89,6 @@ catalog:
   from: models.dev                                         # default
   url: ""                                                  # default
   discover: 6h                                             # default
-  file:
-    source: ""                                             # default
-    refresh: 1d                                            # default
-    public_keys: []                                        # default
-    sha256: ""                                             # default
-    max_price_factor: 10                                   # default
 routing:
   explore: 0                                               # default
   half_life: 30d                                           # default
@@ -183,7 +177,6 @@ func TestPrintedConfigurationIsReadBack(t *testing.T) {
 	}
 	second := mustLoad(t, Options{Path: write(t, b.String())}).Config
 	first.Models, first.AllowPrivateUpstreams, first.Log.Redact = []Model{}, []string{}, []string{}
-	first.Catalog.File.PublicKeys = []string{}
 	first.Telemetry.Headers, first.Telemetry.ResourceAttributes, first.Telemetry.Propagate = map[string]string{}, map[string]string{}, []string{}
 	first.SSO.AllowedDomains, first.SSO.Groups, first.SSO.BreakGlass, first.SSO.Params = []string{}, []Group{}, []string{}, map[string]string{}
 	if diff := cmp.Diff(first, second); diff != "" {

@@ -9,6 +9,7 @@ import (
 // removed lists settings that no longer exist, with the setting that replaces each of them. A section stands for all of its settings, and
 // the index of a list is omitted, as in providers.name.
 var removed = map[string]string{
+	"catalog.file":    "",
 	"hedging":         "",
 	"log.search":      "",
 	"routing.explore": "",

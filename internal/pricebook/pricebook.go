@@ -14,7 +14,6 @@ import (
 
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/catalog/importer"
-	"fairlead.dev/internal/catalogfile"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/config/file"
 	"fairlead.dev/internal/egress"
@@ -32,21 +31,10 @@ const (
 
 // Book is the file with prices that were imported or set by hand. The file has its own directory, so that watching the directory
 // reports only changes to this file.
-type Book struct {
-	Dir  string
-	base func() (*catalog.Catalog, error) // returns the catalog to which the prices apply; nil for the built-in catalog
-}
+type Book struct{ Dir string }
 
 // Of returns the price book in the data directory of the configuration.
-func Of(c config.Config) Book {
-	return Book{Dir: filepath.Join(c.DataDir, "prices"), base: func() (*catalog.Catalog, error) {
-		active, err := catalogfile.Active(c)
-		if err != nil {
-			return nil, err
-		}
-		return active.Catalog, nil
-	}}
-}
+func Of(c config.Config) Book { return Book{Dir: filepath.Join(c.DataDir, "prices")} }
 
 // Path returns the path of the price file.
 func (b Book) Path() string { return filepath.Join(b.Dir, "prices.json") }
@@ -114,13 +102,9 @@ func (b Book) lock(ctx context.Context) (release func() error, err error) {
 	}
 }
 
-// Catalog returns the built-in catalog, or the active catalog file, with the given prices applied.
+// Catalog returns the built-in catalog with the given prices applied.
 func (b Book) Catalog(book *catalog.PriceHistory) (*catalog.Catalog, error) {
-	base := b.base
-	if base == nil {
-		base = catalog.Default
-	}
-	tables, err := base()
+	tables, err := catalog.Default()
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}

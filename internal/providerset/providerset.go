@@ -16,7 +16,6 @@ import (
 
 	adminproviders "fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/catalogfile"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/llm"
@@ -57,11 +56,10 @@ type Credentials map[string][]provider.Credential
 // Assemble builds the providers from the configuration file, the store, the environment, loopback servers and the
 // simulator, in this order. A provider whose name is already taken is skipped.
 func (b Builder) Assemble() (*Set, error) {
-	active, err := catalogfile.Active(b.Config)
+	base, err := catalog.Default()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	base := active.Catalog
 	priced := base.With(b.Book.Overrides(base))
 	var overrides catalog.Overrides // overrides for the models in the file
 	for _, m := range b.Config.Models {
@@ -74,7 +72,6 @@ func (b Builder) Assemble() (*Set, error) {
 	}
 	f := &Set{Catalog: priced.With(overrides), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}}
 	f.allow(b.Config.Catalog.URL)
-	f.allow(b.Config.Catalog.File.Source)
 	for _, p := range b.Config.Providers {
 		if p.Disabled {
 			b.Disabled = append(b.Disabled, p.Name)

@@ -27,8 +27,6 @@ type Sources struct {
 	SpoolBytes   func() int64     // size of these entries on disk in bytes
 	Circuits     func() []Circuit // circuits of all targets
 	ModelLists   func() []ModelList
-	// CatalogFailing returns 1 if the catalog file could not be read or was rejected, and otherwise 0.
-	CatalogFailing func() int64
 	// DroppedComparisons returns the number of requests that were not compared because the queue was full or the budget was spent.
 	DroppedComparisons func() int64
 }
@@ -54,14 +52,13 @@ var (
 	listedDesc       = prometheus.NewDesc("fairlead_listed_models", "Models in the provider's model list.", []string{"provider"}, nil)
 	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's model list that are neither in the catalog nor in the configuration.", []string{"provider"}, nil)
 	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials with which the provider's model list could not be fetched at the last attempt.", []string{"provider"}, nil)
-	catalogDesc      = prometheus.NewDesc("fairlead_catalog_file_failing", "1 if the last read of the catalog file failed or the file was rejected.", nil, nil)
 	droppedDesc      = prometheus.NewDesc("fairlead_comparisons_dropped_total", "Requests that were chosen for comparison and not compared, because the queue was full or the budget was spent.", nil, nil)
 	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the current state of a target's circuit, 0 for other states.", []string{"provider", "model", "state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, catalogDesc, droppedDesc} {
+	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, droppedDesc} {
 		descs <- d
 	}
 }
@@ -72,7 +69,6 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		inFlightDesc:     g.sources.InFlight,
 		spoolEntriesDesc: g.sources.SpoolEntries,
 		spoolBytesDesc:   g.sources.SpoolBytes,
-		catalogDesc:      g.sources.CatalogFailing,
 	} {
 		if read != nil {
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(read()))
