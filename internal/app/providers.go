@@ -17,10 +17,10 @@ import (
 
 // providerParts holds the providers, their connections and their health.
 type providerParts struct {
-	loader         *providerset.Loader
-	providers      atomic.Pointer[providerset.Set]
-	egress         *egress.Client
-	health         *health.Tracker
+	loader    *providerset.Loader
+	providers atomic.Pointer[providerset.Set]
+	egress    *egress.Client
+	health    *health.Tracker
 }
 
 // openProviders loads the provider set and the parts that routing decisions depend on.

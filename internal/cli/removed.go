@@ -8,10 +8,11 @@ import (
 
 // removed contains the commands that no longer exist, without "fairlead", and what replaces them.
 var removed = map[string]string{
-	"catalog":          "models",
-	"router":           "explain",
-	"statement verify": "",
-	"upgrade-check":    "",
+	"catalog":                  "models",
+	"import openrouter-models": "",
+	"router":                   "explain",
+	"statement verify":         "",
+	"upgrade-check":            "",
 }
 
 // removedCommand returns a usage error if args name a command below cmd that was removed.

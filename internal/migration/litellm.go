@@ -25,10 +25,6 @@ const (
 type liteFile struct {
 	Models      []liteModel      `yaml:"model_list"`
 	Credentials []liteCredential `yaml:"credential_list"`
-	Lite        map[string]any   `yaml:"litellm_settings"`
-	Router      map[string]any   `yaml:"router_settings"`
-	General     map[string]any   `yaml:"general_settings"`
-	Variables   map[string]any   `yaml:"environment_variables"`
 	Others      map[string]any   `yaml:",inline"`
 }
 
@@ -72,8 +68,8 @@ func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 	if err := yaml.Unmarshal(text, &l.file); err != nil {
 		return nil, fmt.Errorf("parse the LiteLLM configuration: %w", err)
 	}
-	if len(l.file.Models) == 0 && l.file.Lite == nil && l.file.Router == nil && l.file.General == nil {
-		return nil, errors.New("the file has no model_list and no LiteLLM settings")
+	if len(l.file.Models) == 0 {
+		return nil, errors.New("the file has no model_list")
 	}
 	if len(l.file.Models) > maxModels {
 		return nil, fmt.Errorf("the file has more than %d models", maxModels)
@@ -83,14 +79,13 @@ func LiteLLM(text []byte, c *catalog.Catalog, known []string) (*Result, error) {
 		l.model(fmt.Sprintf("model_list[%d] %s", i, m.Name), m)
 	}
 	l.instances = merge(l.instances)
-	l.aliases()
-	var settings writer
-	l.settings(&settings)
+	l.remaining()
 	var w writer
 	w.line(0, "# Converted from a LiteLLM configuration. Check the report of the import, then run: fairlead config check")
 	w.line(0, "# Variables such as ${OPENAI_API_KEY} are read from the environment of the gateway.")
 	w.providers(l.instances)
-	w.WriteString(settings.String())
+	w.line(0, "log:")
+	w.line(1, "bodies: false  # LiteLLM does not store prompts and responses by default")
 	l.YAML = w.String()
 	return &l.Result, nil
 }
@@ -418,57 +413,16 @@ func (l *litellmFile) rest(path string, m liteModel) {
 	}
 }
 
-// aliases adds the router aliases to their models.
-func (l *litellmFile) aliases() {
-	for _, from := range []struct {
-		path   string
-		values any
-	}{{"router_settings.model_group_alias", l.file.Router["model_group_alias"]}, {"litellm_settings.model_alias_map", l.file.Lite["model_alias_map"]}} {
-		aliases, _ := from.values.(map[string]any)
-		for _, alias := range sortedKeys(aliases) {
-			target := text(aliases[alias])
-			if section, ok := aliases[alias].(map[string]any); ok {
-				target = text(section["model"])
-			}
-			l.routerAlias(from.path+" "+alias, alias, target)
+// remaining reports the settings outside model_list. They are not converted.
+func (l *litellmFile) remaining() {
+	for _, name := range sortedKeys(l.file.Others) {
+		settings, _ := l.file.Others[name].(map[string]any)
+		for _, setting := range sortedKeys(settings) {
+			l.add(Unsupported, name+"."+setting, "only model_list is converted; set it in the new file")
 		}
-	}
-}
-
-// routerAlias adds one alias. An alias that equals the name of another catalog model becomes a separate model, because names take
-// precedence over aliases.
-func (l *litellmFile) routerAlias(path, alias, target string) {
-	if !validName(alias) {
-		l.add(Unsupported, path, "clients cannot use the name; choose another one")
-		return
-	}
-	other, taken := l.catalog.Model(alias)
-	found := false
-	for _, p := range l.instances {
-		for _, m := range slices.Clone(p.models) {
-			if m.name != target && !slices.Contains(m.aliases, target) {
-				continue
-			}
-			found = true
-			known, ok := l.catalog.Model(m.name)
-			if !taken || ok && known == other {
-				m.alias(alias)
-				continue
-			}
-			own := &model{name: alias, upstream: cmp.Or(m.upstream, m.name), kind: m.kind, price: m.price, context: m.context, maxOutput: m.maxOutput}
-			if ok {
-				own.describe(l.catalog, p.vendor, known)
-			}
-			p.models = append(p.models, own)
+		if len(settings) == 0 {
+			l.add(Unsupported, name, "only model_list is converted; set it in the new file")
 		}
-	}
-	switch {
-	case !found:
-		l.add(Unsupported, path, "the model %s is not in model_list", target)
-	case taken:
-		l.add(Changed, path, "a separate model that calls %s, because the catalog has another model with that name", target)
-	default:
-		l.add(Taken, path, "alias of %s", target)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package migration converts the configuration of other gateways into a configuration file, and reports whether each
+// Package migration converts the model_list of a LiteLLM proxy into a configuration file, and reports whether each
 // setting was kept, changed or is not supported.
 package migration
 
@@ -34,7 +34,6 @@ type Finding struct {
 type Result struct {
 	YAML     string    // configuration file with comments
 	Findings []Finding // results: models in the order of the imported file, then the settings
-	Commands []string  // commands that create objects outside the configuration file, such as API keys
 }
 
 func (r *Result) add(k Kind, setting, format string, args ...any) {
@@ -58,12 +57,6 @@ func (r *Result) Report() string {
 				first = false
 			}
 			fmt.Fprintf(&b, "  %s: %s\n", f.Setting, f.Text)
-		}
-	}
-	if len(r.Commands) > 0 {
-		b.WriteString("Run after the first start\n")
-		for _, c := range r.Commands {
-			b.WriteString("  " + c + "\n")
 		}
 	}
 	return b.String()

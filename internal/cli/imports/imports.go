@@ -20,52 +20,19 @@ import (
 // New returns the import commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("import", "Convert the configuration of another gateway", `  fairlead import litellm config.yaml
-  fairlead import litellm config.yaml --keys keys.json --out fairlead.yaml
-  curl -s https://openrouter.ai/api/v1/models | fairlead import openrouter-models -`, newLiteLLM(c, o), newOpenRouter(c, o))
+  fairlead import litellm config.yaml --out /etc/fairlead/fairlead.yaml`, newLiteLLM(c, o))
 }
 
 func newLiteLLM(c *cli.Console, o *cli.Options) *cobra.Command {
-	var out, keys string
-	cmd := &cobra.Command{
-		Use: "litellm FILE", Short: "Convert a configuration file of the LiteLLM proxy", Args: cli.OneArg("the path of a file, or - for standard input"),
-		Long: "Convert a configuration file of the LiteLLM proxy, and report every setting as taken over, changed or not supported.\n" +
-			"API keys and passwords in the file are not copied: the new file refers to variables.",
-		Example: `  fairlead import litellm config.yaml
-  fairlead import litellm config.yaml --out /etc/fairlead/fairlead.yaml
-  fairlead import litellm config.yaml --keys keys.json     keys.json is the response of GET /key/list?return_full_object=true`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := convert(c, args[0], migration.LiteLLM)
-			if err != nil {
-				return err
-			}
-			if keys != "" {
-				data, err := read(c, keys)
-				if err != nil {
-					return err
-				}
-				if err := r.AddKeys(data); err != nil {
-					return fmt.Errorf("%s: %w", cli.Clean(keys), err)
-				}
-			}
-			return deliver(c, o, r, out)
-		},
-	}
-	cmd.Flags().StringVar(&out, "out", config.FileName, "file to write; an existing file is not changed; - for standard output")
-	cmd.Flags().StringVar(&keys, "keys", "", "list of LiteLLM keys in JSON: print the commands that create keys with the same names and limits")
-	return cmd
-}
-
-func newOpenRouter(c *cli.Console, o *cli.Options) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "openrouter-models FILE", Short: "Convert a list of OpenRouter models", Args: cli.OneArg("the path of a file, or - for standard input"),
-		Long: "Convert a list of models: the JSON of OpenRouter's /api/v1/models, or one model id per line. OpenRouter becomes a provider.\n" +
-			"The report lists the models that you can also call at their vendor.",
-		Example: `  curl -s https://openrouter.ai/api/v1/models > models.json
-  fairlead import openrouter-models models.json
-  fairlead import openrouter-models used-models.txt --out -`,
+		Use: "litellm FILE", Short: "Convert the model_list of a LiteLLM proxy", Args: cli.OneArg("the path of a file, or - for standard input"),
+		Long: "Convert the model_list of a LiteLLM proxy, and report every setting as taken over, changed or not supported.\n" +
+			"API keys and passwords in the file are not copied: the new file refers to variables.",
+		Example: `  fairlead import litellm config.yaml
+  fairlead import litellm config.yaml --out /etc/fairlead/fairlead.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := convert(c, args[0], migration.OpenRouterModels)
+			r, err := convert(c, args[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +43,7 @@ func newOpenRouter(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-func convert(c *cli.Console, path string, with func([]byte, *catalog.Catalog, []string) (*migration.Result, error)) (*migration.Result, error) {
+func convert(c *cli.Console, path string) (*migration.Result, error) {
 	data, err := read(c, path)
 	if err != nil {
 		return nil, err
@@ -85,7 +52,7 @@ func convert(c *cli.Console, path string, with func([]byte, *catalog.Catalog, []
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	r, err := with(data, known, providerset.VendorNames())
+	r, err := migration.LiteLLM(data, known, providerset.VendorNames())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cli.Clean(path), err)
 	}
@@ -122,7 +89,6 @@ type view struct {
 	Path     string              `json:"path,omitempty"`
 	YAML     string              `json:"yaml,omitempty"` // content of the configuration file; empty if it was written to Path
 	Findings []migration.Finding `json:"findings"`
-	Commands []string            `json:"commands,omitempty"`
 }
 
 // deliver writes the configuration file and prints the report.
@@ -134,9 +100,9 @@ func deliver(c *cli.Console, o *cli.Options, r *migration.Result, out string) er
 	}
 	switch {
 	case o.JSON && out == "-":
-		return c.PrintJSON(view{YAML: r.YAML, Findings: r.Findings, Commands: r.Commands})
+		return c.PrintJSON(view{YAML: r.YAML, Findings: r.Findings})
 	case o.JSON:
-		return c.PrintJSON(view{Path: out, Findings: r.Findings, Commands: r.Commands})
+		return c.PrintJSON(view{Path: out, Findings: r.Findings})
 	case out == "-":
 		fmt.Fprint(c.Err, cli.CleanLines(r.Report()))
 		return c.Print(r.YAML)
