@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
 )
@@ -59,26 +57,6 @@ func TestInvalidCommandLinesAreUsageErrors(t *testing.T) {
 			clitest.MustContain(t, err, append(c.want, "error: ")...)
 		})
 	}
-}
-
-func TestHelpStartsWithExamples(t *testing.T) {
-	t.Parallel()
-	var visit func(cmd *cobra.Command, path []string)
-	visit = func(cmd *cobra.Command, path []string) {
-		if cmd.Name() == "help" {
-			return
-		}
-		out, _ := clitest.New(t, commands()...).Run(cli.ExitOK, append(path, "--help")...)
-		example, use := strings.Index(out, "Examples:\n"), strings.Index(out, "Usage:\n")
-		if example < 0 || use < 0 || example > use || !strings.HasSuffix(out, "\n") {
-			t.Errorf("fairlead %s --help must have examples before the usage, and end with a line break:\n%s", strings.Join(path, " "), out)
-		}
-		for _, sub := range cmd.Commands() {
-			visit(sub, append(path[:len(path):len(path)], sub.Name()))
-		}
-	}
-	l := clitest.New(t, commands()...)
-	visit(cli.NewRoot(l.Console, l.Commands...), nil)
 }
 
 func TestProgramHelp(t *testing.T) {

@@ -85,34 +85,6 @@ func TestBacktestWithoutDraftUsesActivePolicies(t *testing.T) {
 	}
 }
 
-func TestBacktestProgressHasRemainingTime(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	for range 8 {
-		s.log.entries = append(s.log.entries, entry("req_1", home))
-	}
-	for i := range s.log.entries {
-		s.log.entries[i].Time = noon.Add(-time.Hour)
-	}
-	s.past.hold, s.past.tells = make(chan struct{}), []replay.Progress{{Done: 2}}
-	begun := s.begin("/backtests", `{}`)
-	var at policies.BacktestProgress
-	for at.Done == 0 { // the job runs in the background
-		at = s.backtest(begun.ID).Progress
-	}
-	s.later(4 * time.Second)
-	want := policies.BacktestProgress{Done: 2, Total: new(int64(8)), Rate: new(0.5), SecondsLeft: new(12.0)}
-	if diff := cmp.Diff(want, s.backtest(begun.ID).Progress); diff != "" {
-		t.Error(diff)
-	}
-	close(s.past.hold)
-	done := s.settled(begun.ID)
-	s.later(time.Minute)
-	if p := s.backtest(begun.ID).Progress; p.SecondsLeft != nil || *p.Rate != *done.Progress.Rate {
-		t.Errorf("the duration grows after the end: %+v", p)
-	}
-}
-
 func TestBacktestIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -225,14 +197,6 @@ func TestInvalidBacktestsAreRejected(t *testing.T) {
 	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED") // a search would reveal the texts of requests
 	if len(s.past.queries) != 0 {
 		t.Errorf("invalid backtests were run: %+v", s.past.queries)
-	}
-}
-
-// TestReportsMatchTheirSchema compares the sent fields with the documented types.
-func TestReportsMatchTheirSchema(t *testing.T) {
-	t.Parallel()
-	if diff := cmp.Diff(members(reflect.TypeFor[replay.Report]()), members(reflect.TypeFor[policies.BacktestReport]())); diff != "" {
-		t.Error(diff)
 	}
 }
 

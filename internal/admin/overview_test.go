@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/admin/overview"
 	"fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/admin/requests"
-	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 )
@@ -166,33 +165,6 @@ func TestProviderErrorsAreFailedAttempts(t *testing.T) {
 	if len(facets.Provider) != 0 || len(facets.Model) != 1 {
 		t.Errorf("%+v", facets)
 	}
-}
-
-func TestHistogramCountsAnyFilter(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	owner := as("acc_owner")
-	var rolled, counted, partial overview.Histogram
-	s.call("GET", "/requests/histogram?model=gpt&source=key&simulated=false", "", owner).want(200).into(&rolled)
-	s.call("GET", "/requests/histogram?outcome=ok&from=now-2h", "", owner).want(200).into(&counted)
-	s.log.slow = fmt.Errorf("count: %w", &requestlog.UnfinishedError{Before: id.Floor("req", noon.Add(-time.Hour))})
-	s.call("GET", "/requests/histogram?q=how", "", owner).want(200).into(&partial)
-
-	if rolled.Counted != "rollups" || rolled.Partial || rolled.Bins[0].Requests != 3 || !rolled.From.Equal(noon.Add(-24*time.Hour)) || !rolled.To.Equal(noon) {
-		t.Errorf("%+v", rolled)
-	}
-	if counted.Counted != "requests" || counted.Partial || counted.CountedFrom != nil || counted.StepMS != 60_000 || counted.Bins[0] != (overview.HistogramBin{Start: noon.Add(-2 * time.Hour), Requests: 2, Errors: 1, Fallbacks: 1}) {
-		t.Errorf("%+v", counted)
-	}
-	if !partial.Partial || !partial.CountedFrom.Equal(noon.Add(-time.Hour)) {
-		t.Errorf("%+v", partial)
-	}
-	q := s.log.volumes[0]
-	if len(s.log.volumes) != 2 || q.WorkspaceID != home || q.Outcome[0] != "ok" || q.Within != 600*time.Millisecond || q.Step != time.Minute {
-		t.Errorf("%+v", s.log.volumes)
-	}
-	s.call("GET", "/requests/histogram?q=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
-	s.call("GET", "/requests/histogram?from=now&to=now-1h", "", owner).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
 func TestOpenCircuitsAreDescribed(t *testing.T) {

@@ -53,14 +53,6 @@ func TestUnknownPathsReturnErrorBody(t *testing.T) {
 	}
 }
 
-func TestAllowHeaderListsMethods(t *testing.T) {
-	t.Parallel()
-	got := newSite(t).call("PUT", "/keys/key_1", "", as("acc_owner"))
-	if allow := got.Header().Get("Allow"); allow != "GET, PATCH, DELETE" {
-		t.Errorf("Allow: got %s, want GET, PATCH, DELETE", allow)
-	}
-}
-
 func TestProblemsOmitValues(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -22,19 +22,6 @@ func TestOperationsAndTheirPermissions(t *testing.T) {
 	golden(t, "testdata/permissions.txt", []byte(b.String()))
 }
 
-func TestEveryOperationHasAKnownPermission(t *testing.T) {
-	t.Parallel()
-	known := map[account.Permission]bool{adminapi.Public: true, adminapi.SignedIn: true}
-	for _, p := range account.Permissions() {
-		known[p] = true
-	}
-	for _, op := range newSite(t).api.Operations() {
-		if !known[op.Permission] {
-			t.Errorf("%s requires the unknown permission %q", op.ID, op.Permission)
-		}
-	}
-}
-
 // A GET request must not require a permission to change data, because other sites can make a browser send it.
 func TestGetRequiresNoPermissionToChangeData(t *testing.T) {
 	t.Parallel()

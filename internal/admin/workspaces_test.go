@@ -123,25 +123,3 @@ func TestMembersAndInvitations(t *testing.T) {
 		t.Errorf("%+v", joined)
 	}
 }
-
-func TestAuditNamesActors(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.fake.events = []account.AuditEvent{
-		{ID: "aud_2", WorkspaceID: home, At: noon, Actor: "acc_owner", Action: "key.create", Object: "key_1", After: []byte(`{"name":"ci"}`)},
-		{ID: "aud_1", WorkspaceID: home, At: noon, Actor: "command line", Action: "key.create"},
-		{ID: "aud_0", WorkspaceID: abroad, Actor: stranger},
-	}
-	var got workspaces.AuditPage
-	s.call("GET", "/audit?limit=2", "", as("acc_owner")).want(200).into(&got)
-	if len(got.Events) != 2 || got.Events[0].Label != "owner@example.com" || got.Events[1].Label != "command line" || *got.Before != "aud_1" {
-		t.Errorf("%+v", got)
-	}
-	if string(got.Events[0].After) != `{"name":"ci"}` {
-		t.Errorf("After = %s, want %s", got.Events[0].After, `{"name":"ci"}`)
-	}
-	s.call("GET", "/audit?limit=2", "", key("fl_manage")).want(200).into(&got)
-	if got.Events[0].Label != "acc_owner" {
-		t.Errorf("label for a key without permission to read members: %q, want acc_owner", got.Events[0].Label)
-	}
-}

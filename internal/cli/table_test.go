@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,32 +47,5 @@ func TestTableIsNeverWiderThanTheTerminal(t *testing.T) {
 				t.Errorf("width %d: %q takes %d", width, line, Width(line))
 			}
 		}
-	}
-}
-
-func TestTableHasColoursOnlyOnDemand(t *testing.T) {
-	t.Parallel()
-	table := &Table{Columns: []Column{{Title: "A"}, {Title: "B"}}}
-	table.Add(Cell{"x", Red}, Cell{"y\x1b[31m", Plain})
-	if got := strings.Join(table.Lines(0, false), ""); strings.Contains(got, "\x1b") {
-		t.Errorf("escape codes without colours: %q", got)
-	}
-	if got := strings.Join(table.Lines(0, true), "|"); !strings.Contains(got, "\x1b[31mx\x1b[0m") || strings.Count(got, "\x1b[31m") != 1 {
-		t.Errorf("got %q, want colours for the red cell only", got)
-	}
-}
-
-func TestLastCellOfAShortRowSpansColumns(t *testing.T) {
-	t.Parallel()
-	table := &Table{Columns: []Column{{Title: "RANK", Right: true}, {Title: "TARGET"}, {Title: "SCORE", Right: true}, {Title: "COST", Right: true}}}
-	table.Row("1", "a/b", "0.9", "$1.00")
-	table.Row("—", "c/d", "excluded: its circuit is open")
-	want := []string{
-		"RANK  TARGET  SCORE   COST",
-		"   1  a/b       0.9  $1.00",
-		"   —  c/d     excluded: its circuit is open",
-	}
-	if diff := cmp.Diff(want, table.Lines(0, false)); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -1,11 +1,6 @@
 package config
 
 import (
-	"os"
-	"reflect"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,31 +54,6 @@ func TestKeepUntilRestart(t *testing.T) {
 	want.Rescue, want.Limits.Body, want.Log.Level = "off", 1, "debug"
 	KeepUntilRestart(&running, &next)
 	if diff := cmp.Diff(want, next); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestGuideListsSettingsThatRequireRestart(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/guides/operation.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(text), "These settings require a restart")
-	list, _, _ = strings.Cut(list, ".\n")
-	want := []string{"log.format"}
-	for _, f := range tables[reflect.TypeFor[Config]()] {
-		if !f.reload {
-			want = append(want, f.name)
-		}
-	}
-	var named []string
-	for _, m := range regexp.MustCompile("`([a-z_.]+)`").FindAllStringSubmatch(list, -1) {
-		named = append(named, m[1])
-	}
-	slices.Sort(want)
-	slices.Sort(named)
-	if diff := cmp.Diff(want, named); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,15 +1,11 @@
 package config
 
 import (
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
-
-	"fairlead.dev/internal/policy"
 )
 
 const policiesExample = `listen: 127.0.0.1:8080
@@ -110,69 +106,5 @@ error: FILE line 11: the second
 `
 	if diff := cmp.Diff(want, strings.ReplaceAll(report.Pretty(), loaded.Path, "FILE")); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestPrintedPoliciesAreReadBack(t *testing.T) {
-	t.Parallel()
-	loaded := mustLoad(t, Options{Path: write(t, policiesExample)})
-	var b strings.Builder
-	if err := loaded.Print(&b, true); err != nil {
-		t.Fatal(err)
-	}
-	_, printed, _ := strings.Cut(strings.ReplaceAll(b.String(), loaded.Path, "FILE"), "\npolicies:")
-	printed, _, _ = strings.Cut(printed, "timeouts:")
-	want := `
-  - name: inside                                    # FILE:5
-    when: "request.task == \"code\"\n# a comment of the condition\n"  # FILE:6
-    deny: "Stays ${HOME}."                          # FILE:9
-  - name: cheap                                     # FILE:11
-    objective: 0.3                                  # FILE:11
-    prefer: ["gpt-*", "a:b"]                        # FILE:11
-    max_cost_usd: 0.02                              # FILE:11
-`
-	if diff := cmp.Diff(want, printed); diff != "" {
-		t.Error(diff)
-	}
-	b.Reset()
-	loaded.Config.MasterKey = ""
-	if err := loaded.Print(&b, false); err != nil {
-		t.Fatal(err)
-	}
-	again := mustLoad(t, Options{Path: write(t, b.String())})
-	if diff := cmp.Diff(listOf(t, loaded.Config.Policies), listOf(t, again.Config.Policies)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func listOf(t *testing.T, document Policies) []map[string]any {
-	t.Helper()
-	var read struct{ Policies []map[string]any }
-	if err := yaml.Unmarshal([]byte(document), &read); err != nil {
-		t.Fatal(err)
-	}
-	return read.Policies
-}
-
-func TestSchemaOfPoliciesIsComplete(t *testing.T) {
-	t.Parallel()
-	for of, schema := range map[reflect.Type]map[string]any{
-		reflect.TypeFor[policy.Policy]():   policySchema(),
-		reflect.TypeFor[policy.Selector](): selectorSchema(),
-	} {
-		var want []string
-		for f := range of.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			want = append(want, name)
-		}
-		var got []string
-		for name := range schema["properties"].(map[string]any) {
-			got = append(got, name)
-		}
-		slices.Sort(want)
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", of.Name(), diff)
-		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
 )
 
 func schema(t *testing.T) map[string]any {
@@ -26,20 +25,6 @@ func schema(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	return root
-}
-
-func TestEveryFieldIsDocumented(t *testing.T) {
-	t.Parallel()
-	for section, fields := range tables {
-		for _, f := range fields {
-			if f.name == "" || f.doc == "" || !strings.HasSuffix(f.doc, ".") {
-				t.Errorf("%s.%s has no name or no description", section.Name(), section.Field(f.index).Name)
-			}
-			if f.check != "" && f.check != "positive" && checks[f.check] == nil {
-				t.Errorf("%s.%s names the check %q, which does not exist", section.Name(), f.name, f.check)
-			}
-		}
-	}
 }
 
 func TestSchemaDocumentIsCurrent(t *testing.T) {
@@ -63,35 +48,6 @@ func TestSchemaDocumentIsCurrent(t *testing.T) {
 	}
 }
 
-func TestSchemaIsWellFormed(t *testing.T) {
-	t.Parallel()
-	root := schema(t)
-	if root["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
-		t.Errorf("$schema is %v", root["$schema"])
-	}
-	known := []string{"$schema", "$defs", "$ref", "title", "description", "type", "properties", "additionalProperties", "required", "items", "enum", "pattern", "minimum", "maximum", "default"}
-	walkSchema(t, root, "#", func(path string, s map[string]any) {
-		for word := range s {
-			if !slices.Contains(known, word) {
-				t.Errorf("%s has the keyword %s, which the test does not support", path, word)
-			}
-		}
-		if s["properties"] != nil && s["additionalProperties"] != false {
-			t.Errorf("%s allows fields that do not exist", path)
-		}
-		if pattern, ok := s["pattern"].(string); ok {
-			if _, err := regexp.Compile(pattern); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-		if value, ok := s["default"]; ok {
-			for _, wrong := range (validator{root}).check(s, value, path) {
-				t.Errorf("the default of %s violates the schema: %s", path, wrong)
-			}
-		}
-	})
-}
-
 // walkSchema calls the function see for every schema in s.
 func walkSchema(t *testing.T, s map[string]any, path string, see func(string, map[string]any)) {
 	t.Helper()
@@ -112,60 +68,6 @@ func walkSchema(t *testing.T, s map[string]any, path string, see func(string, ma
 	for _, word := range []string{"items", "additionalProperties"} {
 		if sub, ok := s[word].(map[string]any); ok {
 			walkSchema(t, sub, path+"/"+word, see)
-		}
-	}
-}
-
-// The schema and the loader accept the same files.
-func TestSchemaAgreesWithTheLoader(t *testing.T) {
-	t.Parallel()
-	v := validator{schema(t)}
-	for text, fits := range map[string]bool{
-		designExample: true,
-		"":            true,
-		"listen:\nproviders:\ntimeouts: {idle: 1d12h}\nlimits: {body: 64}":          true,
-		"retries: {attempts: 10}\nbreaker: {failures: 1}":                           true,
-		"providers: [{name: openai, catalog: false, headers: {a: b}}]":              true,
-		"models: [{name: m, quality: 1, abilities: [tools], timeouts: {idle: 1s}}]": true,
-		"log: {entry_retention: 30d}":                                               true,
-		"policies: [{name: a, when: request.auto, deny: no}]":                       true,
-		"policies: [{name: a, allow: {tags: [eu]}, objective: 0.5}]\n":              true,
-		"routing: {explore: 0.5, half_life: 720h}":                                  true,
-		"routing: {explore: 0.6}":                                                   false,
-		"policies: {name: a}":                                                       false,
-		"policies: none":                                                            false,
-		"listn: x":                                                                  false,
-		"rescue: maybe":                                                             false,
-		"retries: {attempts: 11}":                                                   false,
-		"retries: {attempts: 0}":                                                    false,
-		"timeouts: {idle: soon}":                                                    false,
-		"timeouts: {idle: 10 seconds}":                                              false,
-		"timeouts: 30s":                                                             false,
-		"limits: {body: 32MB}":                                                      false,
-		"limits: {concurrent: many}":                                                false,
-		"allow_browsers: maybe":                                                     false,
-		"models: [{name: m, quality: 1.1}]":                                         false,
-		"models: [{quality: 1}]":                                                    false,
-		"providers: [{name: openai, api_keys: text}]":                               false,
-		"providers: [{name: openai, models: [{name: m, nmae: x}]}]":                 false,
-	} {
-		var document any
-		if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-			t.Fatal(err)
-		}
-		if document == nil {
-			document = map[string]any{}
-		}
-		wrong := v.check(v.root, document, "#")
-		if (len(wrong) == 0) != fits {
-			t.Errorf("%s\nvalid: want %t, but the schema reports %v", text, fits, wrong)
-		}
-		if text == "models: [{name: m, quality: 1.1}]" && len(wrong) != 1 {
-			t.Errorf("got %v, want one problem", wrong)
-		}
-		_, err := Load(Options{Path: write(t, text), Env: []string{"OPENAI_API_KEY=sk-01234"}})
-		if (err == nil) != fits {
-			t.Errorf("%s\nvalid: want %t, but Load returned %v", text, fits, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package manual_test
 
 import (
-	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -42,89 +41,10 @@ func addresses(t *testing.T) []string {
 	return list
 }
 
-// BenchmarkRender measures the first request of each page. A crawler requests every page once.
-func BenchmarkRender(b *testing.B) {
-	var pages []string
-	_ = fs.WalkDir(docs.Files, ".", func(file string, _ fs.DirEntry, err error) error { // the error is ignored: embedded files can always be read
-		if name, ok := strings.CutSuffix(file, ".md"); ok {
-			pages = append(pages, "/docs/"+name)
-		}
-		return err
-	})
-	b.ReportAllocs()
-	for b.Loop() {
-		site := ours()
-		for _, page := range pages {
-			site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, page, nil))
-		}
-	}
-	b.ReportMetric(float64(len(pages)), "pages")
-}
-
-// BenchmarkSearch measures searches after the first one, which builds the index.
-func BenchmarkSearch(b *testing.B) {
-	site := ours()
-	for b.Loop() {
-		site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/docs/search?q=budget+of+a+key", nil))
-	}
-}
-
 var (
 	linked   = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 	fragment = regexp.MustCompile(` id="([^"]*)"`)
 )
-
-// TestEveryLinkHasATarget follows all links and fragments of the rendered pages, as a reader could.
-func TestEveryLinkHasATarget(t *testing.T) {
-	t.Parallel()
-	site := ours()
-	served := map[string]string{} // body by address
-	body := func(address string) (string, bool) {
-		if _, ok := served[address]; !ok {
-			w := get(t, site, address)
-			served[address] = fmt.Sprint(w.Code, "\n", w.Body.String())
-		}
-		text, ok := strings.CutPrefix(served[address], "200\n")
-		return text, ok
-	}
-	checked := 0
-	for _, page := range addresses(t) {
-		text := get(t, site, page).Body.String()
-		for _, m := range linked.FindAllStringSubmatch(text, -1) {
-			target, anchor, _ := strings.Cut(strings.ReplaceAll(m[1], "&amp;", "&"), "#")
-			if target == "" {
-				target = page
-			}
-			if !manual.Serves(strings.Split(target, "?")[0]) {
-				checkOutside(t, page, target)
-				continue
-			}
-			found, ok := body(target)
-			if page == target {
-				found, ok = text, true
-			}
-			switch {
-			case !ok:
-				t.Errorf("%s links to %s, which does not exist", page, m[1])
-			case anchor != "" && !strings.Contains(found, ` id="`+anchor+`"`):
-				t.Errorf("%s links to %s, but the page has no such heading", page, m[1])
-			}
-			checked++
-		}
-	}
-	if checked < 1000 {
-		t.Errorf("%d links were checked, want at least 1000", checked)
-	}
-}
-
-// checkOutside checks a link that leaves the manual. Links to files of the repository would not work for readers.
-func checkOutside(t *testing.T, page, target string) {
-	t.Helper()
-	known := map[string]bool{"/": true, "/favicon.svg": true, "/config.schema.json": true, "/api/openapi.json": true}
-	if !strings.HasPrefix(target, "https://") && !known[target] {
-		t.Errorf("%s links to %s, which the gateway does not serve", page, target)
-	}
-}
 
 func TestPagesAreSafeAndComplete(t *testing.T) {
 	t.Parallel()
@@ -201,18 +121,6 @@ func TestUnknownPageHasNavigation(t *testing.T) {
 	ours().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/docs", nil))
 	if w.Code != http.StatusNotFound {
 		t.Errorf("POST: status %d, want 404", w.Code)
-	}
-}
-
-func TestUnchangedPageIsNotSentAgain(t *testing.T) {
-	t.Parallel()
-	site := ours()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs/errors", nil)
-	r.Header.Set("If-None-Match", get(t, site, "/docs/errors").Header().Get("Etag"))
-	w := httptest.NewRecorder()
-	site.ServeHTTP(w, r)
-	if w.Code != http.StatusNotModified || w.Body.Len() > 0 {
-		t.Errorf("status %d with %d bytes, want 304 without a body", w.Code, w.Body.Len())
 	}
 }
 

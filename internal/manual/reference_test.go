@@ -118,43 +118,6 @@ func typesOf(t *testing.T, k llm.Kind) (anthropic, failed string) {
 	return body.Error.Type, event.Response.Error.Code
 }
 
-// The example of each code is an error that the gateway could return.
-func TestErrorExamplesMatchTheCodes(t *testing.T) {
-	t.Parallel()
-	for part := range strings.SplitSeq(readDoc(t, "errors.md"), "\n## ") {
-		code, rest, _ := strings.Cut(part, "\n")
-		if strings.HasPrefix(code, "# ") {
-			continue
-		}
-		m := jsonExample.FindStringSubmatch(rest)
-		if m == nil {
-			t.Errorf("%s has no example", code)
-			continue
-		}
-		var body struct {
-			Error, Code string
-			Details     struct {
-				RequestID string `json:"request_id"`
-				Origin    llm.Origin
-				Retryable bool
-				DocURL    string `json:"doc_url"`
-				LogURL    string `json:"log_url"`
-			}
-		}
-		if err := json.Unmarshal([]byte(m[1]), &body); err != nil {
-			t.Errorf("decode the example of %s: %v", code, err)
-			continue
-		}
-		d := body.Details
-		possible := slices.ContainsFunc(llm.Kinds(), func(k llm.Kind) bool {
-			return k.Code() == code && k.Origin() == d.Origin && k.Retryable() == d.Retryable
-		})
-		if body.Code != code || !possible || !strings.HasSuffix(d.DocURL, "/docs/errors#"+code) || (d.LogURL != "" && !strings.HasSuffix(d.LogURL, "/requests/"+d.RequestID)) {
-			t.Errorf("%s: the example does not match the code: %s", code, m[1])
-		}
-	}
-}
-
 // node is one setting in the JSON Schema of the configuration.
 type node struct {
 	Ref         string `json:"$ref"`

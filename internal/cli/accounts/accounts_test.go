@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -150,24 +149,5 @@ func TestPasswordsAreNotAskedForWithoutATerminal(t *testing.T) {
 	clitest.MustContain(t, err, "--email is missing")
 	if cmd, _, errFind := cli.NewRoot(l.Console, l.Commands...).Find([]string{"admin", "create"}); errFind != nil || cmd.Flag("password") != nil {
 		t.Errorf("admin create has a --password flag, or was not found: %v", errFind)
-	}
-}
-
-func TestAskingEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	started, never := make(chan struct{}), make(chan struct{})
-	t.Cleanup(func() { close(never) })
-	go func() {
-		<-started
-		cancel()
-	}()
-	_, err := cli.Awaiting(ctx, func() (string, error) {
-		close(started)
-		<-never
-		return "", nil
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want context.Canceled", err)
 	}
 }

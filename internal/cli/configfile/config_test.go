@@ -1,7 +1,6 @@
 package configfile
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,19 +94,6 @@ func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestCheckTheCertificateOfTheConfiguration(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	path := filepath.Join(t.TempDir(), "fairlead.yaml")
-	if err := os.WriteFile(path, []byte("tls:\n  cert: /nowhere/cert.pem\n  key: /nowhere/key.pem\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, _ := l.Run(cli.ExitProblems, "config", "check", path)
-	clitest.MustContain(t, out, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
-	_, stderr := l.Run(cli.ExitFailed, "serve", "--config", path, "--listen", "127.0.0.1:0")
-	clitest.MustContain(t, stderr, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
-}
-
 func TestPrintConfiguration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -138,17 +124,6 @@ func TestPrintConfiguration(t *testing.T) {
 	}
 }
 
-func TestDocumentsArePrinted(t *testing.T) {
-	t.Parallel()
-	for line, member := range map[string]string{"config schema": "properties", "openapi": "paths", "version --json": "version"} {
-		out, err := newLab(t).Run(cli.ExitOK, strings.Fields(line)...)
-		var document map[string]any
-		if errJSON := json.Unmarshal([]byte(out), &document); errJSON != nil || document[member] == nil || err != "" {
-			t.Errorf("%s: %v %s", line, errJSON, err)
-		}
-	}
-}
-
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -157,16 +132,4 @@ func TestVersion(t *testing.T) {
 	if out, _ := l.Run(cli.ExitOK, "--version"); out != "fairlead dev\n" {
 		t.Errorf("--version: got %q, want %q", out, "fairlead dev\n")
 	}
-}
-
-func TestCompletionScripts(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		out, err := newLab(t).Run(cli.ExitOK, "completion", shell)
-		if len(out) < 1000 || !strings.Contains(out, "fairlead") || err != "" {
-			t.Errorf("%s: %d bytes, %s", shell, len(out), err)
-		}
-	}
-	out, _ := newLab(t).Run(cli.ExitOK, "__complete", "requests", "list", "--decision", "f")
-	clitest.MustContain(t, out, "fallback")
 }

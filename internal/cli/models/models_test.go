@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
-	"fairlead.dev/internal/cli/instance"
 )
 
 func TestListModels(t *testing.T) {
@@ -63,22 +62,6 @@ func TestListAllModels(t *testing.T) {
 	}
 	_, err := l.Run(cli.ExitOK, "models", "list", "--provider", "nobody")
 	clitest.MustContain(t, err, "no models match. Use --all to include the catalog")
-}
-
-func TestEveryModelOfTheCatalogIsFound(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	err := instance.WithProviders(t.Context(), l.Console, &cli.Options{Quiet: true}, func(set *instance.ProviderSet) error {
-		for _, m := range gather(set, modelFlags{all: true}, clitest.Noon) {
-			if findModel(set, m.model.Name) == nil {
-				t.Errorf("findModel(%s) = nil for a listed model", m.model.Name)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestNewModelsShowHowToSetAPrice(t *testing.T) {

@@ -80,17 +80,6 @@ func TestImportFromTheNetworkAndStandardInput(t *testing.T) {
 	clitest.MustContain(t, err, "1 new and 1 changed would be stored")
 }
 
-func TestImportRejectsUnreadableLists(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	_, err := l.Run(cli.ExitUsage, "models", "import", "--from", "portkey", "x.json")
-	clitest.MustContain(t, err, `--from: unknown price list "portkey"`)
-	_, err = l.Run(cli.ExitFailed, "models", "import", filepath.Join(l.Dir, "nothing.json"))
-	clitest.MustContain(t, err, "no such file")
-	_, err = l.Run(cli.ExitFailed, "models", "import", "--from", "litellm", writeList(l, priceList))
-	clitest.MustContain(t, err, "no models", "fix: select the source of the list")
-}
-
 func TestPriceIsSetAndRemoved(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -112,17 +101,6 @@ func TestPriceIsSetAndRemoved(t *testing.T) {
 	}
 	_, err = l.Run(cli.ExitFailed, "models", "price", "openai/gpt-4.1", "--remove")
 	clitest.MustContain(t, err, "no price was imported or set by hand for openai/gpt-4.1")
-}
-
-func TestAPriceOfTheConfigurationFileWins(t *testing.T) {
-	t.Parallel()
-	l := newLab(t).WithProviders()
-	l.Run(cli.ExitOK, "models", "price", "good/house-model", "--input", "9", "--output", "9")
-	l.Run(cli.ExitOK, "models", "price", "bad/unpriced-model", "--input", "3", "--output", "4")
-	out, _ := l.Run(cli.ExitOK, "models", "list", "--provider", "good", "--kind", "chat", "--json")
-	clitest.MustContain(t, out, `"input_per_mtok_usd":"0.4"`)
-	out, _ = l.Run(cli.ExitOK, "models", "list", "--provider", "bad", "--json")
-	clitest.MustContain(t, out, `"input_per_mtok_usd":"3"`)
 }
 
 func TestPriceForAllProvidersAppliesToConfiguredModel(t *testing.T) {

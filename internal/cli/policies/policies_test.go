@@ -6,7 +6,6 @@ import (
 
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
-	"fairlead.dev/internal/requestlog"
 )
 
 const (
@@ -64,24 +63,6 @@ func TestPoliciesAreAppliedListedAndRolledBack(t *testing.T) {
 	clitest.MustContain(t, out, "VERSION", "Restored version 1", "command line")
 }
 
-func TestAppliedPoliciesAreAuditedAndActive(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.Run(cli.ExitOK, "policies", "apply", l.File("pin.yaml", "policies:\n  - {name: best, pin: sim-flagship}\n"))
-
-	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "hi", "--model", "auto:cost")
-	clitest.MustContain(t, out, "Routed to simulator/sim-flagship (policy) by policy best. Without policies: simulator/sim-nano")
-
-	ids := l.StoreDecided(func(e *requestlog.Entry) {}, "hi")
-	out, _ = l.Run(cli.ExitOK, "verify", ids[0])
-	clitest.MustContain(t, out, "policy, 1 candidate, 1 policy")
-	i, w := l.Open()
-	events, err := i.Accounts.Audit(t.Context(), w.ID, "", 10)
-	if err != nil || len(events) == 0 || events[0].Action != "policies.save" {
-		t.Errorf("%v, %v", events, err)
-	}
-}
-
 func TestApplyRejectsConcurrentChange(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -114,31 +95,6 @@ func TestProblemsOfPoliciesAreShownWithTheirLine(t *testing.T) {
 	}
 	out, _ = l.Run(cli.ExitOK, "policies", "validate", l.File("right.yaml", clitest.FirstPolicies))
 	clitest.MustContain(t, out, "right.yaml: ok – 2 policies")
-}
-
-func TestUnknownVersionsAreRejected(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	for _, test := range []struct {
-		line string
-		code int
-		want string
-	}{
-		{"show 7", cli.ExitFailed, "version 7 of the policies"},
-		{"show x", cli.ExitUsage, `"x" is not a version number`},
-		{"rollback 7", cli.ExitFailed, "version 7 of the policies"},
-		{"rollback 0", cli.ExitUsage, `"0" is not a version number`},
-		{"diff 0", cli.ExitUsage, `"0" is not a version number`},
-		{"diff nowhere.yaml", cli.ExitFailed, "nowhere.yaml"},
-		{"diff 1 2 3", cli.ExitUsage, `unexpected "3"`},
-		{"apply nowhere.yaml", cli.ExitFailed, "nowhere.yaml"},
-		{"history", cli.ExitOK, "the workspace has no policies"},
-		{"show", cli.ExitOK, "the workspace has no policies"},
-		{"diff", cli.ExitOK, "no differences"},
-	} {
-		_, err := l.Run(test.code, append([]string{"policies"}, strings.Fields(test.line)...)...)
-		clitest.MustContain(t, err, test.want)
-	}
 }
 
 func TestApplyAsksBeforeItRemovesAllPolicies(t *testing.T) {

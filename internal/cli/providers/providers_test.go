@@ -77,31 +77,6 @@ func TestTestProviders(t *testing.T) {
 	l.RunContext(ctx, cli.ExitInterrupted, "providers", "test")
 }
 
-// Every call to Bedrock costs money, so Bedrock is not tested. This is not a failure.
-func TestAProviderThatListsNoModelsIsNotTested(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.Configure("providers: [{name: bedrock, options: {region: eu-central-1}, api_keys: [bedrock-0123456789abcdef]}]\n")
-	out, err := l.Run(cli.ExitOK, "providers", "test")
-	if rows := clitest.Squeeze(out); len(rows) != 2 || !regexp.MustCompile(`^bedrock  not tested  —  —  .* lists no models`).MatchString(rows[1]) || strings.Contains(err, "failed") {
-		t.Errorf("%s%s", out, err)
-	}
-	out, _ = l.Run(cli.ExitOK, "providers", "test", "bedrock", "--json")
-	if row := clitest.Lines(t, out)[0]; row["tested"] != false || row["ok"] != false {
-		t.Errorf("JSON: %s", out)
-	}
-}
-
-func TestNoProvidersToTest(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.Configure("simulator: \"off\"\n")
-	_, err := l.Run(cli.ExitFailed, "providers", "test")
-	clitest.MustContain(t, err, "no providers to test", "fix: set OPENAI_API_KEY")
-	_, err = l.Run(cli.ExitOK, "providers", "list")
-	clitest.MustContain(t, err, "no providers")
-}
-
 func TestAddSetKeyAndRemove(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	adminrequests "fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
 	"fairlead.dev/internal/requestlog"
@@ -33,30 +32,6 @@ func TestExportCSV(t *testing.T) {
 		{clitest.Served().ID, "small-b", "0.00032", "0.00608", `'=Write a haiku\u001b[2J about the sea`},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestExportNeutralisesFormulas(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	var entries []requestlog.Entry
-	for n, start := range []string{"=1", "+1", "-1", "@x", "\tx", "\rx", "x="} {
-		e := at(-n-1, n)
-		e.Preview = start
-		entries = append(entries, e)
-	}
-	l.Seed(entries...)
-	out, _ := l.Run(cli.ExitOK, "requests", "export", "--columns", "preview")
-	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, row := range rows[1:] {
-		got = append(got, row[0])
-	}
-	if diff := cmp.Diff([]string{"'=1", "'+1", "'-1", "'@x", `'\tx`, `'\rx`, "x="}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -160,15 +135,6 @@ func (i *interrupted) Entries(ctx context.Context, f requestlog.Filter, p reques
 	return page, err
 }
 
-func TestJSONExportIsJSONLines(t *testing.T) {
-	t.Parallel()
-	l := newLab(t).Seeded()
-	out, _ := l.Run(cli.ExitOK, "requests", "export", "--json")
-	if rows := clitest.Lines(t, out); len(rows) != 5 || rows[0]["id"] != clitest.Free().ID {
-		t.Errorf("rows: %v", rows)
-	}
-}
-
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -190,14 +156,5 @@ func TestProgress(t *testing.T) {
 	p.End()
 	if got, want := b.String(), "100 requests, 10/s\n"; got != want {
 		t.Errorf("lines: %q, want %q", got, want)
-	}
-}
-
-func TestExportHasTheColumnsOfTheAPI(t *testing.T) {
-	t.Parallel()
-	l := newLab(t).Seeded()
-	out, _ := l.Run(cli.ExitOK, "requests", "export", "--columns", strings.Join(adminrequests.Columns(), ","))
-	if first, _, _ := strings.Cut(out, "\n"); first != strings.Join(adminrequests.Columns(), ",") {
-		t.Errorf("columns: got %s, want %s", first, strings.Join(adminrequests.Columns(), ","))
 	}
 }

@@ -119,16 +119,6 @@ func TestKeysAreFilteredByNameToo(t *testing.T) {
 	}
 }
 
-func TestFilterFlagsAreTheParametersOfTheAPI(t *testing.T) {
-	t.Parallel()
-	cmd := (&requestCommands{console: newLab(t).Console, options: &cli.Options{}}).newList()
-	for _, p := range requestlog.Parameters() {
-		if cmd.Flag(strings.ReplaceAll(p.Name, "_", "-")) == nil {
-			t.Errorf("no flag for %s", p.Name)
-		}
-	}
-}
-
 func TestListSuggestsOlderRequests(t *testing.T) {
 	t.Parallel()
 	l := newLab(t).Seeded()

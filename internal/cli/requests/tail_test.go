@@ -135,26 +135,3 @@ func TestTailShowsEveryRequestOnce(t *testing.T) {
 		t.Errorf("poll without new requests: %d new, %d pages, %v", len(fresh), store.pages, err)
 	}
 }
-
-func TestTailColumnsStayAligned(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	out := &follower{requests: &requestCommands{console: l.Console, options: &cli.Options{}}}
-	for _, e := range []requestlog.Entry{at(1, 1), at(2, 2)} {
-		if err := out.write([]requestlog.Entry{e}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rows := strings.Split(strings.TrimSpace(l.Out.String()), "\n")
-	if len(rows) != 3 || !strings.HasPrefix(rows[0], "ID") || strings.Index(rows[1], "200 ok") != strings.Index(rows[2], "200 ok") {
-		t.Errorf("rows:\n%s", l.Out)
-	}
-}
-
-func TestTailReadsTheStore(t *testing.T) {
-	t.Parallel()
-	l := newLab(t).Seeded()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	l.RunContext(ctx, cli.ExitInterrupted, "requests", "tail")
-}
