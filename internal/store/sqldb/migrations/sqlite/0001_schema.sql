@@ -352,7 +352,6 @@ create index requests_unpriced on requests (workspace_id, id) where cost is null
 create index requests_latency on requests (workspace_id, latency_class, id, latency);
 create index requests_cost on requests (workspace_id, cost_class, id, cost) where cost_class is not null;
 create index requests_saved on requests (workspace_id, saved_class, id, saved) where saved_class < 0;
-create index requests_place on requests (place);
 
 -- Two rows per tag, "name=value" and "name", so that both can be searched in order of time. The summary of a request has its tags as
 -- well, so that they can be deleted without an index by request.
