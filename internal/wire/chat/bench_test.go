@@ -2,12 +2,9 @@ package chat
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/chatstream"
@@ -45,28 +42,6 @@ func BenchmarkDecodeRequest(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-	})
-}
-
-// BenchmarkOtherScanners measures two other JSON scanners for comparison. They only check the syntax.
-func BenchmarkOtherScanners(b *testing.B) {
-	b.Run("encoding/json.Valid", func(b *testing.B) {
-		sizes(b, func(b *testing.B, body []byte) {
-			for b.Loop() {
-				if !json.Valid(body) {
-					b.Fatal("the body is invalid JSON")
-				}
-			}
-		})
-	})
-	b.Run("jsontext", func(b *testing.B) {
-		sizes(b, func(b *testing.B, body []byte) {
-			for b.Loop() {
-				if err := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowInvalidUTF8(true)).SkipValue(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	})
 }
 

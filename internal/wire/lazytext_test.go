@@ -1,0 +1,34 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/responses"
+)
+
+func TestLastQuestionAndInstructionsAreFound(t *testing.T) {
+	t.Parallel()
+	const turns = `{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"KIND","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`
+	for body, format := range map[string]wire.Format{
+		`{"model":"auto","messages":[{"role":"system","content":"Be \"brief\"."},` + turns: chat.Format{},
+		`{"model":"auto","max_tokens":9,"system":"Be \"brief\".","messages":[` + turns:     messages.Format{},
+		`{"model":"auto","instructions":"Be \"brief\".","input":[` + turns:                 responses.Format{},
+	} {
+		kind := "text"
+		if format.Name() == "responses" {
+			kind = "input_text"
+		}
+		req, err := format.DecodeRequest(t.Context(), llm.Chat, []byte(strings.Replace(body, "KIND", kind, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [...]any{req.Asked.Text(100), req.Instructed.Text(100), req.Answers}; got != [...]any{"Second\nline", `Be "brief".`, 2} {
+			t.Errorf("%s: question, instructions and answers %q", format.Name(), got)
+		}
+	}
+}
