@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/telemetry"
 	"fairlead.dev/internal/wire/chat"
@@ -154,10 +155,6 @@ func (p *processParts) report(doing string, err error) {
 
 // openGateway creates the model API from all other parts.
 func (a *App) openGateway(c config.Config, f *providerset.Set) error {
-	reasoning, err := a.cluster.reasoningStore(a.master)
-	if err != nil {
-		return err
-	}
 	cache, err := a.cluster.responseCache(c.ResponseCache, a.master)
 	if err != nil {
 		return err
@@ -170,7 +167,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		Routes: settings.Routes(), Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Health: a.health, Sessions: a.sessions,
 		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Random: rand.Float64, SealID: ids.Seal},
-		Responses:  gateway.Responses{Cache: cache, Comparer: a.comparer, Reasoning: reasoning},
+		Responses:  gateway.Responses{Cache: cache, Comparer: a.comparer, Reasoning: reasoning.New()},
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{

@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/outline"
-	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/session"
@@ -91,18 +90,6 @@ func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
 
 // shedding reports whether the gateway rejects model requests because of overload.
 func (p *limitParts) shedding() bool { return p.admission != nil && p.admission.Overloaded() }
-
-// reasoningStore creates the store of signed reasoning. It is in memory and, if Redis is configured, shared through Redis.
-func (p *clusterParts) reasoningStore(master []byte) (*reasoning.Store, error) {
-	if p == nil {
-		return reasoning.New(nil), nil
-	}
-	remote, err := reasoning.NewRedis(p.client, master)
-	if err != nil {
-		return nil, err
-	}
-	return reasoning.New(remote), nil
-}
 
 // responseCache creates the response cache, or returns nil if c.Memory is 0. The cache is in memory. If Redis is configured and c.Redis is
 // greater than 0, the cache is also shared through Redis.

@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
@@ -48,7 +47,7 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 		return 0, responsecache.AudioOutput
 	case req.Choices > 1:
 		return 0, responsecache.ManyChoices
-	case retention(p, rec) == reasoning.Discard:
+	case req.Controls.Provider.ZeroRetention:
 		return 0, responsecache.ZeroRetention
 	}
 	return age, ""
@@ -66,10 +65,10 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 		return nil, nil
 	}
 	if f, ok := in.Route.Format.(wire.InputFormat); ok && p.req.Op == llm.Embed {
-		return g.lookupInputs(ctx, in, who, p, responsecache.InputQuery{Format: f, MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh}, rec)
+		return g.lookupInputs(ctx, in, who, p, responsecache.InputQuery{Format: f, MaxAge: age, Shared: storesText(p, rec), Refresh: header == responsecache.HeaderRefresh}, rec)
 	}
 	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
-		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: retention(p, rec) == reasoning.Shared, Refresh: header == responsecache.HeaderRefresh,
+		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: storesText(p, rec), Refresh: header == responsecache.HeaderRefresh,
 	})
 	if err != nil { // the request ended while it waited for another request with the same cache key
 		if e := llm.AsError(err); e.Kind != llm.Internal {

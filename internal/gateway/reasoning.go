@@ -7,7 +7,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 )
@@ -16,17 +15,17 @@ import (
 // request, so that the hold covers it. The returned function selects the client format for a target. If the target signs its reasoning,
 // this format adds the recalled reasoning to the request and keeps the reasoning of the response. The function is nil when no target of
 // the plan needs such a format.
-func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan, rec *recording.Recorder) func(*provider.Target) provider.Client {
+func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan) func(*provider.Target) provider.Client {
 	needed := g.Reasoning != nil && p.req.Op == llm.Chat && p.req.Needs.Has(llm.Tools) &&
 		slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) })
 	if !needed {
 		return nil
 	}
-	session := g.Reasoning.Begin(grant.Workspace.ID, retention(p, rec))
+	session := g.Reasoning.Begin(grant.Workspace.ID, !p.req.Controls.Provider.ZeroRetention)
 	if p.req.Answers > 0 {
 		// A conversion error is ignored, because the request then fails only at targets with another format.
 		if conv, err := in.Route.Format.Conversation(ctx, p.req); err == nil {
-			p.req.RestoredBytes = session.Recall(ctx, p.req, conv)
+			p.req.RestoredBytes = session.Recall(p.req, conv)
 		}
 	}
 	format := provider.Client(in.Route.Format)
@@ -44,14 +43,7 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 	return t.Signs != "" && t.Signs != req.Format && (t.Model.Assumed || t.Model.Abilities.Has(llm.Reasoning))
 }
 
-// retention returns where the reasoning of a response may be kept: nowhere if the caller requires zero data retention, only in the memory
-// of this process if the text of the request must not be stored, and otherwise in shared storage.
-func retention(p plan, rec *recording.Recorder) reasoning.Retention {
-	switch {
-	case p.req.Controls.Provider.ZeroRetention:
-		return reasoning.Discard
-	case p.decision.OmitBodies || rec.Entry.BodyState != requestlog.BodyStored && rec.Entry.BodyState != requestlog.BodyTooLarge:
-		return reasoning.Local
-	}
-	return reasoning.Shared
+// storesText reports whether the text of the request may be stored outside the memory of this process.
+func storesText(p plan, rec *recording.Recorder) bool {
+	return !p.decision.OmitBodies && (rec.Entry.BodyState == requestlog.BodyStored || rec.Entry.BodyState == requestlog.BodyTooLarge)
 }

@@ -15,8 +15,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/cluster"
-	"fairlead.dev/internal/cluster/redistest"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
@@ -243,7 +241,7 @@ func TestForgetfulClientsKeepThinkingInLongToolLoops(t *testing.T) {
 		for _, model := range []string{"claude-sonnet-4-5", "gemini-3-pro-preview"} {
 			t.Run(fmt.Sprint(model, " stream ", stream), func(t *testing.T) {
 				t.Parallel()
-				k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(nil) })
+				k := newKit(t, func(k *kit) { k.reasoning = reasoning.New() })
 				claude, google := anthropicVendor(), geminiVendor()
 				k.serveVendors(claude, google)
 				client := &forgetfulClient{k: k, model: model, stream: stream}
@@ -269,37 +267,9 @@ func TestForgetfulClientsKeepThinkingInLongToolLoops(t *testing.T) {
 	}
 }
 
-// TestForgetfulClientsMayChangeTheReplica alternates between two gateways that share Redis.
-func TestForgetfulClientsMayChangeTheReplica(t *testing.T) {
-	t.Parallel()
-	namespace, claude := redistest.Namespace(), anthropicVendor()
-	var replicas []*kit
-	for range 2 {
-		link := cluster.New(redistest.Client(t), cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
-		if !link.AwaitReady(t.Context(), 10*time.Second) {
-			t.Fatal("the Redis client is not ready after 10 s")
-		}
-		remote, err := reasoning.NewRedis(link, []byte(strings.Repeat("k", 32)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(remote) })
-		k.serveVendors(claude, geminiVendor())
-		replicas = append(replicas, k)
-	}
-	client := &forgetfulClient{model: "claude-sonnet-4-5"}
-	for turn := range loopTurns + 1 {
-		client.k = replicas[turn%2]
-		client.turn()
-	}
-	if len(claude.issued) != loopTurns+1 || claude.problems != nil {
-		t.Errorf("%d turns, problems %q", len(claude.issued), claude.problems)
-	}
-}
-
 func TestRestoredReasoningIsPartOfTheHold(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(nil) })
+	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New() })
 	k.serveVendors(anthropicVendor(), geminiVendor())
 	client := &forgetfulClient{k: k, model: "claude-sonnet-4-5"}
 	client.turn()
@@ -312,7 +282,7 @@ func TestRestoredReasoningIsPartOfTheHold(t *testing.T) {
 
 func TestReasoningIsNotSharedBetweenWorkspaces(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(nil) })
+	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New() })
 	k.keys.others = map[string]*account.Grant{"other": {
 		Key:       &account.Key{ID: "key_2", WorkspaceID: "ws_2", KeySettings: account.KeySettings{Name: "other", Scopes: []account.Scope{account.Inference}}},
 		Workspace: &account.Workspace{ID: "ws_2", Name: "Other"},
@@ -343,7 +313,7 @@ func TestReasoningIsKeptAsTheCallerAllows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(nil) })
+			k := newKit(t, func(k *kit) { k.reasoning = reasoning.New() })
 			claude := anthropicVendor()
 			k.serveVendors(claude, geminiVendor())
 			for _, target := range k.gateway.Targets().Targets() {
@@ -364,7 +334,7 @@ func TestReasoningIsKeptAsTheCallerAllows(t *testing.T) {
 // signs its reasoning.
 func TestUntranslatableRequestsReachTheNextTarget(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New(nil) })
+	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New() })
 	k.serveSearch()
 	resp := k.post("/chat/completions", `{"model":"claude-sonnet-4-5","models":["claude-sonnet-4-5","chat-search"],"tools":[{"type":"function"}],
 		"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`)

@@ -71,7 +71,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	// ctx also ends for other reasons, so the context of the HTTP request is used to detect a disconnect.
 	defer func() { rec.Cache.Flight.End(in.HTTP.Context().Err() != nil) }()
 	rec.Capture = g.captureForComparison(in, who, plan)
-	kept := g.recall(ctx, in, who.Grant, plan, rec)
+	kept := g.recall(ctx, in, who.Grant, plan)
 	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
 	if err != nil {
 		return err

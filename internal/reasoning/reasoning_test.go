@@ -41,8 +41,8 @@ func conversation(ids ...string) *llm.Conversation {
 // restored returns the signatures that are restored in a workspace's conversation.
 func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Conversation) (signatures []string) {
 	t.Helper()
-	session := s.Begin(workspace, Shared)
-	session.Recall(t.Context(), nil, conv)
+	session := s.Begin(workspace, true)
+	session.Recall(nil, conv)
 	for _, m := range session.recalled.restore(conv, model).Messages {
 		for _, p := range m.Parts {
 			if p.Kind == llm.ThinkingPart {
@@ -55,8 +55,8 @@ func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Convers
 
 func TestReasoningIsRestoredToItsWorkspaceAndModelOnly(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
-	s.keep(t.Context(), "ws_1", []Call{signedCall("a"), signedCall("b")}, Local)
+	s := New()
+	s.keep("ws_1", []Call{signedCall("a"), signedCall("b")})
 	for _, c := range []struct {
 		name, workspace, model string
 		want                   []string
@@ -74,8 +74,8 @@ func TestReasoningIsRestoredToItsWorkspaceAndModelOnly(t *testing.T) {
 func TestReasoningExpiresAnHourAfterItsLastUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := New(nil)
-		s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
+		s := New()
+		s.keep("ws", []Call{signedCall("a")})
 		for range 3 { // a conversation that continues keeps its reasoning
 			time.Sleep(Lifetime - time.Second)
 			if got := restored(t, s, "ws", "thinker", conversation("a")); len(got) != 1 {
@@ -86,48 +86,45 @@ func TestReasoningExpiresAnHourAfterItsLastUse(t *testing.T) {
 		if got := restored(t, s, "ws", "thinker", conversation("a")); got != nil {
 			t.Errorf("restored %v after an hour without use, want none", got)
 		}
-		if len(s.entries) != 0 || s.bytes != 0 || len(s.workspaces) != 0 {
-			t.Errorf("%d entries with %d bytes of %d workspaces remain, want none", len(s.entries), s.bytes, len(s.workspaces))
+		if len(s.entries) != 0 || s.bytes != 0 {
+			t.Errorf("%d entries with %d bytes remain, want none", len(s.entries), s.bytes)
 		}
 	})
 }
 
 func TestStoreIsBounded(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
+	s := New()
 	s.maxEntries, s.maxBytes = 40, 1<<20
 	for w := range 10 {
 		for i := range 20 {
-			s.keep(t.Context(), fmt.Sprint("ws", w), []Call{signedCall(fmt.Sprint("c", i))}, Local)
+			s.keep(fmt.Sprint("ws", w), []Call{signedCall(fmt.Sprint("c", i))})
 		}
 	}
 	if len(s.entries) != 40 || s.order.Len() != 40 {
 		t.Errorf("%d entries, want 40", len(s.entries))
-	}
-	if own := s.workspaces["ws9"].order.Len(); own != 10 {
-		t.Errorf("a workspace has %d entries, want a quarter of 40", own)
 	}
 	s.maxEntries, s.maxBytes = 1000, 64<<10
 	long := signedCall("long")
 	long.Thinking[0].Text = strings.Repeat("x", 10<<10)
 	for i := range 20 {
 		long.ID = fmt.Sprint("l", i)
-		s.keep(t.Context(), "big", []Call{long}, Local)
+		s.keep("big", []Call{long})
 	}
-	if own := s.workspaces["big"]; own.order.Len() != 1 || s.bytes > 64<<10 {
-		t.Errorf("%d entries of the workspace and %d bytes in total, want 1 entry and at most 64 KiB", own.order.Len(), s.bytes)
+	if len(s.entries) != s.order.Len() || s.order.Len() != 6 || s.bytes > 64<<10 {
+		t.Errorf("%d entries with %d bytes, want 6 and at most 64 KiB", s.order.Len(), s.bytes)
 	}
 }
 
 func TestLeastRecentlyUsedReasoningIsEvicted(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
-	s.maxEntries = 3 * workspaceShare
+	s := New()
+	s.maxEntries = 3
 	for _, id := range []string{"a", "b", "c"} {
-		s.keep(t.Context(), "ws", []Call{signedCall(id)}, Local)
+		s.keep("ws", []Call{signedCall(id)})
 	}
 	restored(t, s, "ws", "thinker", conversation("a"))
-	s.keep(t.Context(), "ws", []Call{signedCall("d")}, Local)
+	s.keep("ws", []Call{signedCall("d")})
 	if diff := cmp.Diff([]string{"sig-a", "sig-c", "sig-d"}, restored(t, s, "ws", "thinker", conversation("a", "b", "c", "d"))); diff != "" {
 		t.Error(diff)
 	}
@@ -135,16 +132,16 @@ func TestLeastRecentlyUsedReasoningIsEvicted(t *testing.T) {
 
 func TestRestoredReasoningIsBoundedPerRequest(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
+	s := New()
 	var ids []string
 	for i := range 100 {
 		call := signedCall(fmt.Sprint("c", i))
 		call.Thinking[0].Text = strings.Repeat("x", 100<<10)
-		s.keep(t.Context(), "ws", []Call{call}, Local)
+		s.keep("ws", []Call{call})
 		ids = append(ids, call.ID)
 	}
-	session := s.Begin("ws", Local)
-	if n := session.Recall(t.Context(), nil, conversation(ids...)); n > maxRestored || n < maxRestored/2 {
+	session := s.Begin("ws", true)
+	if n := session.Recall(nil, conversation(ids...)); n > maxRestored || n < maxRestored/2 {
 		t.Errorf("%d bytes were restored with a limit of %d, want at least half of it", n, maxRestored)
 	}
 	if session.recalled.calls["c99"] == nil || session.recalled.calls["c0"] != nil {
@@ -155,10 +152,10 @@ func TestRestoredReasoningIsBoundedPerRequest(t *testing.T) {
 
 func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
+	s := New()
 	second := signedCall("b")
 	second.Signature, second.Provider = "call-sig", "vendor"
-	s.keep(t.Context(), "ws", []Call{signedCall("a"), second}, Local)
+	s.keep("ws", []Call{signedCall("a"), second})
 	call := func(id string) llm.Part {
 		return llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: "look"}}
 	}
@@ -166,8 +163,8 @@ func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "without signature"}}, {Kind: llm.TextPart, Text: "one moment"}}},
 		{Role: llm.Assistant, Parts: []llm.Part{call("a"), call("b")}},
 	}}
-	session := s.Begin("ws", Local)
-	session.Recall(t.Context(), nil, conv)
+	session := s.Begin("ws", true)
+	session.Recall(nil, conv)
 	var got []string
 	for i, m := range session.recalled.restore(conv, "thinker").Messages {
 		for _, p := range m.Parts {
@@ -191,8 +188,8 @@ func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 
 func TestSignaturesOfTheClientAreKept(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
-	s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
+	s := New()
+	s.keep("ws", []Call{signedCall("a")})
 	conv := conversation("a")
 	own := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Signature: "from the client", Provider: "vendor"}}
 	conv.Messages[1].Parts = append([]llm.Part{own}, conv.Messages[1].Parts...)
@@ -203,11 +200,11 @@ func TestSignaturesOfTheClientAreKept(t *testing.T) {
 
 func TestRepeatedIDRestoresTheLastCall(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
-	s.keep(t.Context(), "ws", []Call{signedCall("a")}, Local)
+	s := New()
+	s.keep("ws", []Call{signedCall("a")})
 	conv := conversation("a", "a")
-	session := s.Begin("ws", Local)
-	session.Recall(t.Context(), nil, conv)
+	session := s.Begin("ws", true)
+	session.Recall(nil, conv)
 	got := session.recalled.restore(conv, "thinker")
 	if got.Messages[1].Parts[0].Kind != llm.CallPart || got.Messages[3].Parts[0].Kind != llm.ThinkingPart {
 		t.Errorf("first parts are of kinds %v and %v; want reasoning only before the last call",
@@ -264,23 +261,23 @@ func TestReasoningOfResponsesIsKept(t *testing.T) {
 	}
 	finish := llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"}
 	for _, c := range []struct {
-		name      string
-		retention Retention
-		deltas    []llm.Delta
-		last      error
-		want      []string
+		name   string
+		keeps  bool
+		deltas []llm.Delta
+		last   error
+		want   []string
 	}{
-		{"thinking before two calls", Local, []llm.Delta{think, sign("1"), callDelta("a", 0), think, think, sign("2"), callDelta("b", 1), finish}, nil, []string{"1", "2"}},
-		{"redacted thinking", Local, []llm.Delta{{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "data", Provider: "vendor"}}, callDelta("a", 0), finish}, nil, []string{""}},
-		{"zero data retention", Discard, []llm.Delta{think, sign("1"), callDelta("a", 0), finish}, nil, nil},
-		{"without a signature", Local, []llm.Delta{think, sign(""), callDelta("a", 0), finish}, nil, nil},
-		{"an interrupted response", Local, []llm.Delta{think, sign("1"), callDelta("a", 0)}, errors.New("cut"), nil},
-		{"too long", Local, []llm.Delta{{Kind: llm.ThinkingDelta, Text: strings.Repeat("x", maxCallBytes)}, sign("1"), callDelta("a", 0), finish}, nil, nil},
+		{"thinking before two calls", true, []llm.Delta{think, sign("1"), callDelta("a", 0), think, think, sign("2"), callDelta("b", 1), finish}, nil, []string{"1", "2"}},
+		{"redacted thinking", true, []llm.Delta{{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "data", Provider: "vendor"}}, callDelta("a", 0), finish}, nil, []string{""}},
+		{"zero data retention", false, []llm.Delta{think, sign("1"), callDelta("a", 0), finish}, nil, nil},
+		{"without a signature", true, []llm.Delta{think, sign(""), callDelta("a", 0), finish}, nil, nil},
+		{"an interrupted response", true, []llm.Delta{think, sign("1"), callDelta("a", 0)}, errors.New("cut"), nil},
+		{"too long", true, []llm.Delta{{Kind: llm.ThinkingDelta, Text: strings.Repeat("x", maxCallBytes)}, sign("1"), callDelta("a", 0), finish}, nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := New(nil)
-			respond(s.Begin("ws", c.retention).Client(format{}, thinker()), c.last, c.deltas...)
+			s := New()
+			respond(s.Begin("ws", c.keeps).Client(format{}, thinker()), c.last, c.deltas...)
 			if diff := cmp.Diff(c.want, restored(t, s, "ws", "thinker", conversation("a", "b"))); diff != "" {
 				t.Error(diff)
 			}
@@ -290,14 +287,14 @@ func TestReasoningOfResponsesIsKept(t *testing.T) {
 
 func TestClientRestoresTheText(t *testing.T) {
 	t.Parallel()
-	s := New(nil)
-	c := s.Begin("ws", Local).Client(format{}, thinker())
+	s := New()
+	c := s.Begin("ws", true).Client(format{}, thinker())
 	respond(c, nil,
 		llm.Delta{Kind: llm.ThinkingDelta, Text: "look "}, llm.Delta{Kind: llm.ThinkingDelta, Text: "first"},
 		llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "vendor"}},
 		callDelta("a", 0), llm.Delta{Kind: llm.FinishDelta})
-	session := s.Begin("ws", Local)
-	session.Recall(t.Context(), nil, conversation("a"))
+	session := s.Begin("ws", true)
+	session.Recall(nil, conversation("a"))
 	want := &llm.Thinking{Text: "look first", Signature: "s", Provider: "vendor"}
 	for range 2 { // the first call uses the conversation passed to Recall, the second converts the request
 		conv, err := session.Client(format{conversation("a")}, thinker()).Conversation(t.Context(), nil)

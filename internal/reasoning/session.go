@@ -14,7 +14,7 @@ import (
 type Session struct {
 	store     *Store
 	workspace string
-	retention Retention
+	keeps     bool // whether the reasoning of the response is stored
 	recalled  *Recalled
 	converted atomic.Pointer[converted] // request and conversation for the first attempt
 }
@@ -25,36 +25,31 @@ type converted struct {
 	conv *llm.Conversation
 }
 
-// Begin returns a session for a request. The reasoning of the response is stored according to retention.
-func (s *Store) Begin(workspaceID string, retention Retention) *Session {
-	return &Session{store: s, workspace: workspaceID, retention: retention}
+// Begin returns a session for a request. The reasoning of the response is stored if keeps is true.
+func (s *Store) Begin(workspaceID string, keeps bool) *Session {
+	return &Session{store: s, workspace: workspaceID, keeps: keeps}
 }
 
-// Recall looks up the reasoning that the client did not send and returns its length. It queries the Remote only for calls that are not in
-// this process's memory. The first attempt uses conv instead of converting the request again.
-func (s *Session) Recall(ctx context.Context, req *llm.Request, conv *llm.Conversation) int {
+// Recall looks up the reasoning that the client did not send and returns its length. The first
+// attempt uses conv instead of converting the request again.
+func (s *Session) Recall(req *llm.Request, conv *llm.Conversation) int {
 	s.converted.Store(&converted{req, conv})
 	if wanted := missingCalls(conv); len(wanted) > 0 {
-		s.recalled = s.store.recall(ctx, s.workspace, wanted)
+		s.recalled = s.store.recall(s.workspace, wanted)
 	}
 	return s.recalled.Bytes()
 }
 
 // Client wraps the client's format for calls to a target. It adds the recalled reasoning of the target's model to requests, and stores the
-// reasoning of complete responses. Reasoning of a provider with zero data retention stays in this process.
+// reasoning of complete responses.
 func (s *Session) Client(format provider.Client, t *provider.Target) provider.Client {
-	retention := s.retention
-	if t.ZeroRetention {
-		retention = min(retention, Local)
-	}
-	return &client{Client: format, session: s, model: t.Model.Name, retention: retention}
+	return &client{Client: format, session: s, model: t.Model.Name}
 }
 
 type client struct {
 	provider.Client
-	session   *Session
-	model     string
-	retention Retention
+	session *Session
+	model   string
 }
 
 // Conversation implements provider.Client.
@@ -69,10 +64,10 @@ func (c *client) Conversation(ctx context.Context, req *llm.Request) (*llm.Conve
 	return c.session.recalled.restore(conv, c.model), nil
 }
 
-// EncodeResponse implements provider.Client. It stores reasoning before the client receives the end of the response, so that every replica
-// can find it for the next request.
+// EncodeResponse implements provider.Client. It stores reasoning before the client receives the end of the response, so that the next
+// request finds it.
 func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	if c.retention == Discard {
+	if !c.session.keeps {
 		return c.Client.EncodeResponse(req, model, deltas)
 	}
 	return c.Client.EncodeResponse(req, model, func(yield func(llm.Delta, error) bool) {
@@ -82,7 +77,7 @@ func (c *client) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2
 				collected.add(&d)
 			}
 			if d.Kind == llm.FinishDelta && err == nil {
-				c.session.store.keep(context.Background(), c.session.workspace, collected.calls, c.retention)
+				c.session.store.keep(c.session.workspace, collected.calls)
 				collected.calls = nil
 			}
 			if !yield(d, err) {
