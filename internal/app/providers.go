@@ -40,7 +40,7 @@ func (a *App) openProviders(ctx context.Context, c config.Config) (set *provider
 		if set, err = a.build(ctx, a.loaded()); err != nil {
 			return err
 		}
-		return a.openRouting(ctx, c, set)
+		return a.openRouting(ctx, set)
 	}); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/explain"
@@ -43,13 +41,11 @@ type routingParts struct {
 	decisions *explain.Service
 	keeper    *explain.VersionKeeper
 	lengths   *length.Tracker
-	prefixes  promptcache.Store
-	shared    *promptcache.Shared // prompt prefixes shared through Redis; nil without Redis
-	redis     *redis.Client       // client that shared uses; nil without Redis
+	prefixes  *promptcache.Memory
 }
 
 // openRouting loads the policies and ratings and creates the prompt-cache estimates that routing decisions depend on.
-func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.Set) error {
+func (a *App) openRouting(ctx context.Context, f *providerset.Set) error {
 	a.policies = policystore.New(a.db.Config, f.Policies, f.Inventory(), nil)
 	if err := a.policies.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
@@ -72,18 +68,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *providerset.S
 	}
 	a.keeper = explain.NewVersionKeeper(a.decisions, a.report)
 	a.lengths = length.NewTracker()
-	prefixes := promptcache.NewMemory(promptcache.DefaultLinks)
-	a.prefixes = prefixes
-	if c.Redis == "" {
-		return nil
-	}
-	options, err := redis.ParseURL(c.Redis)
-	if err != nil {
-		return fmt.Errorf("parse redis url: %w", err)
-	}
-	a.redis = redis.NewClient(options)
-	a.shared = promptcache.NewShared(prefixes, promptcache.NewRedis(a.redis))
-	a.prefixes = a.shared
+	a.prefixes = promptcache.NewMemory(promptcache.DefaultLinks)
 	return nil
 }
 

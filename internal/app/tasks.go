@@ -48,9 +48,6 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.keepRouting(ctx) })
 	a.tasks.Go(func() { a.keeper.Run(ctx) })
 	a.tasks.Go(func() { a.signals.Run(ctx) })
-	if a.shared != nil {
-		a.tasks.Go(func() { a.shared.Run(ctx) })
-	}
 	a.tasks.Go(func() { a.db.Listen(ctx, a.keyring.Nudge) })
 	if p := a.cluster; p != nil {
 		a.tasks.Go(func() {
@@ -206,9 +203,6 @@ func (a *App) close() error {
 	}
 	if a.alerts.egress != nil {
 		a.alerts.egress.Close()
-	}
-	if a.redis != nil {
-		errs = append(errs, a.redis.Close())
 	}
 	if a.cluster != nil {
 		errs = append(errs, a.cluster.redis.Close())

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -73,7 +72,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 			Prediction: route.Prediction{Features: predict.Features{Task: predict.ToolUse, Skills: []float64{float64(i * 7 % 3)}}}, // some turns are harder
 		}
 		digest := promptcache.Build(turn.Request, turn.Tokens)
-		view := memory.Lookup(context.Background(), "ws", digest, at)
+		view := memory.Lookup("ws", digest, at)
 		c := route.Conditions{}
 		if aware {
 			c.CacheHit, in.Turns, in.Last = cacheHits(&view), max(turn.Request.Answers, view.Turns()), view.Last()

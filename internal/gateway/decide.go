@@ -53,7 +53,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	}
 	if p.req.Op == llm.Chat {
 		p.fingerprint = promptcache.Build(p.req, p.tokens)
-		p.cache = g.Routing.Prefixes.Lookup(ctx, who.Grant.Workspace.ID, p.fingerprint, in.Start)
+		p.cache = g.Routing.Prefixes.Lookup(who.Grant.Workspace.ID, p.fingerprint, in.Start)
 		p.fingerprint.Outlook = p.cache.Outlook()
 	}
 	g.nameSession(who, p)
@@ -115,7 +115,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if draft != nil {
 		policies = draft
 	}
-	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
+	p.cache = g.Routing.Prefixes.Lookup(grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
 	features, state := g.features(p, policies)
 	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, features, state)
 }

@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/batch"
-	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
@@ -97,7 +96,7 @@ type Routing struct {
 	Predictor Predictor
 	Policies  Policies
 	Feedback  Feedback
-	Prefixes  promptcache.Store
+	Prefixes  *promptcache.Memory
 	Lengths   Lengths // nil to use predicted lengths without correction
 	Pins      Pinner
 	Random    func() float64 // random number from 0 to 1, for exploration
@@ -174,9 +173,6 @@ func New(p Parts) *Gateway {
 	if g.Routing.Feedback == nil {
 		g.Routing.Feedback = noFeedback{}
 	}
-	if g.Routing.Prefixes == nil {
-		g.Routing.Prefixes = noop{}
-	}
 	if g.StoredIDs == nil {
 		g.StoredIDs = noop{}
 	}
@@ -207,19 +203,13 @@ func (g *Gateway) Drain(ctx context.Context) {
 	g.background.tasks.Wait()
 }
 
-// noop stands in for optional parts that are not configured: the predictor, the prompt-cache store and the IDs of stored responses.
+// noop stands in for optional parts that are not configured: the predictor and the IDs of stored responses.
 type noop struct{}
 
 func (noop) Features(predict.Prompt) predict.Features { return predict.Features{} }
 func (noop) Version() string                          { return "" }
-func (noop) Record(string, promptcache.Fingerprint, string, catalog.CacheRule, llm.Usage, time.Time) {
-}
 
 func (noop) Open(string, string) (llm.StoredResponse, bool) { return llm.StoredResponse{}, false }
-
-func (noop) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {
-	return promptcache.View{}
-}
 
 type noPolicies struct{}
 

@@ -59,7 +59,7 @@ type kit struct {
 	settings    modelapi.Settings
 	policies    gateway.Policies
 	feedback    gateway.Feedback
-	prefixes    promptcache.Store
+	prefixes    *promptcache.Memory
 	admission   *limit.AdmissionQueue
 	reasoning   *reasoning.Store
 	sessions    *session.Namer

@@ -1,9 +1,8 @@
 package promptcache
 
 import (
-	"context"
-	"math/bits"
-	"slices"
+	"container/list"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,151 +12,157 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// DefaultLinks is the default capacity of a Memory, at 64 bytes per link.
-const DefaultLinks = 100_000
+// DefaultLinks is the default capacity of a Memory.
+const DefaultLinks = 50_000
 
 const (
-	ways              = 8   // links per bucket
-	slots             = 7   // targets per link
-	stripes           = 64  // number of locks
-	maxInitialBuckets = 512 // maximum initial number of buckets
-	idleTimeout       = time.Hour
-	maxTurns          = 1<<16 - 1
-	maxLifetime       = 48 * time.Hour
+	maxTargets  = 7 // maximum number of targets that are recorded as having a link cached
+	idleTimeout = 3600
+	maxLifetime = 48 * time.Hour
 )
 
-// Memory is an in-process Store. Links are stored in small buckets. When a bucket is full of live links, the number
-// of buckets doubles, up to a limit. At the limit, a full bucket evicts its least recently used link.
+// Memory records which prefixes of prompts the targets have cached, by workspace. At its capacity it evicts the link that was
+// recorded least recently. A nil Memory has no records. It is safe for concurrent use.
 type Memory struct {
-	names          *targetTable
-	initialBuckets int      // initial number of buckets
-	maxBuckets     int      // number of buckets at which doubling stops
-	buckets        []bucket // current buckets, replaced only with all locks held
-	locks          [stripes]struct {
-		sync.Mutex
-		_ [56]byte // padding, so that each lock has its own cache line
-	}
+	maxLinks int
+
+	mu    sync.Mutex
+	links map[linkKey]*list.Element // elements of order
+	order *list.List                // list of *entry, least recently recorded first
+	rates map[string]*hitRate       // hit rates by target
 }
 
-type bucket struct {
-	keys    [ways]uint64 // keys of the links; 0 for a free slot
-	entries [ways]entry
+// linkKey identifies a link, or a session, of a workspace.
+type linkKey struct {
+	workspace string
+	hash      uint64
 }
 
 // entry is the state of a link. Times are Unix seconds.
 type entry struct {
-	owner   uint32 // hash of the workspace, so that workspaces never share a link
-	seen    uint32
-	turn    uint16        // number of the turn whose prompt ended here, or 0
-	last    uint16        // target that served the turn
-	targets [slots]uint16 // targets that have the link cached, filled from the front; 0 for a free slot
-	until   [slots]uint32
+	key     linkKey
+	seen    int64
+	turn    int    // number of the turn whose prompt ended here, or 0
+	last    string // target that served the turn
+	targets []copyAt
 }
 
-// NewMemory returns a store with a capacity of the given number of links, or DefaultLinks if links is not positive.
+// copyAt is a target that has a link cached, with the expiry time.
+type copyAt struct {
+	target string
+	until  int64
+}
+
+// NewMemory returns a memory with a capacity of the given number of links, or DefaultLinks if links is not positive.
 func NewMemory(links int) *Memory {
 	if links <= 0 {
 		links = DefaultLinks
 	}
-	limit := (links + ways - 1) / ways
-	initial := limit
-	for initial > maxInitialBuckets {
-		initial = (initial + 1) / 2
+	return &Memory{maxLinks: links, links: map[linkKey]*list.Element{}, order: list.New(), rates: map[string]*hitRate{}}
+}
+
+const baselinePrefix = "baseline:"
+
+// Baseline returns the name under which the cache of a baseline model is recorded. The baseline is the model that would have been used
+// without routing. It is never called, so its cache is computed from the prompts that it would have read.
+func Baseline(model string) string { return baselinePrefix + model }
+
+func isBaseline(target string) bool { return strings.HasPrefix(target, baselinePrefix) }
+
+func sessionKey(workspaceID, session string) linkKey {
+	return linkKey{workspaceID, xxhash.Sum64String("session\x00" + session)}
+}
+
+// Lookup returns the cache state of a prompt: which targets have cached which of its prefixes.
+func (m *Memory) Lookup(workspaceID string, fp Fingerprint, now time.Time) View {
+	if m == nil {
+		return View{}
 	}
-	names := &targetTable{}
-	names.table.Store(&targetSnapshot{ids: map[string]uint16{}, names: []string{""}, rates: []*hitRate{{}}})
-	return &Memory{names: names, initialBuckets: initial, maxBuckets: limit, buckets: make([]bucket, initial)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lookup(workspaceID, fp, now.Unix())
 }
 
-// linkKey identifies a link of a workspace.
-type linkKey struct {
-	key   uint64
-	owner uint32
-}
-
-// linkKeyOf returns the key of a link in a workspace.
-func linkKeyOf(workspace, hash uint64) linkKey {
-	key := (hash ^ workspace) * 0x9E3779B97F4A7C15
-	key ^= key >> 29
-	return linkKey{key: max(key, 1), owner: uint32(workspace >> 32)}
-}
-
-// sessionKey returns the key of a session ID in a workspace.
-func sessionKey(workspace uint64, session string) linkKey {
-	return linkKeyOf(workspace, xxhash.Sum64String("session\x00"+session))
-}
-
-func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }
-
-// Lookup implements Store.
-func (m *Memory) Lookup(_ context.Context, workspaceID string, fp Fingerprint, now time.Time) View {
-	v := View{fingerprint: fp, names: m.names, longestKnown: -1}
-	at, workspace := seconds(now), xxhash.Sum64String(workspaceID)
+// lookup is Lookup with the lock held.
+func (m *Memory) lookup(workspaceID string, fp Fingerprint, now int64) View {
+	v := View{fingerprint: fp, memory: m, longestKnown: -1}
 	for i := len(fp.Links) - 1; i >= 0; i-- {
-		p := linkKeyOf(workspace, fp.Links[i].Hash)
-		b, lock := m.bucketOf(p)
-		if e := b.at(p); e != nil {
-			v.addEntry(i, e, at)
-		}
-		lock.Unlock()
-	}
-	if v.last == 0 && fp.Session != "" {
-		if e, ok := m.get(sessionKey(workspace, fp.Session)); ok && e.isLive(at) {
-			v.last, v.turns, v.seen = e.last, int(e.turn), e.seen
+		if e := m.entry(linkKey{workspaceID, fp.Links[i].Hash}); e != nil {
+			v.addEntry(i, e, now)
 		}
 	}
-	v.fingerprint.Outlook = outlook(v.turns, time.Duration(at-min(v.seen, at))*time.Second)
+	if v.last == "" && fp.Session != "" {
+		if e := m.entry(sessionKey(workspaceID, fp.Session)); e != nil && e.isRecent(now) {
+			v.last, v.turns, v.seen = e.last, e.turn, e.seen
+		}
+	}
+	v.fingerprint.Outlook = outlook(v.turns, time.Duration(max(now-v.seen, 0))*time.Second)
 	return v
 }
 
-// Record implements Store.
+// Record stores the fact that a target has read a prompt, and the usage that the target reported. now is the time at which the prompt
+// was sent, because cache lifetimes start at that time. For a target named by Baseline, the usage is ignored.
 func (m *Memory) Record(workspaceID string, fp Fingerprint, target string, rules catalog.CacheRule, u llm.Usage, now time.Time) {
-	id, ok := m.names.assign(target)
-	if !ok || len(fp.Links) == 0 {
+	if m == nil || target == "" || len(fp.Links) == 0 {
 		return
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	turn, at := 0, now.Unix()
 	if !isBaseline(target) {
 		fp = fp.withEndMark(rules)
+		before := m.lookup(workspaceID, fp, at) // state before this prompt, used for the expected read and the turn number
+		turn = before.turns + 1
+		m.learn(target, &before, rules, u)
 	}
-	before := m.Lookup(context.Background(), workspaceID, fp, now) // state before this prompt, used for the expected read and the turn number
-	if !isBaseline(target) {
-		m.learn(id, before, rules, u)
-	}
-	workspace, last := xxhash.Sum64String(workspaceID), len(fp.Links)-1
-	n := entryUpdate{target: id, at: seconds(now)}
+	last := len(fp.Links) - 1
 	cached := lastCachedLink(fp, rules, u, isBaseline(target))
 	for i, link := range fp.Links {
-		n.until, n.refresh, n.turn = 0, false, 0
+		n := update{target: target}
 		switch {
 		case i > cached:
 		case rules.Granularity == catalog.CacheBlocks, rules.Granularity == catalog.CachePromptEnd && i == last && !fp.MarksOnly, link.Mark != Unmarked:
-			n.until = seconds(now.Add(min(ttl(rules, fp, link.Mark), maxLifetime)))
+			n.until = now.Add(min(ttl(rules, fp, link.Mark), maxLifetime)).Unix()
 		default: // not a new write, but the read extends the lifetime of an earlier write
-			n.until, n.refresh = seconds(now.Add(min(ttl(rules, fp, Unmarked), maxLifetime))), true
+			n.until, n.refresh = now.Add(min(ttl(rules, fp, Unmarked), maxLifetime)).Unix(), true
 		}
-		if i == last && !isBaseline(target) {
-			n.turn = uint16(min(before.turns+1, maxTurns))
+		if i == last {
+			n.turn = turn
 		}
-		m.put(linkKeyOf(workspace, link.Hash), n)
+		m.put(linkKey{workspaceID, link.Hash}, n, at)
 	}
-	if fp.Session != "" && !isBaseline(target) {
-		n.until, n.refresh, n.turn = 0, false, uint16(min(before.turns+1, maxTurns))
-		m.put(sessionKey(workspace, fp.Session), n)
+	if fp.Session != "" && turn > 0 {
+		m.put(sessionKey(workspaceID, fp.Session), update{target: target, turn: turn}, at)
 	}
 }
 
 // learn compares the usage that a target reported with the estimate.
-func (m *Memory) learn(id uint16, before View, rules catalog.CacheRule, u llm.Usage) {
-	h, ok := before.hit(id)
+func (m *Memory) learn(target string, before *View, rules catalog.CacheRule, u llm.Usage) {
+	h, ok := before.hit(target)
 	if !ok || u.Estimated || u.Prompt() <= 0 || rules.Granularity == catalog.NoCache {
 		return
 	}
-	held := before.cachedTokens(int(h.link), rules)
+	held := before.cachedTokens(h.link, rules)
 	if held == 0 {
 		return
 	}
 	expected := float64(held) / float64(before.fingerprint.Tokens()) * float64(u.Prompt())
-	m.names.table.Load().rates[id].learn(min(max(float64(u.CacheRead)/expected, 0), 1))
+	rate := m.rates[target]
+	if rate == nil {
+		rate = &hitRate{}
+		m.rates[target] = rate
+	}
+	rate.learn(min(max(float64(u.CacheRead)/expected, 0), 1))
+}
+
+// hitRate returns the expected share of the cached prefix that a target reads. guess is the share before any response of the target.
+func (m *Memory) hitRate(target string, guess float64) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rate := m.rates[target]; rate != nil {
+		return rate.estimate(guess)
+	}
+	return guess
 }
 
 // tolerance is added to the cached share of the prompt that a provider reports, because token estimates are inexact.
@@ -185,159 +190,91 @@ func lastCachedLink(fp Fingerprint, rules catalog.CacheRule, u llm.Usage, guess 
 	return last
 }
 
-// entryUpdate is a change to an entry.
-type entryUpdate struct {
-	at      uint32
-	target  uint16
-	turn    uint16 // new turn number; 0 for no change
-	until   uint32 // new expiry time; 0 for no change
-	refresh bool   // whether to set until only for a target with an unexpired copy
-}
-
-// bucketOf returns the bucket of a link with its lock held.
-func (m *Memory) bucketOf(p linkKey) (*bucket, *sync.Mutex) {
-	lock := &m.locks[bucketAt(p.key, m.initialBuckets)%stripes].Mutex // buckets split from one initial bucket share its lock
-	lock.Lock()
-	return &m.buckets[bucketAt(p.key, len(m.buckets))], lock
-}
-
-// bucketAt returns the bucket of a key among n buckets. Doubling n splits every bucket into two neighbours.
-func bucketAt(key uint64, n int) int {
-	i, _ := bits.Mul64(key, uint64(n))
-	return int(i)
-}
-
-// grow doubles the number of buckets, unless another goroutine has already doubled it. It holds all locks for some milliseconds,
-// which is acceptable because the number doubles only a few times in the life of a process.
-func (m *Memory) grow(from int) {
-	for i := range m.locks {
-		m.locks[i].Lock()
-		defer m.locks[i].Unlock()
-	}
-	if len(m.buckets) != from {
-		return
-	}
-	fresh := make([]bucket, 2*from)
-	for i := range m.buckets {
-		b := &m.buckets[i]
-		for k, key := range b.keys {
-			if key != 0 {
-				to := &fresh[bucketAt(key, len(fresh))]
-				free := slices.Index(to.keys[:], 0)
-				to.keys[free], to.entries[free] = key, b.entries[k]
-			}
-		}
-	}
-	m.buckets = fresh
-}
-
-// isFull reports whether adding the link would evict a live link.
-func (b *bucket) isFull(p linkKey, now uint32) bool {
-	for i := range b.keys {
-		if b.rank(i, now) < liveRank {
-			return false
-		}
-	}
-	return b.at(p) == nil
-}
-
-func (m *Memory) get(p linkKey) (entry, bool) {
-	b, lock := m.bucketOf(p)
-	defer lock.Unlock()
-	if e := b.at(p); e != nil {
-		return *e, true
-	}
-	return entry{}, false
-}
-
-// at returns the entry of a link, or nil.
-func (b *bucket) at(p linkKey) *entry {
-	for i, key := range b.keys {
-		if key == p.key && b.entries[i].owner == p.owner {
-			return &b.entries[i]
-		}
+func (m *Memory) entry(k linkKey) *entry {
+	if at := m.links[k]; at != nil {
+		return at.Value.(*entry)
 	}
 	return nil
 }
 
+// update is a change to an entry.
+type update struct {
+	target  string
+	turn    int   // new turn number; 0 for no change
+	until   int64 // new expiry time; 0 for no change
+	refresh bool  // whether to set until only for a target with an unexpired copy
+}
+
 // put applies an update. It creates an entry only if the update sets a turn or an expiry time. Extending an expiry time does not create one.
-func (m *Memory) put(p linkKey, n entryUpdate) {
-	create := n.turn > 0 || n.until > 0 && !n.refresh
-	b, lock := m.bucketOf(p)
-	if size := len(m.buckets); create && size < m.maxBuckets && b.isFull(p, n.at) {
-		lock.Unlock()
-		m.grow(size)
-		b, lock = m.bucketOf(p)
-	}
-	defer lock.Unlock()
-	e := b.at(p)
-	if e == nil && !create {
-		return
-	}
-	if e == nil {
-		evicted := 0
-		for i := range b.keys {
-			if b.rank(i, n.at) < b.rank(evicted, n.at) {
-				evicted = i
-			}
+func (m *Memory) put(k linkKey, n update, now int64) {
+	at := m.links[k]
+	if at == nil {
+		if n.turn == 0 && (n.until == 0 || n.refresh) {
+			return
 		}
-		b.keys[evicted], b.entries[evicted] = p.key, entry{owner: p.owner}
-		e = &b.entries[evicted]
+		if m.order.Len() >= m.maxLinks {
+			delete(m.links, m.order.Remove(m.order.Front()).(*entry).key)
+		}
+		at = m.order.PushBack(&entry{key: k})
+		m.links[k] = at
 	}
-	e.seen = max(e.seen, n.at)
+	m.order.MoveToBack(at)
+	e := at.Value.(*entry)
+	e.seen = max(e.seen, now)
 	if n.turn > 0 {
 		e.turn, e.last = n.turn, n.target
 	}
 	if n.until > 0 {
-		e.setExpiry(n.target, n.until, n.at, n.refresh)
+		e.setExpiry(n.target, n.until, now, n.refresh)
 	}
 }
 
-// rank returns the eviction rank of a slot. The slot with the lowest rank is evicted first: free slots, then expired links, then the least
-// recently used link.
-func (b *bucket) rank(i int, now uint32) uint64 {
-	switch {
-	case b.keys[i] == 0:
-		return 0
-	case !b.entries[i].isLive(now):
-		return 1
-	}
-	return liveRank + uint64(b.entries[i].seen)
-}
-
-// liveRank is the lowest rank of a live link.
-const liveRank = 2
-
-// isLive reports whether the entry has a turn or a cached prefix that has not expired.
-func (e *entry) isLive(now uint32) bool {
-	if e.turn > 0 && now < e.seen+uint32(idleTimeout/time.Second) {
-		return true
-	}
-	for i, until := range e.until {
-		if e.targets[i] != 0 && until > now {
-			return true
-		}
-	}
-	return false
-}
+// isRecent reports whether a turn ended at the entry within the idle timeout.
+func (e *entry) isRecent(now int64) bool { return e.turn > 0 && now < e.seen+idleTimeout }
 
 // setExpiry records when the target's copy of the link expires. If the entry is full, it replaces the target whose copy expires first. If
 // refresh is true, it does nothing unless the target has an unexpired copy.
-func (e *entry) setExpiry(target uint16, until, now uint32, refresh bool) {
-	at := 0
-	for i, one := range e.targets {
-		if one == target {
-			if !refresh || e.until[i] > now {
-				e.until[i] = max(e.until[i], until)
+func (e *entry) setExpiry(target string, until, now int64, refresh bool) {
+	first := 0
+	for i := range e.targets {
+		one := &e.targets[i]
+		if one.target == target {
+			if !refresh || one.until > now {
+				one.until = max(one.until, until)
 			}
 			return
 		}
-		if e.until[i] < e.until[at] {
-			at = i
+		if one.until < e.targets[first].until {
+			first = i
 		}
 	}
-	if refresh {
-		return
+	switch {
+	case refresh:
+	case len(e.targets) < maxTargets:
+		e.targets = append(e.targets, copyAt{target, until})
+	default:
+		e.targets[first] = copyAt{target, until}
 	}
-	e.targets[at], e.until[at] = target, until
+}
+
+// hitRate learns how often a target reads a cached prefix.
+type hitRate struct{ hits, misses float64 }
+
+const (
+	priorWeight  = 5  // weight of the prior, in responses
+	memoryWeight = 40 // maximum weight of past responses, so that older responses lose weight
+)
+
+// learn adds a response that read the given share of the expected prefix.
+func (r *hitRate) learn(share float64) {
+	if all := r.hits + r.misses; all+1 > memoryWeight {
+		fade := (memoryWeight - 1) / all
+		r.hits, r.misses = r.hits*fade, r.misses*fade
+	}
+	r.hits += share
+	r.misses += 1 - share
+}
+
+func (r *hitRate) estimate(guess float64) float64 {
+	return (guess*priorWeight + r.hits) / (priorWeight + r.hits + r.misses)
 }

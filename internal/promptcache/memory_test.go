@@ -1,13 +1,10 @@
 package promptcache
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,8 +34,8 @@ func marked(d Fingerprint, mark Mark, links ...int) Fingerprint {
 	return d
 }
 
-func look(s Store, d Fingerprint, now time.Time) View {
-	return s.Lookup(context.Background(), "ws", d, now)
+func look(m *Memory, d Fingerprint, now time.Time) View {
+	return m.Lookup("ws", d, now)
 }
 
 func TestCacheHitFollowsRules(t *testing.T) {
@@ -150,24 +147,9 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 	m, d := NewMemory(1000), chain(1, 2000, 5000)
 	d.Session = "same"
 	m.Record("ws", d, "p/m", openAI, llm.Usage{Estimated: true}, noon)
-	v := m.Lookup(t.Context(), "other", d, noon)
+	v := m.Lookup("other", d, noon)
 	if v.CacheHit("p/m", openAI).Held != 0 || v.Turns() != 0 || v.Last() != "" {
 		t.Errorf("another workspace: held %d, %d turns, last %q; want none", v.CacheHit("p/m", openAI).Held, v.Turns(), v.Last())
-	}
-}
-
-// Links of different workspaces can have equal keys. They are distinguished by owner.
-func TestLinksWithEqualKeysAreDistinguished(t *testing.T) {
-	t.Parallel()
-	m := NewMemory(8)
-	m.put(linkKey{key: 5, owner: 1}, entryUpdate{at: 10, target: 1, turn: 1, until: 100})
-	if _, ok := m.get(linkKey{key: 5, owner: 2}); ok {
-		t.Error("the entry of another owner was found")
-	}
-	m.put(linkKey{key: 5, owner: 2}, entryUpdate{at: 10, target: 2, turn: 7, until: 100})
-	mine, _ := m.get(linkKey{key: 5, owner: 1})
-	if mine.turn != 1 || mine.last != 1 {
-		t.Errorf("the entry was overwritten by that of another owner: %+v", mine)
 	}
 }
 
@@ -306,9 +288,6 @@ func TestUsageSplitsPrompt(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	if size := unsafe.Sizeof(bucket{}) / ways; size != 64 {
-		t.Errorf("a link takes %d bytes, want 64", size)
-	}
 	m := NewMemory(800)
 	var hot []Fingerprint
 	for i := range uint64(30) {
@@ -323,15 +302,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 		}
 	}
-	kept := 0
-	for i := range m.buckets {
-		for _, key := range m.buckets[i].keys {
-			if key != 0 {
-				kept++
-			}
-		}
-	}
-	if kept != 800 {
+	if kept := len(m.links); kept != 800 || m.order.Len() != 800 {
 		t.Errorf("%d links are kept, want 800", kept)
 	}
 	for i, d := range hot {
@@ -344,49 +315,22 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestMemoryGrowsOnDemand(t *testing.T) {
-	t.Parallel()
-	m := NewMemory(0)
-	few, used := len(m.buckets), uint64(20_000)
-	if few*int(unsafe.Sizeof(bucket{})) > 512<<10 {
-		t.Errorf("a new memory has %d buckets, want at most 512 KiB", few)
-	}
-	var all sync.WaitGroup
-	for worker := range uint64(4) {
-		all.Go(func() {
-			for i := worker; i < used; i += 4 {
-				m.Record("ws", chain(i<<20, 2000), "p/m", openAI, llm.Usage{Estimated: true}, noon)
-			}
-		})
-	}
-	all.Wait()
-	kept := 0
-	for i := range used {
-		if look(m, chain(i<<20, 2000), noon).CacheHit("p/m", openAI).Held > 0 {
-			kept++
-		}
-	}
-	if grown := len(m.buckets); kept < int(used)*999/1000 || grown <= few || grown > m.maxBuckets+few {
-		t.Errorf("%d of %d links kept, grown to %d from %d buckets", kept, used, grown, few)
-	}
-}
-
 func TestEntryEvictsTargetThatExpiresFirst(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), chain(1, 2000)
-	for i := range slots + 3 {
+	for i := range maxTargets + 3 {
 		m.Record("ws", d, fmt.Sprint("p/", i), openAI, llm.Usage{Estimated: true}, noon.Add(time.Duration(i)*time.Second))
 	}
 	v, cached := look(m, d, noon.Add(time.Minute)), 0
-	for i := range slots + 3 {
+	for i := range maxTargets + 3 {
 		if held := v.CacheHit(fmt.Sprint("p/", i), openAI).Held; held > 0 {
 			cached++
 		} else if i >= 3 {
 			t.Errorf("target %d was evicted before an older one", i)
 		}
 	}
-	if cached != slots {
-		t.Errorf("%d targets are cached, want %d", cached, slots)
+	if cached != maxTargets {
+		t.Errorf("%d targets are cached, want %d", cached, maxTargets)
 	}
 }
 
@@ -450,75 +394,4 @@ func TestEstimatesMatchSimulatedCaches(t *testing.T) {
 			}
 		})
 	}
-}
-
-func BenchmarkLookup(b *testing.B) {
-	m := NewMemory(0)
-	turns := cachetest.Conversation(cachetest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
-	d := Build(turns[19].Request, turns[19].Tokens)
-	if len(d.Links) != 40 {
-		b.Fatal("number of links is ", len(d.Links), ", want 40")
-	}
-	for i := range 4 {
-		m.Record("ws", d, fmt.Sprint("p/", i), openAI, llm.Usage{Estimated: true}, noon)
-	}
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Lookup(ctx, "ws", d, noon)
-	}
-}
-
-// A full memory does not fit in the CPU caches.
-func BenchmarkLookupInAFullMemory(b *testing.B) {
-	m := NewMemory(0)
-	fingerprints := make([]Fingerprint, DefaultLinks/40)
-	for i := range fingerprints {
-		lengths := make([]int64, 40)
-		for k := range lengths {
-			lengths[k] = int64(1000 * (k + 1))
-		}
-		fingerprints[i] = chain(uint64(i)<<20, lengths...)
-		m.Record("ws", fingerprints[i], "p/m", openAI, llm.Usage{Estimated: true}, noon)
-	}
-	ctx, i := context.Background(), 0
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Lookup(ctx, "ws", fingerprints[i%len(fingerprints)], noon)
-		i += 127
-	}
-}
-
-func BenchmarkRecord(b *testing.B) {
-	m := NewMemory(0)
-	turns := cachetest.Conversation(cachetest.Shape{Turns: 20, System: 9000, Result: 900, Answer: 300, Pause: time.Second})
-	d := Build(turns[19].Request, turns[19].Tokens)
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Record("ws", d, "p/m", openAI, llm.Usage{Estimated: true}, noon)
-	}
-}
-
-// BenchmarkBuild compares the time of Build with the time that encoding/json needs only to split the messages.
-func BenchmarkBuild(b *testing.B) {
-	turns := cachetest.Conversation(cachetest.Agent(1))
-	turn := turns[39]
-	b.Run("scan", func(b *testing.B) {
-		b.SetBytes(int64(len(turn.Request.Body)))
-		b.ReportAllocs()
-		for b.Loop() {
-			Build(turn.Request, turn.Tokens)
-		}
-	})
-	b.Run("encoding json", func(b *testing.B) {
-		messages, _ := member(&turn.Request.Payload, "messages")
-		b.SetBytes(int64(len(turn.Request.Body)))
-		b.ReportAllocs()
-		for b.Loop() {
-			var split []map[string]json.RawMessage
-			if err := json.Unmarshal(messages, &split); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -4,72 +4,51 @@ import (
 	"time"
 
 	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/llm"
 )
-
-// maxHits is the maximum number of targets in a view.
-const maxHits = 16
 
 // hit is the longest prefix of a prompt that a target has cached.
 type hit struct {
-	target uint16
-	link   int16
-	until  uint32
+	target string
+	link   int
+	until  int64
 }
 
 // View holds the cache state of a prompt at one point in time. The zero value has no hits.
 type View struct {
 	fingerprint  Fingerprint
-	names        *targetTable
-	hits         [maxHits]hit
-	count        int
+	memory       *Memory // source of the hit rates; nil for the zero value
+	hits         []hit
 	longestKnown int // index of the longest known link, or -1
 	turns        int
-	last         uint16
-	seen         uint32        // time of the previous turn
-	covered      [slots]uint16 // targets of the last entry without an expired copy; another entry with the same targets adds no hits
+	last         string
+	seen         int64 // time of the previous turn
 }
 
 // addEntry adds the entry of a link. Links are added longest first.
-func (v *View) addEntry(link int, e *entry, now uint32) {
-	live := v.addTargets(link, e, now)
-	if e.turn > 0 && now < e.seen+uint32(idleTimeout/time.Second) {
+func (v *View) addEntry(link int, e *entry, now int64) {
+	live := false
+	for _, one := range e.targets {
+		if one.until <= now {
+			continue
+		}
 		live = true
-		if v.last == 0 {
+		if _, longer := v.hit(one.target); !longer {
+			v.hits = append(v.hits, hit{one.target, link, one.until})
+		}
+	}
+	if e.isRecent(now) {
+		live = true
+		if v.last == "" {
 			v.last = e.last
 		}
 		if v.turns == 0 && link < len(v.fingerprint.Links)-1 { // the entry of the whole prompt is a repeat, not an earlier turn
-			v.turns, v.seen = int(e.turn), e.seen
+			v.turns, v.seen = e.turn, e.seen
 		}
 	}
 	if live && v.longestKnown < 0 {
 		v.longestKnown = link
 	}
-}
-
-// addTargets adds the targets that have a link cached and reports whether there are any.
-func (v *View) addTargets(link int, e *entry, now uint32) bool {
-	if e.targets == v.covered && v.count > 0 {
-		return true // all targets of the entry already have a longer prefix
-	}
-	cached, all := false, true
-	for i, target := range e.targets {
-		if target == 0 {
-			break
-		}
-		if e.until[i] > now {
-			cached = true
-			if _, longer := v.hit(target); !longer && v.count < maxHits {
-				v.hits[v.count] = hit{target, int16(link), e.until[i]}
-				v.count++
-			}
-		} else {
-			all = false
-		}
-	}
-	if cached && all {
-		v.covered = e.targets
-	}
-	return cached
 }
 
 // Turns returns the number of known earlier turns of the conversation.
@@ -81,12 +60,7 @@ func (v View) Repeats() bool {
 }
 
 // Last returns the target that served the previous turn, or "".
-func (v View) Last() string {
-	if v.names == nil {
-		return ""
-	}
-	return v.names.name(v.last)
-}
+func (v View) Last() string { return v.last }
 
 // CacheHit returns the expected cached prefix at a target with the given rules.
 func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
@@ -95,21 +69,13 @@ func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 		return w
 	}
 	v.fingerprint = v.fingerprint.withEndMark(rules)
-	var id uint16
-	known := false
-	if v.names != nil {
-		id, known = v.names.id(target)
-	}
-	if known {
-		w.HitRate = v.names.table.Load().rates[id].estimate(rules.HitRate)
-		if isBaseline(target) {
-			w.HitRate = 1 // a baseline is never called, so its hit rate cannot be measured
+	if h, ok := v.hit(target); ok {
+		w.HitRate = 1 // a baseline is never called, so its hit rate cannot be measured
+		if !isBaseline(target) {
+			w.HitRate = v.memory.hitRate(target, rules.HitRate)
 		}
-		if h, ok := v.hit(id); ok {
-			w.Held = v.cachedTokens(int(h.link), rules)
-			if w.Held > 0 {
-				w.Until = time.Unix(int64(h.until), 0)
-			}
+		if w.Held = v.cachedTokens(h.link, rules); w.Held > 0 {
+			w.Until = time.Unix(h.until, 0)
 		}
 	}
 	w.Tokens = int64(float64(w.Held)*w.HitRate + 0.5)
@@ -117,8 +83,8 @@ func (v View) CacheHit(target string, rules catalog.CacheRule) CacheHit {
 	return w
 }
 
-func (v *View) hit(target uint16) (hit, bool) {
-	for _, h := range v.hits[:v.count] {
+func (v *View) hit(target string) (hit, bool) {
+	for _, h := range v.hits {
 		if h.target == target {
 			return h, true
 		}
@@ -174,4 +140,30 @@ func ttl(rule catalog.CacheRule, fp Fingerprint, mark Mark) time.Duration {
 		return max(rule.Lifetime, fp.Retention)
 	}
 	return rule.Lifetime
+}
+
+// CacheHit describes the prefix of a prompt that a target is expected to have cached. Token counts are the estimates in the fingerprint.
+type CacheHit struct {
+	Prompt  int64     `json:"prompt"`          // length of the whole prompt in tokens
+	Held    int64     `json:"held,omitempty"`  // length of the cached prefix according to the provider's rules
+	Tokens  int64     `json:"tokens"`          // expected cache read: Held times HitRate
+	Writes  int64     `json:"write,omitempty"` // expected cache write, billed separately
+	Long    bool      `json:"long,omitempty"`  // whether the prefix is written with a lifetime of one hour
+	Until   time.Time `json:"until,omitzero"`  // expiry time if the prefix is not used again
+	HitRate float64   `json:"hit_rate,omitempty"`
+}
+
+// Usage splits a prompt, in the target's own token count, into the expected uncached, cached and written tokens.
+func (w CacheHit) Usage(prompt int64) llm.Usage {
+	if w.Prompt <= 0 || prompt <= 0 {
+		return llm.Usage{Input: max(prompt, 0)}
+	}
+	share := float64(prompt) / float64(w.Prompt)
+	u := llm.Usage{CacheRead: min(int64(float64(w.Tokens)*share+0.5), prompt)}
+	u.CacheWrite = min(int64(float64(w.Writes)*share+0.5), prompt-u.CacheRead)
+	if w.Long {
+		u.CacheWriteLong = u.CacheWrite
+	}
+	u.Input = prompt - u.CacheRead - u.CacheWrite
+	return u
 }
