@@ -205,21 +205,3 @@ func TestVersionDependsOnContent(t *testing.T) {
 		t.Error("empty overrides created a catalog")
 	}
 }
-
-func BenchmarkDefault(b *testing.B) {
-	for b.Loop() {
-		if _, err := Default(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkModel(b *testing.B) {
-	c, err := Default()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		c.Model("openai/gpt-4.1-2025-04-14")
-	}
-}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,4 +68,27 @@ func parse(t testing.TB, source string) *Set {
 func when(t testing.TB, condition string) *Set {
 	t.Helper()
 	return parse(t, "policies:\n  - name: p\n    pin: gpt-4.1\n    when: |-\n      "+strings.ReplaceAll(condition, "\n", "\n      ")+"\n")
+}
+
+// benchmarkSource returns n typical policies with two conditions each. A few of them match.
+func benchmarkSource(n int) string {
+	conditions := []string{
+		`request.task == "code" && key.tags["team"] == "infra"`,
+		`request.tokens > 100000 && !request.stream`,
+		`request.task in ["maths", "reasoning"] && request.tokens < 4000`,
+		`key.name == "ci" && time.hour >= 22`,
+		`request.language == "de" || request.metadata["app"] == "mail"`,
+		`request.end_user.endsWith("@example.com") && request.tools`,
+		`time.weekday in ["saturday", "sunday"] && workspace.name != "Harbour"`,
+	}
+	effects := []string{
+		"allow: {models: [gpt-*, claude-*]}", "pin: gpt-4.1", "exclude: {providers: [anthropic]}", "objective: cost",
+		"max_cost_usd: 0.02", "prefer: [gpt-4.1-mini]", "log_bodies: false",
+	}
+	var b strings.Builder
+	b.WriteString("policies:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  - name: policy-%d\n    when: '%s'\n    %s\n", i, conditions[i%len(conditions)], effects[i%len(effects)])
+	}
+	return b.String()
 }

@@ -58,25 +58,6 @@ func TestFeaturesAgreeWithTraining(t *testing.T) {
 	}
 }
 
-func TestFeaturesAreDeterministic(t *testing.T) {
-	t.Parallel()
-	p := embeddedPredictor(t)
-	want := p.Features(Prompt{Text: sample(2000)})
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			for i := range 50 {
-				p.Features(Prompt{Text: sample(100 * i)}) // fill the pooled scratch with other data
-				if diff := cmp.Diff(want, p.Features(Prompt{Text: sample(2000)})); diff != "" {
-					t.Errorf("features changed (-want +got):\n%s", diff)
-					return
-				}
-			}
-		})
-	}
-	wait.Wait()
-}
-
 // Features are stored as JSON with the decision and must survive a round trip.
 func TestFeaturesSurviveStorage(t *testing.T) {
 	t.Parallel()
@@ -178,19 +159,4 @@ func english(n int) string {
 		"evidence changed the decision, and suggest three questions a journalist might ask before believing the figures. Mention possible biases, " +
 		"such as storms in that particular year, missing entries, ships that never called because of rumours, or fees that were waived quietly. "
 	return strings.Repeat(prose, n/len(prose)+1)[:n]
-}
-
-func BenchmarkSketch(b *testing.B) {
-	p := embeddedPredictor(b)
-	for _, c := range []struct{ name, text string }{
-		{"200B", varied(200)}, {"2KB", english(2000)}, {"2KB_varied", varied(2000)}, {"8KB", varied(8000)}, {"1MB", varied(1 << 20)}, {"2KB_cyrillic", strings.Repeat("Съешь ещё этих мягких булок, да выпей чаю. ", 26)},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			d := p.net.newScratch(newWords())
-			for b.Loop() {
-				p.net.skills(d, c.text)
-			}
-		})
-	}
 }

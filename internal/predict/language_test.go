@@ -38,10 +38,3 @@ func TestLanguageOf(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkLanguageOf(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		LanguageOf("Bitte sieh dir die Bestellungen der letzten Woche an und sage mir, welche davon zu spät waren und warum das so ist.")
-	}
-}

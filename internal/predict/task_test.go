@@ -87,17 +87,6 @@ func TestTaskReadsBothEnds(t *testing.T) {
 	}
 }
 
-func TestTaskNamesAreUnique(t *testing.T) {
-	t.Parallel()
-	seen := map[Task]bool{}
-	for _, task := range Tasks() {
-		if task == "" || seen[task] {
-			t.Errorf("empty or duplicate task %q", task)
-		}
-		seen[task] = true
-	}
-}
-
 func FuzzTaskOf(f *testing.F) {
 	f.Add("Translate $x^2$ `", "你好 \xff\xc3", true)
 	f.Fuzz(func(t *testing.T, text, system string, json bool) {
@@ -109,12 +98,4 @@ func FuzzTaskOf(f *testing.F) {
 			t.Errorf("LanguageOf returned %q and %q, want the same language", a, b)
 		}
 	})
-}
-
-func BenchmarkTaskOf(b *testing.B) {
-	p := Prompt{Text: strings.Repeat("Please look at the orders of last week and say which of them were late. ", 28)}
-	b.ReportAllocs()
-	for b.Loop() {
-		TaskOf(p)
-	}
 }

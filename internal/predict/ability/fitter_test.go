@@ -283,17 +283,6 @@ func TestMoreScoresReduceSpread(t *testing.T) {
 	}
 }
 
-func TestAbilityIsDeterministic(t *testing.T) {
-	t.Parallel()
-	scores := []Score{{"aa_index", 0.3}, {"gpqa_diamond", 0.7}, {"mbpp", 0.6}, {"tau2", 0.5}, {"house quiz", 0.4}}
-	want := small().Ability("", scores, 0)
-	for range 20 {
-		if diff := cmp.Diff(want, small().Ability("", scores, 0)); diff != "" {
-			t.Fatal(diff)
-		}
-	}
-}
-
 func TestFitWithSingularPrior(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -335,15 +324,6 @@ func FuzzAbility(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkAbility(b *testing.B) {
-	p := small()
-	scores := []Score{{"aa_index", 0.3}, {"gpqa_diamond", 0.7}, {"hle", 0.1}, {"scicode", 0.3}, {"ifbench", 0.4}, {"tau2", 0.5}, {"lcr", 0.5}, {"math_card", 0.8}}
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Ability("", scores, 0)
-	}
 }
 
 // Stronger models have higher abilities.

@@ -128,14 +128,3 @@ func TestLowWeightRatingsCountLess(t *testing.T) {
 		t.Errorf("recent ratings changed the intercept by %.4f, old ratings by %.4f; want less than half", fresh.Vector[0], old.Vector[0])
 	}
 }
-
-func BenchmarkUpdate(b *testing.B) {
-	truth := make([]float64, 33)
-	truth[0] = 1
-	labels := draws(5, 1000, 32, truth)
-	start := predict.Ability{Vector: make([]float64, 33), Spread: 0.8}
-	b.ReportAllocs()
-	for b.Loop() {
-		Update(start, labels)
-	}
-}
