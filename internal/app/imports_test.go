@@ -22,7 +22,7 @@ var layers = []string{
 
 	// The two APIs, and parts that only app and the command line use.
 	"internal/providerset internal/redaction internal/shadow internal/maintenance internal/otlp internal/explain " +
-		"internal/migration internal/pricebook internal/settings internal/transcript internal/samples internal/signals",
+		"internal/migration internal/pricebook internal/settings internal/transcript internal/signals",
 	"internal/gateway internal/admin internal/admin/*",
 
 	// Parts that implement interfaces of the packages below.
@@ -36,7 +36,7 @@ var layers = []string{
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
 	"internal/account internal/config internal/config/* internal/egress internal/feedback internal/health " +
 		"internal/ingress internal/ledger internal/limit internal/manual internal/policystore internal/promptcache internal/reasoning " +
-		"internal/requestlog internal/responsecache internal/simulator internal/telemetry internal/vault internal/savedview",
+		"internal/requestlog internal/responsecache internal/simulator internal/telemetry internal/vault",
 
 	// Vendors, formats and the routing decision.
 	"internal/provider/*",
