@@ -20,10 +20,3 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
-
-func TestEveryFaultOfTheCatalogueHasACase(t *testing.T) {
-	t.Parallel()
-	for _, id := range faults.Missing() {
-		t.Errorf("the fault %s has no case", id)
-	}
-}

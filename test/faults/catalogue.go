@@ -4,27 +4,9 @@
 package faults
 
 import (
-	"fmt"
 	"slices"
 	"time"
-
-	"fairlead.dev/test/faults/scenario"
 )
-
-// count is the number of faults in the catalogue: F01 to F65.
-const count = 65
-
-// Missing lists the faults of the catalogue without a case. A variant such as F21r does not count as the case of F21.
-func Missing() []string {
-	var missing []string
-	for n := range count {
-		id := fmt.Sprintf("F%02d", n+1)
-		if !slices.ContainsFunc(Cases(), func(c scenario.Case) bool { return c.ID == id }) {
-			missing = append(missing, id)
-		}
-	}
-	return missing
-}
 
 // Quick reports whether `make test` runs the fast form of a case: it takes a few seconds, measures no time and does not
 // depend on what else the machine does.
@@ -45,12 +27,9 @@ func Bound(id string) time.Duration {
 		"F01":  5 * time.Minute, // twenty kills and restarts
 		"F03":  5 * time.Minute, // a minute without the database, and a minute to catch up
 		"F09":  4 * time.Minute, // the case simulates two hundred power cuts
-		"F12":  5 * time.Minute, // many random sequences of operations, some of them with replicas and a real Redis
 		"F15r": 4 * time.Minute, // a thousand edits
 		"F34":  4 * time.Minute, // a thousand revocations
 		"F36":  5 * time.Minute, // Redis is slow for three minutes
-		"F39":  4 * time.Minute, // a million samples
-		"F40":  4 * time.Minute, // builds the tests of five packages
 		"F47":  6 * time.Minute,
 		"F48":  4 * time.Minute, // a minute of overload, with normal load before and after
 		"F60":  4 * time.Minute, // a kill at every statement

@@ -55,10 +55,8 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("rejected after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
 }
 
-// JunkKeys is fault case F38: invalid keys are cheap to reject and do not slow down other requests. A package test checks that they
-// cause no database query.
+// JunkKeys is fault case F38: invalid keys are cheap to reject and do not slow down other requests.
 func JunkKeys(t *testing.T, size scenario.Size) string {
-	scenario.PackageTest(t, "internal/account/keyring", []string{"TestMalformedKeysCauseNoLookup", "TestUnknownKeysShareFewPolls"})
 	g, _ := scenario.Single(t)
 	k := g.Key(t)
 	measure := func(n int) []time.Duration {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,63 +12,14 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// AccountingCases lists the cases about money and keys with one gateway. It includes cases that run as package tests,
-// because they need their own clock, store or table.
+// AccountingCases lists the cases about money and keys with one gateway.
 func AccountingCases() []scenario.Case {
 	return []scenario.Case{
-		{ID: "F12", Name: "the ledger against its model", Run: ledgerModel},
 		{ID: "F15", Name: "edits during load", Run: editsDuringLoad},
-		{ID: "F18", Name: "budget windows in every time zone", Run: windowsEverywhere},
 		{ID: "F34", Name: "revocation during ending requests", Run: revocationRaces},
-		{ID: "F39", Name: "timing of key checks", Run: keyTiming},
-		{ID: "F40", Name: "clock differences and steps", Run: skewedClocks},
 		{ID: "P03c", Name: "responses limited by a budget", Run: clampedAnswers},
 		{ID: "P03u", Name: "a model without a price", Run: unknownPrice},
 	}
-}
-
-// ledgerModel is fault case F12: after reserve, settle, cancel, fail, crash and retry in any order, the ledger agrees with a simple model.
-// Ten million charges of the smallest amount add up exactly. The ledger that replicas share passes the same test with a real Redis that
-// loses replies and data.
-func ledgerModel(t *testing.T, size scenario.Size) string {
-	alone, shared := size.Of(300, 20_000), size.Of(5, 150)
-	scenario.PackageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestExtremeAmountsNeverIncreaseBudget"}, fmt.Sprintf("-rapid.checks=%d", alone))
-	scenario.PackageTest(t, "internal/ledger", []string{"TestSharedLedgerAgainstModel", "TestUpdateWithLostReplyCountsOnce"}, fmt.Sprintf("-rapid.checks=%d", shared))
-	return fmt.Sprintf("%d histories of one ledger and %d of a shared one; 10^7 smallest charges exact", alone, shared)
-}
-
-// windowsEverywhere is fault case F18: every budget window begins once, at local midnight, and every request belongs to exactly one
-// window.
-func windowsEverywhere(t *testing.T, size scenario.Size) string {
-	checks := size.Of(1000, 200_000)
-	scenario.PackageTest(t, "internal/ledger", []string{
-		"TestDaysInEveryZone", "TestWindowsAreMadeOfDays", "TestWindow", "TestChargeBelongsToTheWindowOfItsAdmission",
-	}, fmt.Sprintf("-rapid.checks=%d", checks))
-	return fmt.Sprintf("every zone and clock change 2024–2032; %d weeks and months", checks)
-}
-
-// keyTiming is fault case F39: the time to reject a key does not reveal how similar the key is to a valid key.
-func keyTiming(t *testing.T, size scenario.Size) string {
-	out := scenario.PackageTest(t, "internal/account/keyring", []string{"TestTimeOfAKeyCheckRevealsNothing"}, fmt.Sprintf("-timing.samples=%d", size.Of(100_000, 1_000_000)))
-	figure := regexp.MustCompile(`t = .*`).FindString(out)
-	return strings.TrimSpace(figure)
-}
-
-// skewedClocks is fault case F40: if the clocks of replicas differ by five minutes or step back by an hour, limits, windows and
-// key expiry still work, and IDs stay unique.
-func skewedClocks(t *testing.T, _ scenario.Size) string {
-	n := 0
-	for folder, names := range map[string][]string{
-		"internal/ledger":          {"TestReplicasWithDifferentClocksShareWindow", "TestSharedBudgetSurvivesClockSteps", "TestChargeBelongsToTheWindowOfItsAdmission"},
-		"internal/limit":           {"TestMemory", "TestRedis", "TestReplicasShareLimit"}, // these tests set the clock back
-		"internal/cluster":         {"TestClientUsesRedisClock"},
-		"internal/account/keyring": {"TestKeysExpireByTheGivenClock"},
-		"internal/id":              {"TestIDsAreUniqueWhenTheClockStepsBack"},
-	} {
-		scenario.PackageTest(t, folder, names)
-		n += len(names)
-	}
-	return fmt.Sprintf("%d tests with clocks of their own", n)
 }
 
 // editsDuringLoad is fault case F15: editing a profile, a key, its budget and its workspace loses no charge.
@@ -101,10 +50,8 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("%d edits during %d requests: every fee counted", n, served)
 }
 
-// revocationRaces is fault case F34: a key that is revoked while its requests end is never reactivated, and it is not confused
-// with keys that have the same visible prefix.
+// revocationRaces is fault case F34: a key that is revoked while its requests end is never reactivated.
 func revocationRaces(t *testing.T, size scenario.Size) string {
-	scenario.PackageTest(t, "internal/account/keyring", []string{"TestRevokedKeysAreNeverRevived", "TestHashesWithACommonPrefixAreDistinct"})
 	g, _ := scenario.Single(t)
 	manager, other := g.Key(t, "--scopes", "manage,inference"), scenario.NewKey(t, g)
 	c := scenario.Client(t)

@@ -20,7 +20,6 @@ type report struct {
 	path    string
 	about   string
 	results []faults.Result
-	missing []string
 }
 
 func newReport(out io.Writer, path, about string) *report {
@@ -38,11 +37,8 @@ func (r *report) add(result faults.Result, output []byte) error {
 	return os.WriteFile(r.path, r.table(), 0o600)
 }
 
-// end prints missing cases and the totals, and returns the number of failures.
+// end prints the totals, and returns the number of failures.
 func (r *report) end() (failed int, err error) {
-	for _, id := range r.missing {
-		fmt.Fprintf(r.out, "%-4s  missing\n", id)
-	}
 	passed, failed := r.sum()
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, failed)
 	return failed, os.WriteFile(r.path, r.table(), 0o600)
@@ -63,11 +59,8 @@ func (r *report) sum() (passed, failed int) {
 func (r *report) table() []byte {
 	var b bytes.Buffer
 	passed, failed := r.sum()
-	fmt.Fprintf(&b, "%s\n\n%d passed, %d failed", r.about, passed, failed)
-	if len(r.missing) > 0 {
-		fmt.Fprintf(&b, ", missing: %s", strings.Join(r.missing, " "))
-	}
-	fmt.Fprint(&b, "\n\n| case | fault | | measurements | time |\n|---|---|---|---|---:|\n")
+	fmt.Fprintf(&b, "%s\n\n%d passed, %d failed\n\n", r.about, passed, failed)
+	fmt.Fprint(&b, "| case | fault | | measurements | time |\n|---|---|---|---|---:|\n")
 	for _, result := range r.results {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", result.ID, cell(result.Name), result.Verdict, cell(result.Figure), result.Took.Round(100*time.Millisecond))
 	}

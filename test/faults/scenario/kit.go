@@ -10,9 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,35 +22,6 @@ import (
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/harness"
 )
-
-// passedTest matches the output line of a test that passed.
-var passedTest = regexp.MustCompile(`(?m)^\s*--- PASS: (\S+) `)
-
-// PackageTest runs tests of a package and returns their output. It fails if one is missing or skipped.
-func PackageTest(t *testing.T, folder string, names []string, flags ...string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"test", "-v", "-count=1", "-timeout=20m", "-run", "^(" + strings.Join(names, "|") + ")$", "./" + folder}, flags...)
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("go test ./%s: %v\n%s", folder, err, out)
-	}
-	passed := map[string]bool{}
-	for _, match := range passedTest.FindAllStringSubmatch(string(out), -1) {
-		passed[match[1]] = true
-	}
-	for _, name := range names {
-		if !passed[name] {
-			t.Errorf("go test ./%s: %s did not pass\n%s", folder, name, Clip(out))
-		}
-	}
-	return string(out)
-}
 
 // Chat returns a request body. more holds further members.
 func Chat(model string, more ...string) string {
