@@ -46,18 +46,16 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 	s := newSite(t)
 	s.learner.learned = feedback.Learned{
 		Active: true, Version: "v1", Verdicts: 120, MinVerdicts: 50, Trust: []learn.Trust{{Signal: "refusal", With: 30, Weight: 0.2}},
-		Tasks:       []feedback.LearnedTask{{Model: "gpt", Task: predict.Code, Outcomes: 60, Static: 0.7, Learned: 0.8, Low: 0.7, High: 0.9}},
-		Exploration: feedback.Exploration{Requests: 10, Trials: 1, Quality: 0.02},
+		Tasks: []feedback.LearnedTask{{Model: "gpt", Task: predict.Code, Outcomes: 60, Static: 0.7, Learned: 0.8, Low: 0.7, High: 0.9}},
 	}
 	var got outcomes.LearningState
 	s.call("GET", "/routing/learning", "", as("acc_viewer")).want(200).into(&got)
-	if !got.Active || !got.Settings.Enabled || len(got.Abilities) != 1 || got.Abilities[0].Learned != 0.8 || got.Signals[0].Needed != learn.MinPairs || got.Exploration.Loss != 0.002 {
+	if !got.Active || !got.Settings.Enabled || len(got.Abilities) != 1 || got.Abilities[0].Learned != 0.8 || got.Signals[0].Needed != learn.MinPairs {
 		t.Errorf("%+v", got)
 	}
-	s.call("PUT", "/routing/learning", `{"enabled":false,"explore":0.01,"floor":0.5}`, as("acc_admin")).want(200)
-	s.call("PUT", "/routing/learning", `{"enabled":true,"explore":0.5,"floor":0}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	s.call("PUT", "/routing/learning", `{"enabled":true,"explore":0,"floor":0}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
-	if want := (feedback.Settings{Disabled: true, Explore: 0.01, Floor: 0.5}); s.learner.learned.Settings != want {
+	s.call("PUT", "/routing/learning", `{"enabled":false}`, as("acc_admin")).want(200)
+	s.call("PUT", "/routing/learning", `{"enabled":true}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	if want := (feedback.Settings{Disabled: true}); s.learner.learned.Settings != want {
 		t.Errorf("settings %+v, want %+v", s.learner.learned.Settings, want)
 	}
 	s.call("POST", "/routing/learning/reset", `{"model":"gpt"}`, as("acc_admin")).want(200)
@@ -66,7 +64,7 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []note{
-		{"learning.update", "learning", `{"enabled":true,"explore":0,"floor":0}`, `{"enabled":false,"explore":0.01,"floor":0.5}`},
+		{"learning.update", "learning", `{"enabled":true}`, `{"enabled":false}`},
 		{"learning.reset", "gpt", `{"verdicts":120,"version":"v1"}`, ""},
 		{"learning.reset", "learning", `{"verdicts":120,"version":"v1"}`, ""},
 	}

@@ -171,7 +171,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{
-			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts}, Random: rand.Float64,
+			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts},
 		},
 	}
 	if a.traces != nil {

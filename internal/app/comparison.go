@@ -40,7 +40,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Random: rand.Float64},
 		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
-		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Random: rand.Float64},
+		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}},
 	})
 	a.comparer = shadow.New(shadow.Options{
 		Caller: a.shadow, Store: a.db.Proof, Hooks: a.shadowEgress, Redact: a.redaction.RedactBatch, Report: a.report,
@@ -63,10 +63,10 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	})
 }
 
-// shadowSettings returns the settings for shadow calls: one target after another, without exploration or continuation.
+// shadowSettings returns the settings for shadow calls: one target after another, without continuation.
 func shadowSettings(c config.Config) modelapi.Settings {
 	s := settings.Gateway(c)
-	s.Explore, s.AllowUnpriced, s.Rescue = 0, false, false
+	s.AllowUnpriced, s.Rescue = false, false
 	return s
 }
 

@@ -19,7 +19,6 @@ func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
 	a.keeper.Add(e)
 	a.lengths.Observe(e)
-	a.countTrial(e)
 	telemetry.LogEntry(a.log, e)
 	a.feed.Publish(requestlog.Update{Entry: a.redaction.RedactRow(e)})
 }

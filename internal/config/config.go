@@ -156,7 +156,6 @@ type Catalog struct {
 
 // Routing configures how auto uses ratings.
 type Routing struct {
-	Explore  float64       `yaml:"explore" min:"0" max:"0.5" doc:"Share of auto requests sent to a model other than the best, to collect ratings for it. 0 disables exploration."`
 	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"Half-life of the weight of a rating."`
 }
 

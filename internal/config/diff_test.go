@@ -20,7 +20,7 @@ func TestDiffSeparatesSettingsThatRequireRestart(t *testing.T) {
 		"a list made empty":   {func(c *Config) { c.Models = []Model{} }, nil, nil},
 		"policies that moved": {func(c *Config) { c.Policies = "\n\n" + c.Policies + "\n" }, nil, nil},
 		"policies":            {func(c *Config) { c.Policies = "policies: [{name: b}]\n" }, []string{"policies"}, nil},
-		"exploration":         {func(c *Config) { c.Routing.Explore = 0.1; c.Routing.HalfLife = time.Hour }, []string{"routing.explore", "routing.half_life"}, nil},
+		"ratings":             {func(c *Config) { c.Routing.HalfLife = time.Hour }, []string{"routing.half_life"}, nil},
 		"a timeout":           {func(c *Config) { c.Timeouts.Idle = time.Hour }, []string{"timeouts.idle"}, nil},
 		"a provider":          {func(c *Config) { c.Providers = []Provider{{Name: "a"}} }, []string{"providers"}, nil},
 		"the listener":        {func(c *Config) { c.Listen = ":1" }, nil, []string{"listen"}},

@@ -90,7 +90,6 @@ catalog:
   url: ""                                                  # default
   discover: 6h                                             # default
 routing:
-  explore: 0                                               # default
   half_life: 30d                                           # default
 policies: []                                               # default
 timeouts:

@@ -117,7 +117,7 @@ type Trial struct {
 // BacktestOptions returns the options of a backtest that compares the rules of the trial with the active rules, or that uses only the
 // active rules if the trial is zero. The caller selects the requests.
 func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options {
-	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version(), Ratings: s.Store.Feedback}
+	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version()}
 	if try == (Trial{}) {
 		return o
 	}

@@ -67,9 +67,6 @@ type Index struct {
 	options    Options
 	workspaces atomic.Pointer[map[string]*workspaceState] // states by workspace ID; the map is immutable and replaced as a whole
 
-	replica string // ID that identifies this index in its exploration claims; see Claim
-	trials  trials
-
 	mu       sync.Mutex // held during a computation
 	revision int64
 	due      map[string]bool // changed workspaces that are still to be recomputed
@@ -93,7 +90,7 @@ func NewIndex(r Reader, w Writer, o Options) *Index {
 	if o.HalfLife == nil {
 		o.HalfLife = func() time.Duration { return defaultHalfLife }
 	}
-	b := &Index{reader: r, writer: w, options: o, due: map[string]bool{}, replica: id.New("rep", o.Now())}
+	b := &Index{reader: r, writer: w, options: o, due: map[string]bool{}}
 	b.workspaces.Store(&map[string]*workspaceState{})
 	return b
 }

@@ -12,18 +12,13 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-// Settings configures how a workspace learns from outcomes. The zero value learns without exploration.
+// Settings configures how a workspace learns from outcomes.
 type Settings struct {
-	Disabled bool    `json:"disabled,omitempty"` // whether learning is off and models keep their static abilities
-	Explore  float64 `json:"explore,omitempty"`  // maximum share of the workspace's spending used for trials of other models, 0 to MaxExplore
-	Floor    float64 `json:"floor,omitempty"`    // minimum predicted quality of models used in trials
+	Disabled bool `json:"disabled,omitempty"` // whether learning is off and models keep their static abilities
 }
 
 // MinVerdicts is the number of ratings and verdicts below which a gateway uses the static abilities.
 const MinVerdicts = 50
-
-// MaxExplore is the maximum of Settings.Explore.
-const MaxExplore = 0.2
 
 // Learned describes the state that was learned from the outcomes of a workspace.
 type Learned struct {
@@ -35,8 +30,7 @@ type Learned struct {
 	Check       learn.Check
 	Trust       []learn.Trust // trust in each signal, sorted by signal
 	Tasks       []LearnedTask // sorted by model and task
-	Exploration Exploration
-	At          time.Time // time of the computation; zero before the first one
+	At          time.Time     // time of the computation; zero before the first one
 }
 
 // LearnedTask is the learned ability of a model for a task. Abilities are mean success probabilities over the prompts with outcomes.
@@ -58,22 +52,14 @@ func (b *Index) Learning(workspaceID string) Learned {
 		l = s.learned
 		l.At = s.at
 	}
-	l.Exploration = b.trials.figures(workspaceID)
 	return l
 }
 
-// Configure changes the settings of a workspace. It returns an *llm.Error for invalid settings.
+// Configure changes the settings of a workspace.
 func (b *Index) Configure(ctx context.Context, workspaceID string, s Settings) error {
-	if !(s.Explore >= 0 && s.Explore <= MaxExplore) {
-		return invalid("explore", "The exploration share must be a number from 0 to %g.", MaxExplore)
-	}
-	if !(s.Floor >= 0 && s.Floor <= 1) {
-		return invalid("floor", "The quality floor must be a number from 0 to 1.")
-	}
 	if err := b.writer.SaveLearning(ctx, workspaceID, s); err != nil {
 		return err
 	}
-	b.trials.restart(workspaceID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.recomputeWorkspace(ctx, workspaceID)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 	"time"
-
-	"fairlead.dev/internal/money"
 )
 
 // guarded returns an index with the options of a gateway, and the versions of the corrections that the index has stored.
@@ -74,9 +72,6 @@ func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
 	if err := b.Configure(t.Context(), "ws_1", Settings{}); err != nil || b.For("ws_1").Version == "" {
 		t.Errorf("enabled again: %v", err)
 	}
-	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.5}); err == nil {
-		t.Error("Configure with a share of 0.5: got no error")
-	}
 	if err := b.Reset(t.Context(), "ws_1", ""); err != nil || b.For("ws_1").Version != "" || b.Learning("ws_1").Verdicts != 0 {
 		t.Errorf("after a reset: %v, %+v", err, b.Learning("ws_1"))
 	}
@@ -100,76 +95,5 @@ func TestBusyWorkspaceIsComputedLater(t *testing.T) {
 	refresh(t, b)
 	if got := b.Learning("ws_1").Verdicts; got != 101 {
 		t.Errorf("later, %d verdicts count, want 101", got)
-	}
-}
-
-// traffic serves requests with each replica in turn and refreshes the replicas occasionally. Requests cost 100, trials 300. It
-// returns the number of trials.
-func traffic(t *testing.T, c *clock, replicas []*Index, requests int) (trials int) {
-	t.Helper()
-	for i := range requests {
-		b := replicas[i%len(replicas)]
-		share, floor := b.Explore("ws_1")
-		explored := share > 0
-		cost := money.Amount(100)
-		if explored {
-			cost = 300
-			if trials++; floor != 0.4 {
-				t.Fatalf("floor %v, want 0.4", floor)
-			}
-		}
-		b.Tried("ws_1", Trial{Explored: explored, Cost: cost, Extra: cost - 100, Loss: 0.01})
-		if i%20 < len(replicas) {
-			c.move(time.Second)
-			refresh(t, b)
-		}
-	}
-	return trials
-}
-
-func TestTrialsStopWhenTheirShareIsUsed(t *testing.T) {
-	t.Parallel()
-	c := &clock{t: start}
-	b, _ := guarded(newFakeStore(), c)
-	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
-		t.Fatal(err)
-	}
-	refresh(t, b)
-	if share, _ := b.Explore("ws_1"); share != 0 || !b.Explores("ws_1") || b.Explores("ws_2") {
-		t.Errorf("before any spending: share %v, Explores(ws_1) %t, Explores(ws_2) %t; want 0, true, false",
-			share, b.Explores("ws_1"), b.Explores("ws_2"))
-	}
-	trials := traffic(t, c, []*Index{b}, 4000)
-	e := b.Learning("ws_1").Exploration
-	if trials < 30 || e.Trials != int64(trials) || e.Tried.Dollars() > 0.05*e.Spent.Dollars() || e.Extra != money.Amount(200*trials) {
-		t.Errorf("%d trials, %+v", trials, e)
-	}
-	c.move(claimTime)
-	if share, _ := b.Explore("ws_1"); share != 0 {
-		t.Errorf("share with an expired claim = %v, want 0", share)
-	}
-	if err := b.Configure(t.Context(), "ws_1", Settings{Explore: 0.1}); err != nil || b.Learning("ws_1").Exploration != (Exploration{}) {
-		t.Errorf("after a change of the share: %v, %+v", err, b.Learning("ws_1").Exploration)
-	}
-}
-
-// Two replicas with a common store share the configured part of the spending, and each replica counts the trials of both.
-func TestReplicasShareTheExploration(t *testing.T) {
-	t.Parallel()
-	c, store := &clock{t: start}, newFakeStore()
-	a, _ := guarded(store, c)
-	b, _ := guarded(store, c)
-	if err := a.Configure(t.Context(), "ws_1", Settings{Explore: 0.05, Floor: 0.4}); err != nil {
-		t.Fatal(err)
-	}
-	refresh(t, a)
-	refresh(t, b)
-	trials := traffic(t, c, []*Index{a, b}, 4000)
-	for _, r := range []*Index{a, b, a} { // a is refreshed again to read the latest trials of b
-		refresh(t, r)
-	}
-	first, second := a.Learning("ws_1").Exploration, b.Learning("ws_1").Exploration
-	if first != second || first.Requests != 4000 || first.Trials != int64(trials) || trials < 30 || first.Tried.Dollars() > 0.05*first.Spent.Dollars() {
-		t.Errorf("%d trials, %+v, %+v", trials, first, second)
 	}
 }

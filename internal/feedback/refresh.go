@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,13 +9,9 @@ import (
 	"fairlead.dev/internal/learn"
 )
 
-// Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. It also exchanges
-// exploration spending with the other replicas. Call it at startup and then every few seconds.
+// Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. Call it at startup and
+// then every few seconds.
 func (b *Index) Refresh(ctx context.Context) error {
-	return errors.Join(b.refresh(ctx), b.syncTrials(ctx))
-}
-
-func (b *Index) refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	revisions, err := b.reader.Revisions(ctx)

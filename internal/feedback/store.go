@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/predict"
 )
 
@@ -36,11 +35,8 @@ type Writer interface {
 	SaveSignals(ctx context.Context, signals []Rating) error
 	// ResetFeedback excludes outcomes up to the given time from corrections. It affects one model, or all models if model is empty.
 	ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error
-	// SaveLearning stores the settings of a workspace and resets its exploration totals.
+	// SaveLearning stores the settings of a workspace.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
-	// SyncExploration adds the trials in c to the workspace's totals and replaces the replica's earlier claim with c. It returns the
-	// totals of all replicas and the amount granted for the claim.
-	SyncExploration(ctx context.Context, c Claim) (total Exploration, granted money.Amount, err error)
 }
 
 // SignalCount is the number of times a signal was observed for a model.

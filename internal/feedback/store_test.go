@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/id"
-	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/predict"
 )
 
@@ -24,8 +23,6 @@ type fakeStore struct {
 	resets   map[[2]string]time.Time
 	changes  map[string]int64
 	settings map[string]Settings
-	explored map[string]Exploration
-	claims   map[string]map[string]Claim // claims by workspace and replica; Added.Spent is the granted amount
 	revision int64
 	reads    int   // number of reads of a workspace's ratings
 	fail     error // error that every call returns
@@ -33,7 +30,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}, explored: map[string]Exploration{}, claims: map[string]map[string]Claim{}}
+	return &fakeStore{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}, settings: map[string]Settings{}}
 }
 
 func (s *fakeStore) changed(workspaceID string) {
@@ -159,32 +156,8 @@ func (s *fakeStore) SaveLearning(_ context.Context, workspaceID string, v Settin
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settings[workspaceID] = v
-	delete(s.explored, workspaceID)
-	delete(s.claims, workspaceID)
 	s.changed(workspaceID)
 	return s.fail
-}
-
-func (s *fakeStore) SyncExploration(_ context.Context, c Claim) (Exploration, money.Amount, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fail != nil {
-		return Exploration{}, 0, s.fail
-	}
-	total := s.explored[c.WorkspaceID].plus(c.Added, 1)
-	s.explored[c.WorkspaceID] = total
-	if s.claims[c.WorkspaceID] == nil {
-		s.claims[c.WorkspaceID] = map[string]Claim{}
-	}
-	var claimed money.Amount
-	for replica, other := range s.claims[c.WorkspaceID] {
-		if replica != c.Replica && other.Expires.After(c.Now) {
-			claimed = claimed.Add(other.Added.Spent)
-		}
-	}
-	granted := c.Grant(&total, claimed)
-	s.claims[c.WorkspaceID][c.Replica] = Claim{Added: Exploration{Spent: granted}, Expires: c.Expires}
-	return total, granted, nil
 }
 
 // erase deletes the ratings of a request, as when the request is deleted.

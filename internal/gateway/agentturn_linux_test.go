@@ -80,7 +80,7 @@ func agentGateway(t testing.TB, format string) func(body []byte) {
 	}
 	g := silentGateway(t, canned{})
 	parts := g.Parts
-	parts.Routing = gateway.Routing{Predictor: predictor, Prefixes: promptcache.NewMemory(0), Random: func() float64 { return 0.5 }}
+	parts.Routing = gateway.Routing{Predictor: predictor, Prefixes: promptcache.NewMemory(0)}
 	parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{providerOf(format)}, nil)
 	g = gateway.New(parts)
 	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+agent.Path(format), http.NoBody)

@@ -271,15 +271,6 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 	if who.AccountID == "" && key.ID != "" {
 		input.Key = condition.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
 	}
-	if route.IsAuto(req.Model) {
-		input.Explore = in.Settings.Explore
-		if share, floor := g.Routing.Feedback.Explore(workspace.ID); share > 0 {
-			input.Explore, input.Trial = share, &route.Trial{Floor: floor}
-		}
-		if input.Explore > 0 {
-			input.Draw = g.Routing.Random()
-		}
-	}
 	if c := g.comparison(in, who, req); c != nil && c.Holdout > 0 {
 		input.Holdout = &route.Holdout{Model: in.Snapshot.Canonical(c.Baseline), Share: c.Holdout, Draw: UniformHash(in.ID)}
 	}

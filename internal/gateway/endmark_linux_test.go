@@ -82,7 +82,7 @@ func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies)
 	parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
 	parts.Log = log
 	parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{p}, nil)
-	parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: policies, Random: func() float64 { return 0.5 }}
+	parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: policies}
 	g := gateway.New(parts)
 	return func(path string, body []byte) *requestlog.Entry {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+path, bytes.NewReader(body))
@@ -218,7 +218,7 @@ func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
 			parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
 			parts.Log, parts.Sessions = log, newNamer(t)
 			parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{p}, nil)
-			parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: tc.policies, Random: func() float64 { return 0.5 }}
+			parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: tc.policies}
 			g := gateway.New(parts)
 			for _, body := range tc.bodies {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+tc.path, strings.NewReader(body))

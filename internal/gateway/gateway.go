@@ -70,8 +70,6 @@ type Policies interface {
 type Feedback interface {
 	// For returns the corrections from a workspace's outcomes, or nil if there are none.
 	For(workspaceID string) *feedback.Corrections
-	// Explore returns the share of spending for trials of other models, 0 for none, and the minimum predicted quality of such a model.
-	Explore(workspaceID string) (share, floor float64)
 	// Rate stores a rating of a request in the workspace. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
 }
@@ -99,7 +97,6 @@ type Routing struct {
 	Prefixes  *promptcache.Memory
 	Lengths   Lengths // nil to use predicted lengths without correction
 	Pins      Pinner
-	Random    func() float64 // random number from 0 to 1, for exploration
 }
 
 // Parts holds the dependencies of a Gateway.
@@ -218,8 +215,6 @@ func (noPolicies) For(string) *policy.Set { return nil }
 type noFeedback struct{}
 
 func (noFeedback) For(string) *feedback.Corrections { return nil }
-
-func (noFeedback) Explore(string) (share, floor float64) { return 0, 0 }
 
 func (noFeedback) Rate(context.Context, feedback.Rating) (feedback.Rating, error) {
 	return feedback.Rating{}, llm.Errorf(llm.NotFound, "This gateway does not accept feedback.")

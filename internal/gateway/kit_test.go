@@ -110,7 +110,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		StoredIDs: storedIDs, Objects: &k.objects, Owners: &k.objects,
 		Responses: gateway.Responses{Reasoning: k.reasoning, Comparer: k.comparer, Cache: k.cache},
 		Routing: gateway.Routing{
-			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Random: func() float64 { return 0.5 },
+			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins,
 		},
 	})
 	if k.inside {

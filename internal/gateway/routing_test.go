@@ -182,8 +182,6 @@ type fakeFeedback struct{ taken []feedback.Rating }
 
 func (*fakeFeedback) For(string) *feedback.Corrections { return nil }
 
-func (*fakeFeedback) Explore(string) (share, floor float64) { return 0, 0 }
-
 func (f *fakeFeedback) Rate(_ context.Context, r feedback.Rating) (feedback.Rating, error) {
 	if r.RequestID == "req_unknown" {
 		return r, llm.Errorf(llm.NotFound, "Request not found.")

@@ -46,7 +46,6 @@ type Settings struct {
 	DefaultModel  string // baseline model for requests that name none
 	AllowBrowsers bool
 	AllowUnpriced bool
-	Explore       float64 // share of `auto` requests that try a model other than the best
 	LogBodies     bool
 	BodyLimit     int64 // maximum stored bytes per request and per response
 	MaxConcurrent int

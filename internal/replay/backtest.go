@@ -33,16 +33,15 @@ type Rules struct {
 // Options selects the requests of a backtest and the rules to apply.
 type Options struct {
 	Filter    requestlog.Filter
-	Limit     int64   // maximum number of requests, newest first; 0 for all
-	Live      Rules   // active rules of the workspace
-	Draft     *Rules  // rules under test; nil applies the active rules to past requests
-	Predictor string  // current predictor version; requests with features of another version are skipped
-	All       bool    // whether to include requests for an explicit model, embeddings and moderations
-	Ready     bool    // whether to treat every circuit as closed and every credential as usable
-	Largest   int     // number of largest changes to list; 20 if 0
-	Ratings   Ratings // source of ratings; nil for none
-	Total     int64   // number of requests, for progress reports; 0 if unknown
-	Workers   int     // number of concurrent decisions; the number of cores if 0
+	Limit     int64  // maximum number of requests, newest first; 0 for all
+	Live      Rules  // active rules of the workspace
+	Draft     *Rules // rules under test; nil applies the active rules to past requests
+	Predictor string // current predictor version; requests with features of another version are skipped
+	All       bool   // whether to include requests for an explicit model, embeddings and moderations
+	Ready     bool   // whether to treat every circuit as closed and every credential as usable
+	Largest   int    // number of largest changes to list; 20 if 0
+	Total     int64  // number of requests, for progress reports; 0 if unknown
+	Workers   int    // number of concurrent decisions; the number of cores if 0
 }
 
 // pageSize is the maximum number of rows in a page.
@@ -60,7 +59,7 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	pages := make(chan page, 1)
+	pages := make(chan []Row, 1)
 	var failed error
 	go func() {
 		defer close(pages)
@@ -75,12 +74,6 @@ func Run(ctx context.Context, source Source, o Options, progress func(Progress))
 	return b.sum.report(&b.options), failed
 }
 
-// page holds one page of rows, with the outcomes of the rated requests among them.
-type page struct {
-	rows     []Row
-	outcomes map[string]outcome // outcomes by request ID
-}
-
 // backtest is the state of one run.
 type backtest struct {
 	options Options
@@ -89,7 +82,7 @@ type backtest struct {
 }
 
 // readPages sends pages to out. It reads the next page while the previous one is processed.
-func (b *backtest) readPages(ctx context.Context, source Source, out chan<- page) error {
+func (b *backtest) readPages(ctx context.Context, source Source, out chan<- []Row) error {
 	left := b.options.Limit
 	for before := ""; ; {
 		size := pageSize
@@ -100,12 +93,8 @@ func (b *backtest) readPages(ctx context.Context, source Source, out chan<- page
 		if err != nil {
 			return fmt.Errorf("read requests: %w", err)
 		}
-		found, err := outcomes(ctx, b.options.Ratings, b.options.Filter.WorkspaceID, rows)
-		if err != nil {
-			return err
-		}
 		select {
-		case out <- page{rows, found}:
+		case out <- rows:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -123,18 +112,14 @@ func (b *backtest) readPages(ctx context.Context, source Source, out chan<- page
 
 // decidePage recomputes the decisions of the rows on all cores. It adds the results in row order, so that sums are
 // reproducible.
-func (b *backtest) decidePage(p page) {
-	rows, results := p.rows, make([]result, len(p.rows))
+func (b *backtest) decidePage(rows []Row) {
+	results := make([]result, len(rows))
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for _, w := range b.workers {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
-				var rated *outcome
-				if o, ok := p.outcomes[rows[i].ID]; ok {
-					rated = &o
-				}
-				results[i] = w.decide(&rows[i], rated)
+				results[i] = w.decide(&rows[i])
 			}
 		})
 	}

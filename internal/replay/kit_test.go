@@ -289,12 +289,6 @@ func (m maker) input(snap *route.Snapshot) route.Input {
 		in.Key = condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": pick(m, "infra", "web")}}
 		in.Metadata = map[string]string{"tier": pick(m, "free", "paid")}
 	}
-	if m.chance(0.1) {
-		in.Explore, in.Draw = 0.5, m.Float64()
-		if m.chance(0.5) {
-			in.Trial = &route.Trial{Floor: m.Float64() / 2}
-		}
-	}
 	m.controls(&in, snap)
 	return in
 }

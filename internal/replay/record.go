@@ -34,7 +34,6 @@ type record struct {
 	chosen   string // target of the first choice; empty if the decision had no choice
 	served   string // target that served the request
 	seen     sightings
-	chances  chances // probability of each model; empty if the decision recorded no probabilities
 
 	buffer []byte            // buffer of the last trace, for reuse
 	names  map[string]string // names of targets, so that each is allocated once
@@ -54,7 +53,7 @@ var errNoTrace = errors.New("entry has no trace")
 
 // read decodes a row. It reuses the buffers of the previous row.
 func (r *record) read(row *Row) error {
-	*r = record{id: row.ID, seen: r.seen, chances: r.chances[:0], buffer: r.buffer, names: r.names}
+	*r = record{id: row.ID, seen: r.seen, buffer: r.buffer, names: r.names}
 	clear(r.seen)
 	if r.seen == nil {
 		r.seen, r.names = sightings{}, map[string]string{}
@@ -128,18 +127,13 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 
 func (r *record) readCandidate(s *rawjson.Scanner) {
 	var one sighting
-	var target, model string
+	var target string
 	var code route.Reason
 	var rank int64
-	var propensity float64
 	eachMember(s, func(key []byte) {
 		switch string(key) {
 		case "target":
 			target = r.readName(s)
-		case "model":
-			model = r.readName(s)
-		case "propensity":
-			propensity = readFloat(s)
 		case "rank":
 			rank = readInt(s)
 		case "quality":
@@ -158,9 +152,6 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 	})
 	if rank == 1 {
 		r.chosen = target
-	}
-	if propensity > 0 {
-		r.chances.add(model, propensity)
 	}
 	one.rated = rank > 0 || code == route.CircuitOpen || code == route.CredentialBackingOff
 	r.seen[target] = one

@@ -38,7 +38,7 @@ func TestRecordMatchesDecodedEntry(t *testing.T) {
 		if e.Model != "" {
 			want.served = e.Provider + "/" + e.Model
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{}, sighting{}, chance{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(record{}, "buffer", "names")); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{}, sighting{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(record{}, "buffer", "names")); diff != "" {
 			t.Fatalf("request %d: %s", i, diff)
 		}
 	}
@@ -49,9 +49,6 @@ func recordOf(d *route.Decision) record {
 	for _, c := range d.Candidates {
 		if c.Rank == 1 {
 			r.chosen = c.Target
-		}
-		if c.Propensity > 0 {
-			r.chances = append(r.chances, chance{c.Model, c.Propensity})
 		}
 		r.seen[c.Target] = sighting{
 			state: c.Seen, cache: c.Cache, quality: c.Quality,

@@ -8,7 +8,7 @@ import (
 )
 
 // Report holds the results of a backtest. Costs are computed from the recorded token counts, although another model might have produced a
-// different number of tokens. Quality contains predictions; Measured corrects predictions with ratings.
+// different number of tokens. Quality contains predictions.
 type Report struct {
 	From       time.Time `json:"from,omitzero"` // time of the oldest request
 	To         time.Time `json:"to,omitzero"`   // time of the newest request
@@ -82,7 +82,6 @@ type Comparison struct {
 	Routes    []Flow      `json:"routes"`    // model changes, most frequent first; rare changes are summed
 	Cost      Costs       `json:"cost"`
 	Quality   Quality     `json:"quality"`
-	Measured  *Measured   `json:"measured,omitempty"` // quality from ratings; nil if no request is rated
 	ByCost    []Change    `json:"largest_by_cost"`
 	ByQuality []Change    `json:"largest_by_quality"`
 }

@@ -109,7 +109,6 @@ type versus struct {
 	cost                                Costs
 	before, after, change               mean
 	byCost, byQuality                   largest
-	measured                            measured
 }
 
 func newVersus(maximum int) *versus {
@@ -149,7 +148,6 @@ func (v *versus) add(r *result, from, to *choice) {
 			v.cost.Baseline = &sum
 		}
 	}
-	v.measured.add(r.evidence, from.chances, to.chances)
 	if from.quality != nil && to.quality != nil {
 		v.before.add(*from.quality)
 		v.after.add(*to.quality)
@@ -196,8 +194,7 @@ func (v *versus) comparison() Comparison {
 	c := Comparison{
 		Changed: v.changed, Moved: v.moved, Unchanged: v.unchanged, Accepted: v.accepted, Rejected: []Rejection{},
 		Routes: v.routes(), Cost: v.cost, ByCost: v.byCost.list(), ByQuality: v.byQuality.list(),
-		Measured: v.measured.report(),
-		Quality:  Quality{Requests: v.change.n, Before: v.before.average, After: v.after.average, Change: v.change.average},
+		Quality: Quality{Requests: v.change.n, Before: v.before.average, After: v.after.average, Change: v.change.average},
 	}
 	c.Cost.Change = c.Cost.After.Sub(c.Cost.Before)
 	if v.served > 0 {

@@ -102,7 +102,6 @@ func (c *comparer) decision() {
 	c.text("margin", number(a.Margin), number(b.Margin))
 	c.text("adjustments", adjustmentsText(a.Adjustments), adjustmentsText(b.Adjustments))
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
-	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
 	c.text("held out", a.HeldOut, b.HeldOut)
 	c.text("output limit", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
 	c.text("omitted bodies", strconv.FormatBool(a.OmitBodies), strconv.FormatBool(b.OmitBodies))
@@ -197,7 +196,7 @@ func sameParts(a, b *route.Candidate) bool {
 		return false
 	}
 	return a.Quality == b.Quality && a.Spread == b.Spread && a.Cost == b.Cost && a.Speed == b.Speed && a.Ahead == b.Ahead &&
-		a.Output == b.Output && a.Latency == b.Latency && a.Propensity == b.Propensity
+		a.Output == b.Output && a.Latency == b.Latency
 }
 
 // partsText formats the components of a score.
@@ -206,8 +205,8 @@ func partsText(c *route.Candidate) string {
 	if c.Price != nil {
 		price = c.Price.String()
 	}
-	return fmt.Sprintf("success probability %s ± %s, cost score %s, speed %s, expected cost %s, later cost %s, output %d, %d ms, propensity %s",
-		number(c.Quality), number(c.Spread), number(c.Cost), number(c.Speed), price, c.Ahead, c.Output, c.Latency, number(c.Propensity))
+	return fmt.Sprintf("success probability %s ± %s, cost score %s, speed %s, expected cost %s, later cost %s, output %d, %d ms",
+		number(c.Quality), number(c.Spread), number(c.Cost), number(c.Speed), price, c.Ahead, c.Output, c.Latency)
 }
 
 func featuresText(s *predict.Features) string {

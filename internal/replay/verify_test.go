@@ -39,7 +39,7 @@ func TestStoredDecisionsAreReproduced(t *testing.T) {
 	}
 	all.Wait()
 
-	for _, kind := range []string{"expected", "fallback", "policy", "rejected", "denied", "stay", "explored", "aside", "excluded", "corrected", "hidden"} {
+	for _, kind := range []string{"expected", "fallback", "policy", "rejected", "denied", "stay", "aside", "excluded", "corrected", "hidden"} {
 		n := 0
 		for _, counts := range seen {
 			n += counts[kind]
@@ -127,7 +127,6 @@ func note(seen map[string]int, d *route.Decision, err error) {
 	count("denied", err != nil && len(d.Candidates) == 0 && d.Policy != "")
 	count("rejected", err != nil && len(d.Candidates) > 0)
 	count("stay", d.Stay != nil)
-	count("explored", d.Explored)
 	count("aside", len(d.Aside) > 0)
 	count("corrected", d.Versions.Feedback != "")
 	count("hidden", d.OmitBodies)

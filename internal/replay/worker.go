@@ -2,7 +2,6 @@ package replay
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 type worker struct {
 	options *Options
 	record  record
-	rated   bool // whether the current request is rated; chances are computed only for rated requests
 }
 
 // result is the outcome of one request.
@@ -29,7 +27,6 @@ type result struct {
 	logged   choice
 	live     choice
 	draft    choice
-	evidence *evidence // evidence from the rating; nil if the request is not rated or the first choice did not respond
 }
 
 // choice is the target of a request, with its cost and predicted quality.
@@ -38,7 +35,6 @@ type choice struct {
 	model   string
 	cost    *money.Amount
 	quality *float64 // predicted success probability
-	chances chances  // probability of each model; set for rated requests
 
 	code     string        // error code of a rejection
 	policy   string        // name of the policy that made the choice or rejected the request
@@ -48,8 +44,8 @@ type choice struct {
 	versions route.Versions
 }
 
-// decide recomputes the decision of a row. rated is the measured quality of the response, or nil.
-func (w *worker) decide(row *Row, rated *outcome) result {
+// decide recomputes the decision of a row.
+func (w *worker) decide(row *Row) result {
 	r := &w.record
 	switch err := r.read(row); {
 	case errors.Is(err, errNoTrace):
@@ -61,32 +57,13 @@ func (w *worker) decide(row *Row, rated *outcome) result {
 	if out.skipped != "" {
 		return out
 	}
-	w.rated = rated != nil
 	out.logged = w.logged()
 	out.live = w.choose(&w.options.Live)
 	out.draft = out.live
 	if w.options.Draft != nil {
 		out.draft = w.choose(w.options.Draft)
 	}
-	out.evidence = w.evidence(rated, &out)
 	return out
-}
-
-// evidence returns the rating with the predictions to compare. It returns nil if the request is not rated, or if the first choice did not
-// respond, because the probability of a fallback is not recorded.
-func (w *worker) evidence(rated *outcome, r *result) *evidence {
-	if rated == nil || rated.model != r.logged.model || r.logged.chances.of(rated.model) <= 0 {
-		return nil
-	}
-	e := &evidence{model: rated.model, quality: rated.quality, logged: r.logged.chances, predict: map[string]float64{}}
-	for _, c := range []*choice{&r.logged, &r.live, &r.draft} {
-		for _, one := range c.chances {
-			if predicted := w.quality(one.model); predicted != nil {
-				e.predict[one.model] = *predicted
-			}
-		}
-	}
-	return e
 }
 
 // skipReason returns the reason why the decision of a request is not recomputed, or an empty reason.
@@ -120,10 +97,6 @@ func (w *worker) logged() choice {
 		_, c.model, _ = strings.Cut(c.target, "/")
 	}
 	c.quality = w.quality(c.model)
-	if w.rated {
-		c.chances = slices.Clone(r.chances)
-		c.chances.complete(c.model)
-	}
 	if s := r.seen[c.target]; c.quality == nil && s.rated && r.in.Op == llm.Chat {
 		c.quality = &s.quality // the model was removed, so use the recorded prediction
 	}
@@ -166,14 +139,6 @@ func (w *worker) choose(by *Rules) choice {
 	c.target, c.model = first.ID(), first.Model.Name
 	c.cost = w.cost(first)
 	c.quality = w.quality(c.model)
-	for i := range d.Candidates {
-		if candidate := &d.Candidates[i]; w.rated && candidate.Propensity > 0 {
-			c.chances.add(candidate.Model, candidate.Propensity)
-		}
-	}
-	if w.rated {
-		c.chances.complete(c.model)
-	}
 	if d.Alone != "" {
 		c.alone = w.cost(w.target(by, d.Alone))
 	}

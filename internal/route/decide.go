@@ -42,7 +42,6 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	if r.rules.restrict() && r.policiesChangedRanking() {
 		d.attributeToPolicy(r)
 	}
-	d.Explored = r.explore()
 	d.HeldOut = r.holdOut()
 	d.QualityTarget = r.target
 	d.Adjustments = r.adjustments()

@@ -35,7 +35,8 @@ type Decision struct {
 	Lead
 	PolicyChange
 	Stay *Stay `json:"stay,omitempty"`
-	Experiment
+	// HeldOut is the target chosen by the router, if the baseline serves the request for comparison.
+	HeldOut     string       `json:"held_out,omitempty"`
 	Adjustments []Adjustment `json:"adjustments,omitempty"` // effects of the conversation on the decision
 	Policies    []PolicyHit  `json:"policies"`              // results of the policies, in the order of evaluation
 	Versions    Versions     `json:"versions"`
@@ -56,12 +57,6 @@ type PolicyChange struct {
 	Policy string     `json:"policy,omitempty"` // name of the policy that changed the choice or rejected the request
 	Alone  string     `json:"alone,omitempty"`  // choice without policies, if it differs
 	Aside  []Sighting `json:"aside,omitempty"`  // observed states of targets excluded by policies
-}
-
-// Experiment describes a choice that was made for exploration or comparison.
-type Experiment struct {
-	Explored bool   `json:"explored,omitempty"` // whether the choice was drawn at random for exploration
-	HeldOut  string `json:"held_out,omitempty"` // target chosen by the router, if the baseline serves the request for comparison
 }
 
 // PolicyEffects holds the effects of policies other than the choice of a target.
@@ -100,13 +95,12 @@ type Candidate struct {
 	Rank     int    `json:"rank,omitempty"` // position in the plan, starting at 1; 0 if excluded
 	Scores
 	ExpectedCost
-	Effort     string     `json:"effort,omitempty"` // reasoning effort chosen by the router
-	Output     int64      `json:"expected_output,omitempty"`
-	Cache      CacheHit   `json:"cached_prefix,omitzero"`
-	Latency    int64      `json:"expected_ms,omitempty"`
-	Seen       State      `json:"seen,omitzero"`        // observed state at the time of the decision
-	Propensity float64    `json:"propensity,omitempty"` // probability of being tried first, if models are drawn at random; otherwise 0
-	Excluded   *Exclusion `json:"excluded,omitempty"`
+	Effort   string     `json:"effort,omitempty"` // reasoning effort chosen by the router
+	Output   int64      `json:"expected_output,omitempty"`
+	Cache    CacheHit   `json:"cached_prefix,omitzero"`
+	Latency  int64      `json:"expected_ms,omitempty"`
+	Seen     State      `json:"seen,omitzero"` // observed state at the time of the decision
+	Excluded *Exclusion `json:"excluded,omitempty"`
 }
 
 // Scores holds the score of a candidate and the components of the score.
@@ -181,7 +175,7 @@ type Input struct {
 	At time.Time `json:"at,omitzero"` // time of the request, used for prices and policies
 	History
 	Caller
-	Exploration
+	Holdout *Holdout `json:"holdout,omitempty"` // comparison with a baseline model; nil for none
 }
 
 // Prediction holds the data used to predict the success and the length of a response.
@@ -247,15 +241,6 @@ type Caller struct {
 	EndUser   string              `json:"end_user,omitempty"`
 	Metadata  map[string]string   `json:"metadata,omitempty"`
 	Tags      map[string]string   `json:"tags,omitempty"`
-}
-
-// Exploration contains the random draws for exploring other models. A model is selected at random if Draw is below Explore. If Trial is
-// set, Explore is the maximum cost of trials as a share of the best choice's cost, instead of a share of the requests.
-type Exploration struct {
-	Explore float64  `json:"explore,omitempty"`
-	Draw    float64  `json:"draw,omitempty"`
-	Trial   *Trial   `json:"trial,omitempty"`
-	Holdout *Holdout `json:"holdout,omitempty"` // comparison with a baseline model; nil for none
 }
 
 // State is the observed state of a target.

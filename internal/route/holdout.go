@@ -11,7 +11,7 @@ type Holdout struct {
 }
 
 // holdOut moves the baseline model to the front if the request is held out. It returns the target that the router would have used, or an
-// empty string if the request is not held out. It records the propensity of every model that can be tried first.
+// empty string if the request is not held out.
 func (r *ranking) holdOut() string {
 	h := r.in.Holdout
 	if h == nil || h.Share <= 0 || !IsAuto(r.in.Model) {
@@ -20,21 +20,10 @@ func (r *ranking) holdOut() string {
 	if r.discards > 0 {
 		return "" // another model could not read the reasoning of the tool loop
 	}
-	at := slices.IndexFunc(r.ready, func(cand *candidate) bool { return cand.Model == h.Model })
-	if at < 0 {
+	if !slices.ContainsFunc(r.ready, func(cand *candidate) bool { return cand.Model == h.Model }) {
 		return ""
 	}
-	share := min(h.Share, 1)
-	if !slices.ContainsFunc(r.ready, func(cand *candidate) bool { return cand.Propensity > 0 }) {
-		r.ready[0].Propensity = 1 // no model was drawn at random
-	}
-	for i, cand := range r.ready {
-		cand.Propensity *= 1 - share
-		if i == at {
-			cand.Propensity += share
-		}
-	}
-	if h.Draw >= share || r.ready[0].Model == h.Model {
+	if h.Draw >= h.Share || r.ready[0].Model == h.Model {
 		return ""
 	}
 	routed := r.ready[0].Target

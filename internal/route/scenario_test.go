@@ -292,10 +292,6 @@ func readRequest(t *testing.T, text string) Input {
 			in.Conversation.Trouble.Recovered = true
 		case "team":
 			in.Key = condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": value}}
-		case "explore":
-			in.Explore = number(t, value)
-		case "draw":
-			in.Draw = number(t, value)
 		case "image_urls":
 			in.ImageURLs = int(number(t, value))
 		case "best_effort":
@@ -404,9 +400,6 @@ func plan(d *Decision, err error) string {
 		if d.Stay.Reason != "" {
 			fmt.Fprintf(&b, "stayed because of %s\n", d.Stay.Reason)
 		}
-	}
-	if d.Explored {
-		fmt.Fprintf(&b, "explored\n")
 	}
 	if d.Baseline != nil {
 		fmt.Fprintf(&b, "baseline %s (%s)\n", d.Baseline.Model, d.Baseline.Source)

@@ -84,7 +84,7 @@ func PublicURL(c config.Config) ingress.PublicURL {
 // Gateway returns the settings of the model API.
 func Gateway(c config.Config) modelapi.Settings {
 	return modelapi.Settings{
-		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
+		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
 		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
 		Attempts: attempt.Settings{

@@ -147,7 +147,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 			Attempts: attempt.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
-		Snapshot: route.NewSnapshot(cat, providers, nil), Responses: gateway.Responses{Comparer: comparer}, Routing: gateway.Routing{Random: func() float64 { return 0.5 }},
+		Snapshot: route.NewSnapshot(cat, providers, nil), Responses: gateway.Responses{Comparer: comparer},
 	})
 }
 

@@ -119,7 +119,6 @@ func newDeployment(t testing.TB) *deployment {
 			Attempts: attempt.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
 			Hold:     time.Minute, Ping: time.Minute, ReadPause: time.Minute,
 		},
-		Routing: gateway.Routing{Random: func() float64 { return 0.5 }},
 	})
 	return w
 }

@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/admin/adminapi"
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/learn"
-	"fairlead.dev/internal/money"
 )
 
 // Deps are the dependencies of the operations.
@@ -43,9 +42,7 @@ type handlers struct {
 
 // LearningSettings configures how a workspace learns from outcomes.
 type LearningSettings struct {
-	Enabled bool    `json:"enabled" doc:"Whether outcomes change the abilities of models."`
-	Explore float64 `json:"explore" minimum:"0" maximum:"0.2" doc:"Share of the spending that is used for trials of other models. 0 disables trials."`
-	Floor   float64 `json:"floor" minimum:"0" maximum:"1" doc:"Minimum predicted quality of a model that is tried."`
+	Enabled bool `json:"enabled" doc:"Whether outcomes change the abilities of models."`
 }
 
 // LearningState is the state that the router learned from the outcomes of a workspace.
@@ -58,7 +55,6 @@ type LearningState struct {
 	Check       learn.Check      `json:"check" doc:"Errors of predictions of later outcomes from earlier ones."`
 	Abilities   []LearnedAbility `json:"abilities" doc:"By model and task."`
 	Signals     []SignalTrust    `json:"signals" doc:"Agreement of implicit signals with ratings and verdicts."`
-	Exploration ExplorationUse   `json:"exploration"`
 	ComputedAt  *time.Time       `json:"computed_at"`
 }
 
@@ -78,16 +74,6 @@ type LearnedAbility struct {
 type SignalTrust struct {
 	learn.Trust
 	Needed int `json:"needed" doc:"Minimum number of requests with the signal and a verdict for the signal to have a weight."`
-}
-
-// ExplorationUse counts the exploration requests of all replicas and their cost since the last change of the learning settings.
-type ExplorationUse struct {
-	Requests int64        `json:"requests"`
-	Trials   int64        `json:"trials" doc:"Requests that another model served as a trial."`
-	Spent    money.Amount `json:"spent_usd" doc:"Cost of all requests that took part in exploration."`
-	Tried    money.Amount `json:"tried_usd" doc:"Cost of the trials."`
-	Extra    money.Amount `json:"extra_usd" doc:"Expected additional cost of the trials compared with the router's choices. Negative if the trials were cheaper."`
-	Loss     float64      `json:"quality_loss" doc:"Expected loss in quality per request, from 0 to 1."`
 }
 
 // OutcomeView is an outcome of a response.
@@ -122,7 +108,7 @@ func Mount(s *adminapi.Server, d Deps) {
 		Summary: "Change how the router learns from outcomes",
 	}, func(ctx context.Context, c *adminapi.Call, in *setInput) (*adminapi.Output[LearningState], error) {
 		before := a.Learner.Learning(c.WorkspaceID)
-		settings := feedback.Settings{Disabled: !in.Body.Enabled, Explore: in.Body.Explore, Floor: in.Body.Floor}
+		settings := feedback.Settings{Disabled: !in.Body.Enabled}
 		if err := a.Learner.Configure(ctx, c.WorkspaceID, settings); err != nil {
 			return nil, err
 		}
@@ -161,13 +147,11 @@ func StateOf(l *feedback.Learned) LearningState {
 	for i, t := range l.Trust {
 		v.Signals[i] = SignalTrust{t, learn.MinPairs}
 	}
-	e := l.Exploration
-	v.Exploration = ExplorationUse{Requests: e.Requests, Trials: e.Trials, Spent: e.Spent, Tried: e.Tried, Extra: e.Extra, Loss: e.Quality / float64(max(e.Requests, 1))}
 	return v
 }
 
 func settingsOf(s feedback.Settings) LearningSettings {
-	return LearningSettings{Enabled: !s.Disabled, Explore: s.Explore, Floor: s.Floor}
+	return LearningSettings{Enabled: !s.Disabled}
 }
 
 type setInput struct{ Body LearningSettings }

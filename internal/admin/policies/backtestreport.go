@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/replay"
 	"fairlead.dev/internal/route"
 )
@@ -51,7 +50,6 @@ type BacktestComparison struct {
 	Routes    []BacktestRoute     `json:"routes" doc:"Changes from model to model, most frequent first. Rare changes are combined."`
 	Cost      BacktestCost        `json:"cost"`
 	Quality   BacktestQuality     `json:"quality"`
-	Measured  *BacktestMeasured   `json:"measured,omitempty" doc:"Quality estimated from ratings. Absent if no request is rated."`
 	ByCost    []BacktestChange    `json:"largest_by_cost"`
 	ByQuality []BacktestChange    `json:"largest_by_quality"`
 }
@@ -91,17 +89,6 @@ type BacktestQuality struct {
 	Change   float64 `json:"change" doc:"Mean difference of after and before."`
 	Low      float64 `json:"low" doc:"Lower bound of the 95 % confidence interval of the mean difference."`
 	High     float64 `json:"high"`
-}
-
-// BacktestMeasured defines the API schema of replay.Measured.
-type BacktestMeasured struct {
-	Requests  int64           `json:"requests" doc:"Rated requests with a prediction for all models that could be chosen."`
-	Before    *proof.Estimate `json:"before,omitempty" doc:"Mean quality before, from 0 to 1, with its 95 % interval. Absent for fewer than 50 requests."`
-	After     *proof.Estimate `json:"after,omitempty" doc:"Mean quality after."`
-	Change    *proof.Estimate `json:"change,omitempty" doc:"Mean difference of after and before."`
-	Overlap   float64         `json:"overlap" doc:"Share of the choices that the logged decisions could have made, from 0 to 1."`
-	Effective float64         `json:"effective" doc:"Effective sample size: the number of equally weighted ratings with the same information."`
-	Warning   string          `json:"warning,omitempty" doc:"Why the estimate is not reliable. Absent if it is."`
 }
 
 // BacktestChange defines the API schema of replay.Change.

@@ -29,7 +29,7 @@ type ModelChange struct {
 
 // TurnNote is a reason for the model choice in a turn.
 type TurnNote struct {
-	Code   string `json:"code" doc:"requested, policy, fallback, explored, kept, or the code of an adjustment such as escalated or downgraded."`
+	Code   string `json:"code" doc:"requested, policy, fallback, kept, or the code of an adjustment such as escalated or downgraded."`
 	Reason string `json:"reason"`
 }
 
@@ -115,9 +115,6 @@ func notes(ctx context.Context, log requestlog.Reader, e, previous *requestlog.E
 	}
 	for _, adjustment := range whole.Decision.Adjustments {
 		list = append(list, TurnNote{string(adjustment.Code), adjustment.Reason})
-	}
-	if whole.Decision.Explored {
-		list = append(list, TurnNote{"explored", "Chosen at random to learn about the model."})
 	}
 	if stay := whole.Decision.Stay; stay != nil {
 		list = append(list, TurnNote{"kept", "Kept " + stay.Target + ": switching to " + stay.Alternative + " would cost " + stay.Switch.Display() + " more."})

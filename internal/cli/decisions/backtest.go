@@ -43,7 +43,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 		Use: "backtest", Short: "Re-run logged requests with other policies, another objective or further providers and report the changes", Args: cli.NoArgs,
 		Long: "Re-run the routing of logged requests for auto and compare with the logged decisions: routes, cost for the same tokens, predicted quality.\n" +
 			"Without --policies, --objective and --connect it uses the active policies. With --connect it assumes that a vendor is connected, at the\n" +
-			"prices of the catalog. Quality is predicted. Where requests are rated, it is also estimated from the ratings.\n" +
+			"prices of the catalog. Quality is predicted.\n" +
 			"No provider is called. The filters are those of  fairlead requests list.",
 		Example: `  fairlead backtest --since 7d --policies draft.yaml
   fairlead backtest --since 24h --objective cost --key ci

@@ -17,7 +17,7 @@ type backtestPage struct {
 }
 
 // caution is printed with every backtest report.
-const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted; measured quality corrects predictions with ratings."
+const caution = "Costs are for the logged tokens; another model might have produced a different number. Quality is predicted."
 
 func (p *backtestPage) report(r *replay.Report) {
 	headline := "No requests match"
@@ -102,16 +102,6 @@ func (p *backtestPage) comparison(title string, c *replay.Comparison) {
 		quality = fmt.Sprintf(change, chance(q.Before), chance(q.After), q.Change, q.Low, q.High, cli.Plural(int(q.Requests), "request"))
 	}
 	p.Field("quality", quality)
-	if m := c.Measured; m != nil { // quality estimated from ratings
-		measured := "unknown"
-		if m.Change != nil {
-			measured = fmt.Sprintf(change, chance(m.Before.Value), chance(m.After.Value), m.Change.Value, m.Change.Low, m.Change.High, cli.Plural(int(m.Requests), "rated request"))
-		}
-		p.Field("measured", measured)
-		if m.Warning != "" {
-			p.Field("warning", m.Warning)
-		}
-	}
 	if len(c.Routes) > 0 {
 		p.WriteString("\n")
 		p.Table(flows(c.Routes))

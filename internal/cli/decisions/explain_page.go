@@ -63,9 +63,6 @@ func outcome(d *route.Decision, refusal *llm.Error) string {
 	if d.Policy != "" {
 		text += " by policy " + d.Policy
 	}
-	if d.Explored {
-		text += ", chosen for exploration"
-	}
 	if d.Alone != "" {
 		text += ". Without policies: " + d.Alone
 	}

@@ -69,7 +69,6 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 			Settings: settings.Gateway(c), Snapshot: set.Snapshot(),
 			Routing: gateway.Routing{
 				Predictor: predictor, Policies: rules, Feedback: ratings, Prefixes: promptcache.NewMemory(1),
-				Random: func() float64 { return 1 }, // disables exploration
 			},
 		}),
 		Policies: rules, Feedback: ratings, Predictor: predictor, Accounts: i.Accounts, Store: i.Store,

@@ -24,7 +24,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("outcomes", "Show what the router learned from ratings, verdicts and signals", `  fairlead outcomes show
   fairlead outcomes export > outcomes.jsonl
   fairlead outcomes reset --model gpt-5-mini
-  fairlead outcomes set --explore 0.01`)
+  fairlead outcomes set --enabled=false`)
 	s := &commands{console: c, options: o}
 	cmd.PersistentFlags().StringVar(&s.workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(s.newShow(), s.newExport(), s.newReset(), s.newSet())
@@ -183,10 +183,9 @@ func (s *commands) newReset() *cobra.Command {
 
 func (s *commands) newSet() *cobra.Command {
 	var enabled bool
-	var explore, floor float64
 	cmd := &cobra.Command{
 		Use: "set", Short: "Change how the router learns from outcomes", Args: cli.NoArgs,
-		Example: "  fairlead outcomes set --enabled=false\n  fairlead outcomes set --explore 0.01 --floor 0.6",
+		Example: "  fairlead outcomes set --enabled=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				settings, err := i.Store.Feedback.Learning(cmd.Context(), w.ID)
@@ -195,12 +194,6 @@ func (s *commands) newSet() *cobra.Command {
 				}
 				if cmd.Flags().Changed("enabled") {
 					settings.Disabled = !enabled
-				}
-				if cmd.Flags().Changed("explore") {
-					settings.Explore = explore
-				}
-				if cmd.Flags().Changed("floor") {
-					settings.Floor = floor
 				}
 				index, err := s.learner(cmd.Context(), i)
 				if err != nil {
@@ -220,7 +213,5 @@ func (s *commands) newSet() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&enabled, "enabled", true, "whether outcomes change the abilities of models")
-	cmd.Flags().Float64Var(&explore, "explore", 0, "share of the spending that is used for trials of other models, 0 to 0.2")
-	cmd.Flags().Float64Var(&floor, "floor", 0, "minimum predicted quality of a model that is tried, 0 to 1")
 	return cmd
 }

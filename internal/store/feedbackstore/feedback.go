@@ -106,19 +106,15 @@ func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at
 	return nil
 }
 
-// SaveLearning stores the learning settings of a workspace. It deletes the recorded trials, so that the exploration share is
-// computed from new trials only.
+// SaveLearning stores the learning settings of a workspace.
 func (s *Store) SaveLearning(ctx context.Context, workspaceID string, v feedback.Settings) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {
 			return err
 		}
-		const q = `insert into learning_settings (workspace_id, disabled, explore, floor) values ($1, $2, $3, $4)
-			on conflict (workspace_id) do update set disabled = excluded.disabled, explore = excluded.explore, floor = excluded.floor`
-		if _, err := tx.ExecContext(ctx, q, workspaceID, sqldb.Flag(v.Disabled), v.Explore, v.Floor); err != nil {
-			return err
-		}
-		return restartExploration(ctx, tx, workspaceID)
+		const q = `insert into learning_settings (workspace_id, disabled) values ($1, $2) on conflict (workspace_id) do update set disabled = excluded.disabled`
+		_, err := tx.ExecContext(ctx, q, workspaceID, sqldb.Flag(v.Disabled))
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save learning settings: %w", err)

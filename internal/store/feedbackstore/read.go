@@ -105,7 +105,7 @@ const afterAllRequests = "req_~"
 func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Settings, error) {
 	var v feedback.Settings
 	var disabled int64
-	err := s.db.QueryRow(ctx, `select disabled, explore, floor from learning_settings where workspace_id = $1`, workspaceID).Scan(&disabled, &v.Explore, &v.Floor)
+	err := s.db.QueryRow(ctx, `select disabled from learning_settings where workspace_id = $1`, workspaceID).Scan(&disabled)
 	if err != nil && !sqldb.IsNotFound(err) {
 		return v, fmt.Errorf("read learning settings: %w", err)
 	}

@@ -5,11 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/store"
 )
 
@@ -40,7 +37,7 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 		t.Errorf("counted signals %v, %v; want two", signals, err)
 	}
 
-	settings := feedback.Settings{Disabled: true, Explore: 0.02, Floor: 0.5}
+	settings := feedback.Settings{Disabled: true}
 	if !changesRevision(t, db, ws, func() { must(t, db.Feedback.SaveLearning(ctx, ws, settings)) }) {
 		t.Error("saving the settings did not change the revision")
 	}
@@ -53,56 +50,5 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 	must(t, db.Feedback.ResetFeedback(ctx, ws, "", now.Add(time.Minute)))
 	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 0 {
 		t.Errorf("counted signals after a reset: %v, %v; want none", signals, err)
-	}
-}
-
-// replicasShareExploration checks that two feedback indexes, one for each replica, share the exploration of one workspace.
-func replicasShareExploration(t *testing.T, db *store.DB) {
-	ctx, ws := t.Context(), newTenant(t, db)
-	clock := now
-	index := func() *feedback.Index {
-		return feedback.NewIndex(db.Feedback, db.Feedback, feedback.Options{
-			Base: func(string) (predict.Ability, bool) { return predict.Ability{}, false }, Now: func() time.Time { return clock },
-		})
-	}
-	replicas := []*feedback.Index{index(), index()}
-	const share = 0.1
-	must(t, replicas[0].Configure(ctx, ws, feedback.Settings{Explore: share}))
-	for _, r := range replicas {
-		must(t, r.Refresh(ctx))
-	}
-	trials := int64(0)
-	for i := range 1000 {
-		r := replicas[i%2]
-		explored, _ := r.Explore(ws)
-		trial := feedback.Trial{Explored: explored > 0, Cost: 100, Loss: 0.01}
-		if trial.Explored {
-			trials++
-			trial.Cost, trial.Extra = 400, 300
-		}
-		r.Tried(ws, trial)
-		if i%50 < 2 {
-			clock = clock.Add(time.Second)
-			must(t, r.Refresh(ctx))
-		}
-	}
-	for _, r := range append(replicas, replicas[0]) { // the first replica is refreshed again to read the latest trials of the second replica
-		must(t, r.Refresh(ctx))
-	}
-	want := feedback.Exploration{
-		Requests: 1000, Trials: trials, Spent: money.Amount(100_000 + 300*trials), Tried: money.Amount(400 * trials), Extra: money.Amount(300 * trials), Quality: 0.01 * float64(trials),
-	}
-	for i, r := range replicas {
-		got := r.Learning(ws).Exploration
-		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" || trials == 0 || float64(got.Tried) > share*float64(got.Spent) {
-			t.Errorf("replica %d: %d trials, exploration (-want +got):\n%s", i+1, trials, diff)
-		}
-	}
-	if total, granted, err := db.Feedback.SyncExploration(ctx, feedback.Claim{WorkspaceID: "ws_none", Added: feedback.Exploration{Requests: 1}, Share: 1, Now: clock}); err != nil || granted != 0 || total.Requests != 0 {
-		t.Errorf("exploration of an unknown workspace: %+v, granted %v, %v; want none", total, granted, err)
-	}
-	must(t, db.Feedback.SaveLearning(ctx, ws, feedback.Settings{Explore: share}))
-	if total, granted, err := db.Feedback.SyncExploration(ctx, feedback.Claim{WorkspaceID: ws, Replica: "r", Share: share, Now: clock}); err != nil || granted != 0 || total.Requests != 0 {
-		t.Errorf("exploration after a change of the settings: %+v, granted %v, %v; want none", total, granted, err)
 	}
 }

@@ -42,7 +42,6 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"ChargesAreSummedByIntervals", chargesAreSummedByIntervals},
 		{"ComparisonsReadBack", comparisonsReadBack},
 		{"OutcomesReadBack", outcomesReadBack},
-		{"ReplicasShareExploration", replicasShareExploration},
 		{"ComparisonsAreCharged", comparisonsAreCharged},
 		{"ProviderObjectsReadBack", providerObjectsReadBack},
 		{"ReportsEqualRecomputation", reportsEqualRecomputation},

@@ -6,7 +6,6 @@ import type { Schema } from "../../api/client";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { PanelSkeleton } from "../../components/Loading";
-import { Money } from "../../components/Money";
 import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
 import { notifyDone } from "../../lib/notify";
@@ -55,15 +54,6 @@ export function LearnedSection() {
       </Text>
       {data.abilities.length > 0 && <Abilities rows={data.abilities} />}
       {data.signals.length > 0 && <Trust rows={data.signals} />}
-      {data.settings.explore > 0 && (
-        <Text size="sm" mt="sm">
-          Exploration tried other models for {formatCount(data.exploration.trials)} of{" "}
-          {formatCount(data.exploration.requests)} requests (<Money amount={data.exploration.tried_usd} /> of{" "}
-          <Money amount={data.exploration.spent_usd} />) since the last change of the learning settings.
-          Expected additional cost: <Money amount={data.exploration.extra_usd} />. Expected quality loss:{" "}
-          {(100 * data.exploration.quality_loss).toFixed(2)} points per request.
-        </Text>
-      )}
       {resetting && <Reset state={data} onClose={() => setResetting(false)} />}
     </Section>
   );
@@ -74,7 +64,7 @@ function Switch({ state }: { state: State }) {
   const queryClient = useQueryClient();
   const { settings } = state;
   const change = useMutation({
-    mutationFn: () => enableLearning(settings, !settings.enabled),
+    mutationFn: () => enableLearning(!settings.enabled),
     onSuccess: (saved) => {
       queryClient.setQueryData(learningQuery.queryKey, saved);
       notifyDone(saved.settings.enabled ? "Learning enabled." : "Learning disabled.");

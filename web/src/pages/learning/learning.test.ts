@@ -4,7 +4,7 @@ import type { Schema } from "../../api/client";
 import { signalName, statusText, trustText } from "./learning";
 
 const state: Schema["LearningState"] = {
-  settings: { enabled: true, explore: 0, floor: 0 },
+  settings: { enabled: true },
   active: false,
   version: "",
   verdicts: 12,
@@ -12,14 +12,6 @@ const state: Schema["LearningState"] = {
   check: { outcomes: 60, static: 0.21, learned: 0.205, error: 0.01 },
   abilities: [],
   signals: [],
-  exploration: {
-    requests: 0,
-    trials: 0,
-    spent_usd: "0",
-    tried_usd: "0",
-    extra_usd: "0",
-    quality_loss: 0,
-  },
   computed_at: null,
 };
 

@@ -13,7 +13,7 @@ export function resetLearning() {
   return must(api.POST("/routing/learning/reset", { body: {} }));
 }
 
-/** Switches learning on or off. The other settings stay. */
-export function enableLearning(settings: { explore: number; floor: number }, enabled: boolean) {
-  return must(api.PUT("/routing/learning", { body: { ...settings, enabled } }));
+/** Switches learning on or off. */
+export function enableLearning(enabled: boolean) {
+  return must(api.PUT("/routing/learning", { body: { enabled } }));
 }

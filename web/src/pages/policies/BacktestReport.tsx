@@ -60,9 +60,7 @@ export function BacktestReport({ report }: { report: Report }) {
       </div>
       <Tiles report={report} compared={compared} />
       <Alert color="gray" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
-        {compared.measured
-          ? "Costs use the recorded token counts. Measured quality is predicted quality corrected by ratings."
-          : "Costs use the recorded token counts. Quality is predicted, because no responses are generated."}
+        Costs use the recorded token counts. Quality is predicted, because no responses are generated.
       </Alert>
       <Section title="Model changes">
         <Matrix routes={compared.routes} />
@@ -76,7 +74,7 @@ export function BacktestReport({ report }: { report: Report }) {
 
 function Tiles({ report, compared: c }: { report: Report; compared: Comparison }) {
   const rejected = c.rejected.reduce((sum, { requests }) => sum + requests, 0);
-  const { cost, quality, measured } = c;
+  const { cost, quality } = c;
   return (
     <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="sm">
       <Figure label="Changed model" value={formatPercent(shareOf(c.changed, report.decided))}>
@@ -98,13 +96,6 @@ function Tiles({ report, compared: c }: { report: Report; compared: Comparison }
           ? `${quality.before.toFixed(3)} → ${quality.after.toFixed(3)} · 95 % interval ${signed(quality.low)} to ${signed(quality.high)} · ${plural(quality.requests, "request")}`
           : "No data to compare"}
       </Figure>
-      {measured && (
-        <Figure label="Measured quality" value={measured.change ? signed(measured.change.value) : "—"}>
-          {measured.change &&
-            `95 % interval ${signed(measured.change.low)} to ${signed(measured.change.high)} · ${plural(measured.requests, "rated request")}. `}
-          {measured.warning}
-        </Figure>
-      )}
       <Figure label="Rejected" value={formatCount(rejected)}>
         {c.rejected.map((r) => `${r.policy ?? r.code}: ${formatCount(r.requests)}`).join(", ") ||
           "No newly rejected requests"}

@@ -44,6 +44,5 @@ export const noteLabels: Record<string, string> = {
   requested: "Different model requested",
   policy: "Policy",
   fallback: "Fallback",
-  explored: "Exploration",
   kept: "Kept the model",
 };

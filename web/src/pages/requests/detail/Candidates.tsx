@@ -3,7 +3,7 @@ import { Table, Text, Tooltip } from "@mantine/core";
 import type { Schema } from "../../../api/client";
 import { Icon } from "../../../components/Icon";
 import { Money } from "../../../components/Money";
-import { formatCount, formatDuration, formatPercent } from "../../../lib/numbers";
+import { formatCount, formatDuration } from "../../../lib/numbers";
 import classes from "./detail.module.css";
 import { Differs } from "./Differs";
 import { candidateDiffers, qualityText, resultOf } from "./trace";
@@ -32,7 +32,6 @@ const columns: [label: string, hint: string][] = [
 export function Candidates({ trace, attempts, against, name }: Props) {
   const eligible = trace.candidates.filter((c) => !c.excluded);
   const excluded = trace.candidates.filter((c) => c.excluded);
-  const drawn = eligible.some((c) => c.propensity);
   return (
     <div
       className={classes.scroll}
@@ -62,7 +61,6 @@ export function Candidates({ trace, attempts, against, name }: Props) {
               key={c.target}
               candidate={c}
               attempts={attempts}
-              drawn={drawn}
               differs={candidateDiffers(c, against)}
             />
           ))}
@@ -78,12 +76,10 @@ export function Candidates({ trace, attempts, against, name }: Props) {
 interface EligibleProps {
   candidate: Candidate;
   attempts: Schema["AttemptView"][];
-  /** Whether the choice was drawn at random. */
-  drawn: boolean;
   differs: boolean;
 }
 
-function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
+function Eligible({ candidate: c, attempts, differs }: EligibleProps) {
   const result = resultOf(c, attempts);
   return (
     <Table.Tr fw={c.rank === 1 ? 600 : undefined} className={differs ? classes.differs : undefined}>
@@ -110,7 +106,6 @@ function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
       <Table.Td className={classes.nowrap}>
         <Text size="xs" c="dimmed" span>
           {result}
-          {drawn && c.propensity ? ` · ${formatPercent(100 * c.propensity)} probability` : ""}
         </Text>
       </Table.Td>
     </Table.Tr>

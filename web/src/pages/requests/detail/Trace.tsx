@@ -179,9 +179,6 @@ function Remarks({ trace }: { trace: Decision }) {
       </>,
     );
   }
-  if (trace.explored) {
-    remarks.push(<>Exploration: chosen at random to gather data about a model, not by score.</>);
-  }
   if (trace.max_output) {
     remarks.push(<>A policy limits the output to {formatCount(trace.max_output)} tokens.</>);
   }
