@@ -65,7 +65,6 @@ func TestFeedbackHidesCommentsFromViewers(t *testing.T) {
 	s.log.entries = append(s.log.entries, entry("req_home", home))
 	s.rated.given = []feedback.Rating{
 		{ID: "rat_1", RequestID: "req_home", WorkspaceID: home, KeyID: "key_inference", Time: noon, Score: 0, Comment: "it said: secret", Source: feedback.FromAPI},
-		{ID: "rat_2", RequestID: "req_home", WorkspaceID: home, Time: noon, Source: feedback.FromSignal, Signal: feedback.Retry},
 	}
 	read := func(who string) []requests.RatingView {
 		t.Helper()
@@ -74,7 +73,7 @@ func TestFeedbackHidesCommentsFromViewers(t *testing.T) {
 		return list.Ratings
 	}
 	got := read("acc_developer")
-	if len(got) != 2 || *got[0].Comment != "it said: secret" || *got[0].KeyID != "key_inference" || *got[1].Signal != "retry" || got[0].Mine || got[1].Mine {
+	if len(got) != 1 || *got[0].Comment != "it said: secret" || *got[0].KeyID != "key_inference" || got[0].Mine {
 		t.Errorf("%+v", got)
 	}
 	if got := read("acc_viewer"); got[0].Comment != nil {
@@ -94,7 +93,6 @@ func TestFeedbackSummaryShowsCorrections(t *testing.T) {
 			{Model: "old", Outdated: 3},
 			{Model: "left", Total: feedback.Figures{Ratings: 1, Score: 1, Newest: noon}},
 		},
-		Signals: []feedback.SignalCount{{Model: "gpt", Task: "code", Signal: feedback.Truncation, Count: 4}},
 	}
 	var got policies.FeedbackSummary
 	s.call("GET", "/routing/feedback", "", as("acc_viewer")).want(200).into(&got)
@@ -106,8 +104,7 @@ func TestFeedbackSummaryShowsCorrections(t *testing.T) {
 			{Model: "old", Outdated: 3, Tasks: []policies.TaskFeedback{}},
 			{Model: "left", Total: policies.RatingFigures{Ratings: 1, Score: new(1.0), Newest: new(noon)}, Tasks: []policies.TaskFeedback{}},
 		},
-		Signals: []policies.SignalCount{{Model: "gpt", Task: "code", Signal: "truncation", Count: 4}},
-		Labels:  feedback.Labels(),
+		Labels: feedback.Labels(),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

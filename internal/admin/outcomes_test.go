@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/internal/admin/outcomes"
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/learn"
 	"fairlead.dev/internal/predict"
 )
 
@@ -45,12 +44,12 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.learner.learned = feedback.Learned{
-		Active: true, Version: "v1", Verdicts: 120, MinVerdicts: 50, Trust: []learn.Trust{{Signal: "refusal", With: 30, Weight: 0.2}},
+		Active: true, Version: "v1", Verdicts: 120, MinVerdicts: 50,
 		Tasks: []feedback.LearnedTask{{Model: "gpt", Task: predict.Code, Outcomes: 60, Static: 0.7, Learned: 0.8, Low: 0.7, High: 0.9}},
 	}
 	var got outcomes.LearningState
 	s.call("GET", "/routing/learning", "", as("acc_viewer")).want(200).into(&got)
-	if !got.Active || !got.Settings.Enabled || len(got.Abilities) != 1 || got.Abilities[0].Learned != 0.8 || got.Signals[0].Needed != learn.MinPairs {
+	if !got.Active || !got.Settings.Enabled || len(got.Abilities) != 1 || got.Abilities[0].Learned != 0.8 {
 		t.Errorf("%+v", got)
 	}
 	s.call("PUT", "/routing/learning", `{"enabled":false}`, as("acc_admin")).want(200)
@@ -78,7 +77,7 @@ func TestOutcomesAreListedInPages(t *testing.T) {
 	s := newSite(t)
 	s.learner.outcomes = []feedback.Rating{
 		{RequestID: "req_2", Source: feedback.FromShadow, Score: 0.5, Rated: feedback.Rated{Model: "gpt", Other: "odd"}, Label: "judge"},
-		{RequestID: "req_1", Source: feedback.FromSignal, Signal: feedback.Refusal, Rated: feedback.Rated{Model: "gpt"}},
+		{RequestID: "req_1", Source: feedback.FromAPI, KeyID: "key_1", Score: 1, Rated: feedback.Rated{Model: "gpt"}},
 	}
 	var page outcomes.OutcomeList
 	s.call("GET", "/routing/outcomes?limit=1", "", as("acc_viewer")).want(200).into(&page)
@@ -86,7 +85,7 @@ func TestOutcomesAreListedInPages(t *testing.T) {
 		t.Fatalf("%+v", page)
 	}
 	s.call("GET", "/routing/outcomes?limit=5&after=req_2+shadow", "", as("acc_viewer")).want(200).into(&page)
-	if len(page.Outcomes) != 1 || page.Outcomes[0].Signal != "refusal" {
+	if len(page.Outcomes) != 1 || page.Outcomes[0].Source != "api" {
 		t.Errorf("%+v", page)
 	}
 }

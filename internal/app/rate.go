@@ -46,9 +46,8 @@ func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rati
 	return r.Index.Rate(ctx, given)
 }
 
-// Of returns the ratings and signals of a request. It omits verdicts, which are part of the comparison, and Quiet, which means that
-// no signal was received.
+// Of returns the ratings of a request. It omits verdicts, which are part of the comparison.
 func (r ratings) Of(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
 	all, err := r.app.db.Feedback.FeedbackOf(ctx, workspaceID, requestID)
-	return slices.DeleteFunc(all, func(r feedback.Rating) bool { return r.Source.IsVerdict() || r.Signal == feedback.Quiet }), err
+	return slices.DeleteFunc(all, func(r feedback.Rating) bool { return r.Source.IsVerdict() }), err
 }

@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/quality"
 	"fairlead.dev/internal/replay"
 	"fairlead.dev/internal/settings"
-	"fairlead.dev/internal/signals"
 )
 
 const (
@@ -37,7 +36,6 @@ type routingParts struct {
 	quality   *quality.Rater
 	policies  *policystore.Store
 	feedback  *feedback.Index
-	signals   *signals.Collector
 	decisions *explain.Service
 	keeper    *explain.VersionKeeper
 	lengths   *length.Tracker
@@ -61,7 +59,6 @@ func (a *App) openRouting(ctx context.Context, f *providerset.Set) error {
 	if err := a.feedback.Refresh(ctx); err != nil {
 		return fmt.Errorf("read ratings: %w", err)
 	}
-	a.signals = signals.New(a.feedback.Signal, func(err error) { a.report("write signals", err) })
 	a.decisions = &explain.Service{
 		Policies: a.policies, Feedback: a.feedback, Predictor: a.predictor, Accounts: a.accounts, Store: a.db, Spool: a.spool,
 		Catalog: func() *catalog.Catalog { return a.providers.Load().Catalog }, Routes: settings.Routes(),

@@ -47,7 +47,6 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.sso.Run(ctx) })
 	a.tasks.Go(func() { a.keepRouting(ctx) })
 	a.tasks.Go(func() { a.keeper.Run(ctx) })
-	a.tasks.Go(func() { a.signals.Run(ctx) })
 	a.tasks.Go(func() { a.db.Listen(ctx, a.keyring.Nudge) })
 	if p := a.cluster; p != nil {
 		a.tasks.Go(func() {
@@ -85,12 +84,11 @@ func (a *App) lead(ctx context.Context) {
 	all.Wait()
 }
 
-// prepare assembles the responses of entries, collects their signals and redacts them. This is done before the entries are written to the
+// prepare assembles the responses of entries and redacts them. This is done before the entries are written to the
 // database, not while requests are served.
 func (a *App) prepare(entries []requestlog.Entry) {
 	for i := range entries {
 		transcript.AssembleResponse(&entries[i])
-		a.signals.Add(&entries[i])
 	}
 	a.redaction.RedactBatch(entries)
 }

@@ -15,8 +15,7 @@ import (
 // Defaults and limits.
 const (
 	defaultHalfLife = 30 * 24 * time.Hour
-	maxCounted      = 5000 // maximum number of ratings used per model and workspace, and of signals per workspace
-	signalDays      = 30   // maximum age of counted signals in days
+	maxCounted      = 5000 // maximum number of ratings used per model and workspace
 )
 
 // A new rating triggers a computation immediately if the time since the last computation is at least settle, and at least
@@ -119,22 +118,6 @@ func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	return r, nil
 }
 
-// Signal stores signals observed in responses. The next computation of corrections includes them.
-func (b *Index) Signal(ctx context.Context, signals []Rating) error {
-	stamped := make([]Rating, len(signals))
-	for i, s := range signals {
-		s.Source = FromSignal
-		if err := b.complete(&s); err != nil {
-			return err
-		}
-		stamped[i] = s
-	}
-	if len(stamped) == 0 {
-		return nil
-	}
-	return b.writer.SaveSignals(ctx, stamped)
-}
-
 // complete validates a rating and sets its missing fields.
 func (b *Index) complete(r *Rating) error {
 	if err := r.validate(); err != nil {
@@ -158,16 +141,11 @@ func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 }
 
 // Summary summarises the feedback of a workspace.
-func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error) {
-	signals, err := b.reader.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
-	if err != nil {
-		return Summary{}, err
-	}
-	sum := Summary{Models: []ModelSummary{}, Signals: signals}
+func (b *Index) Summary(workspaceID string) Summary {
 	if s := (*b.workspaces.Load())[workspaceID]; s != nil {
-		sum.Version, sum.Models = s.corrections.Version, s.models
+		return Summary{Version: s.corrections.Version, Models: s.models}
 	}
-	return sum, nil
+	return Summary{Models: []ModelSummary{}}
 }
 
 // replace stores the new states of the workspaces in fresh.

@@ -28,7 +28,6 @@ type Learned struct {
 	MinVerdicts int    // number of ratings and verdicts below which the static abilities are used
 	Active      bool   // whether the router uses the learned abilities
 	Check       learn.Check
-	Trust       []learn.Trust // trust in each signal, sorted by signal
 	Tasks       []LearnedTask // sorted by model and task
 	At          time.Time     // time of the computation; zero before the first one
 }
@@ -84,12 +83,9 @@ func (b *Index) Verdict(ctx context.Context, r Rating) error {
 func outcomeOf(r *Rating) learn.Outcome {
 	x := learn.Outcome{
 		Request: r.RequestID, At: r.Time, Kind: learn.Rated, Model: r.Model, Other: r.Other, Task: r.Task, Skills: r.Skills,
-		Value: r.Score, Weight: 1, Signal: string(r.Signal),
+		Value: r.Score, Weight: 1,
 	}
-	switch {
-	case r.Source == FromSignal:
-		x.Kind = learn.Signalled
-	case r.Source.IsVerdict():
+	if r.Source.IsVerdict() {
 		x.Kind, x.Value = learn.Compared, 2*r.Score-1
 		if r.Label == "judge" { // a judge is less reliable than a check or a hook, so its verdict counts half
 			x.Weight = 0.5
@@ -125,9 +121,6 @@ func describe(s *learn.State, outcomes []learn.Outcome) []LearnedTask {
 	}
 	for i := range outcomes {
 		x := &outcomes[i]
-		if x.Kind == learn.Signalled {
-			continue
-		}
 		add(x.Model, x)
 		if x.Kind == learn.Compared {
 			add(x.Other, x)

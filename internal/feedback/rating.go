@@ -1,17 +1,14 @@
-// Package feedback manages outcomes of responses: ratings by users and programs, verdicts of comparisons, signals observed in responses, and
-// the ability corrections derived from a workspace's outcomes. Package store stores the outcomes; package learn computes the corrections.
+// Package feedback manages outcomes of responses: ratings by users and programs, verdicts of comparisons, and the ability corrections derived from a workspace's outcomes. Package store stores the outcomes; package learn computes the corrections.
 package feedback
 
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"fairlead.dev/internal/id"
-	"fairlead.dev/internal/learn"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/predict"
 )
@@ -23,7 +20,6 @@ type Source string
 const (
 	FromAPI       Source = "api"
 	FromDashboard Source = "dashboard"
-	FromSignal    Source = "signal" // observed in the response or in the client's next request
 	FromShadow    Source = "shadow" // verdict of a check or a judge model that compared two responses
 	FromHook      Source = "hook"   // score from the workspace's hook that compared two responses
 )
@@ -34,35 +30,13 @@ func (s Source) IsRating() bool { return s == FromAPI || s == FromDashboard }
 // IsVerdict reports whether the response was compared with another one.
 func (s Source) IsVerdict() bool { return s == FromShadow || s == FromHook }
 
-// Signal is a quality problem observed without a rating.
-type Signal string
-
-// Signals. Each can have causes other than a bad response, so a signal affects corrections only in proportion to its agreement with
-// ratings and verdicts of the workspace.
-const (
-	SchemaViolation Signal = "schema_violation" // the response does not match the requested schema
-	Refusal         Signal = "refusal"
-	Truncation      Signal = "truncation"
-	Retry           Signal = "retry"             // the next request repeats the prompt shortly after the response
-	Reask           Signal = "reask"             // the next turn repeats the request or says that the response was wrong
-	InvalidToolCall Signal = "invalid_tool_call" // unknown tool, or arguments that do not match its schema
-	FailedTool      Signal = "failed_tool"       // a tool call of the response failed
-	Abandoned       Signal = "abandoned"         // the client disconnected during the response
-	Quiet           Signal = learn.Quiet         // none of the above; recorded for a sample of the requests without signals
-)
-
-// Signals lists the signals of bad responses.
-func Signals() []Signal {
-	return []Signal{SchemaViolation, Refusal, Truncation, Retry, Reask, InvalidToolCall, FailedTool, Abandoned}
-}
-
 // Rating limits.
 const (
 	maxComment = 500 // maximum length of a comment in bytes
 	maxSkills  = 256
 )
 
-// Rating is the outcome of one response: the feedback of one rater, one signal, or the verdict of a comparison.
+// Rating is the outcome of one response: the feedback of one rater, or the verdict of a comparison.
 type Rating struct {
 	ID          string
 	RequestID   string
@@ -74,7 +48,6 @@ type Rating struct {
 	Label       string  // label given instead of a score, if any; for a verdict, the comparison method
 	Comment     string
 	Source      Source
-	Signal      Signal // kind of signal; set only for signals
 	Rated
 }
 
@@ -87,12 +60,9 @@ type Rated struct {
 	Predictor string       // version of the predictor that classified the prompt
 }
 
-// Rater identifies the rater. A later rating by the same rater replaces the earlier one. Each kind of signal counts as a separate
-// rater.
+// Rater identifies the rater. A later rating by the same rater replaces the earlier one.
 func (r *Rating) Rater() string {
 	switch {
-	case r.Source == FromSignal:
-		return "signal:" + string(r.Signal)
 	case r.Source.IsVerdict():
 		return string(r.Source)
 	case r.AccountID != "":
@@ -125,12 +95,8 @@ func (r *Rating) checkInvariants() error {
 	if r.WorkspaceID == "" {
 		return fmt.Errorf("rate %s: no workspace", r.RequestID)
 	}
-	if !r.Source.IsRating() && !r.Source.IsVerdict() && r.Source != FromSignal {
+	if !r.Source.IsRating() && !r.Source.IsVerdict() {
 		return fmt.Errorf("rate %s: invalid source %q", r.RequestID, r.Source)
-	}
-	known := r.Signal == Quiet || slices.Contains(Signals(), r.Signal)
-	if known != (r.Source == FromSignal) || r.Signal != "" && !known {
-		return fmt.Errorf("rate %s: signal %q does not match source %s", r.RequestID, r.Signal, r.Source)
 	}
 	if r.Source.IsRating() && (r.KeyID == "") == (r.AccountID == "") {
 		return fmt.Errorf("rate %s: set either a key or an account, not both", r.RequestID)

@@ -80,9 +80,6 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 		{"no model", func(r *Rating) { r.Model = "" }, "request_id"},
 		{"no workspace", func(r *Rating) { r.WorkspaceID = "" }, "defect"},
 		{"unknown source", func(r *Rating) { r.Source = "rumour" }, "defect"},
-		{"signal from a person", func(r *Rating) { r.Signal = Refusal }, "defect"},
-		{"unknown signal", func(r *Rating) { r.Signal = "smell" }, "defect"},
-		{"source signal without one", func(r *Rating) { r.Source = FromSignal }, "defect"},
 		{"no rater", func(r *Rating) { r.KeyID = "" }, "defect"},
 		{"two raters", func(r *Rating) { r.AccountID = "acc_1" }, "defect"},
 		{"infinite skill", func(r *Rating) { r.Skills = []float64{math.Inf(1)} }, "defect"},
@@ -104,17 +101,16 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 	}
 }
 
-func TestRaterIdentifiesKeysAccountsAndSignals(t *testing.T) {
+func TestRaterIdentifiesKeysAndAccounts(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, r := range []Rating{
 		{Source: FromAPI, KeyID: "key_1"},
 		{Source: FromDashboard, AccountID: "acc_1"},
-		{Source: FromSignal, Signal: Retry, KeyID: "key_1"},
 	} {
 		got = append(got, r.Rater())
 	}
-	if diff := cmp.Diff([]string{"key:key_1", "account:acc_1", "signal:retry"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"key:key_1", "account:acc_1"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

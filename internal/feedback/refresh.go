@@ -138,7 +138,7 @@ func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceStat
 	}
 	s.learned = Learned{
 		Settings: settings, Version: s.corrections.Version, Verdicts: state.Verdicts, MinVerdicts: b.options.MinVerdicts, Active: s.corrections.Version != "",
-		Check: state.Check, Trust: state.Trust, Tasks: describe(&state, outcomes),
+		Check: state.Check, Tasks: describe(&state, outcomes),
 	}
 	s.took = b.options.Now().Sub(s.at)
 	return s, nil
@@ -152,23 +152,15 @@ type modelRatings struct {
 
 // load reads the ratings by model and all outcomes that affect corrections.
 func (b *Index) load(ctx context.Context, workspaceID string) (ratings []modelRatings, outcomes []learn.Outcome, err error) {
-	add := func(list []Rating) {
-		for i := range list {
-			outcomes = append(outcomes, outcomeOf(&list[i]))
-		}
-	}
 	err = b.reader.CountedRatings(ctx, workspaceID, maxCounted, func(model string, list []Rating) error {
-		add(b.current(list))
+		for _, r := range b.current(list) {
+			outcomes = append(outcomes, outcomeOf(&r))
+		}
 		if given := slices.DeleteFunc(slices.Clone(list), func(r Rating) bool { return !r.Source.IsRating() }); len(given) > 0 {
 			ratings = append(ratings, modelRatings{model, given})
 		}
 		return nil
 	})
-	if err != nil || len(outcomes) == 0 {
-		return ratings, outcomes, err // signals have no effect without ratings or verdicts
-	}
-	signals, err := b.reader.CountedSignals(ctx, workspaceID, maxCounted)
-	add(b.current(signals))
 	return ratings, outcomes, err
 }
 

@@ -55,15 +55,6 @@ func (s *fakeStore) SaveRating(_ context.Context, r Rating) error {
 	return nil
 }
 
-func (s *fakeStore) SaveSignals(_ context.Context, signals []Rating) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range signals {
-		s.ratings[[3]string{r.WorkspaceID, r.RequestID, r.Rater()}] = r
-	}
-	return s.fail
-}
-
 func (s *fakeStore) ResetFeedback(_ context.Context, workspaceID, model string, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +88,7 @@ func (s *fakeStore) CountedRatings(_ context.Context, workspaceID string, limit 
 		if own := s.resets[[2]string{workspaceID, r.Model}]; own.After(reset) {
 			reset = own
 		}
-		if r.WorkspaceID == workspaceID && r.Source != FromSignal && r.Time.After(reset) {
+		if r.WorkspaceID == workspaceID && r.Time.After(reset) {
 			byModel[r.Model] = append(byModel[r.Model], r)
 		}
 	}
@@ -111,39 +102,6 @@ func (s *fakeStore) CountedRatings(_ context.Context, workspaceID string, limit 
 		}
 	}
 	return nil
-}
-
-func (s *fakeStore) SignalCounts(_ context.Context, workspaceID string, since time.Time) ([]SignalCount, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	counts := map[SignalCount]int64{}
-	for _, r := range s.ratings {
-		if r.WorkspaceID == workspaceID && r.Source == FromSignal && !r.Time.Before(since) {
-			counts[SignalCount{Model: r.Model, Task: r.Task, Signal: r.Signal}]++
-		}
-	}
-	all := []SignalCount{}
-	for c, n := range counts {
-		c.Count = n
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b SignalCount) int {
-		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Signal, b.Signal))
-	})
-	return all, s.fail
-}
-
-func (s *fakeStore) CountedSignals(_ context.Context, workspaceID string, limit int) ([]Rating, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []Rating
-	for _, r := range s.ratings {
-		if r.WorkspaceID == workspaceID && r.Source == FromSignal {
-			found = append(found, r)
-		}
-	}
-	slices.SortFunc(found, func(a, b Rating) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID)) })
-	return found[:min(limit, len(found))], s.fail
 }
 
 func (s *fakeStore) Learning(_ context.Context, workspaceID string) (Settings, error) {

@@ -13,7 +13,6 @@ import (
 type Summary struct {
 	Version string         `json:"version"` // version of the corrections
 	Models  []ModelSummary `json:"models"`  // sorted by name
-	Signals []SignalCount  `json:"signals"` // signals of the last signalDays days
 }
 
 // ModelSummary summarises the ratings of one model.

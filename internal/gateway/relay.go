@@ -112,7 +112,7 @@ func (d *delivery) finish(ctx context.Context, a *attempt.Attempt, received *bil
 	a.Finish(nil, charge)
 	d.recordCache(a.Target(), charge.Usage)
 	d.settle(charge)
-	d.rec.RecordResponse(received, d.plan.cache.Repeats())
+	d.rec.RecordResponse(received)
 	d.rec.RecordStored(a.Target(), d.plan.decision)
 	if err := d.gateway.Log.End(d.rec.Complete()); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bil
 	if err != nil {
 		return err
 	}
-	d.rec.RecordResponse(received, d.plan.cache.Repeats())
+	d.rec.RecordResponse(received)
 	d.rec.Complete()
 	if err := d.out.End(d.rec); err != nil {
 		d.gateway.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())

@@ -36,9 +36,6 @@ func (f *fitter) check(outcomes []Outcome) Check {
 		known := f.fit(outcomes[:from])
 		for i := from; i < to; i++ {
 			x := &outcomes[i]
-			if x.Kind == Signalled {
-				continue
-			}
 			static, learned := f.errors(x, known)
 			c.Outcomes++
 			c.Static += static
@@ -102,9 +99,6 @@ func (r *fitted) drifts(outcomes []Outcome) map[string]time.Time {
 	}
 	for i := range outcomes {
 		x := &outcomes[i]
-		if x.Kind == Signalled {
-			continue
-		}
 		logit := r.models[x.Model].logit(x.Task, x.Skills)
 		if x.Kind == Rated {
 			add(x.Model, x.At, x.Value-sigmoid(logit+r.shared[x.Task]))

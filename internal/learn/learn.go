@@ -1,5 +1,5 @@
-// Package learn corrects model abilities with the outcomes of a workspace: ratings, verdicts of comparisons, and implicit signals, weighted
-// by their agreement with ratings and verdicts. The static predictor is the prior. All functions are pure: equal outcomes and options give
+// Package learn corrects model abilities with the outcomes of a workspace: ratings and verdicts of comparisons. The static
+// predictor is the prior. All functions are pure: equal outcomes and options give
 // equal states, so a state can be stored by version and decisions can be recomputed with it.
 package learn
 
@@ -19,16 +19,9 @@ type Kind string
 
 // The kinds of outcomes.
 const (
-	Rated     Kind = "rated"     // a score from 0 to 1
-	Compared  Kind = "compared"  // a difference from -1 to 1 between the responses of two models
-	Signalled Kind = "signalled" // an implicit signal, or Quiet
+	Rated    Kind = "rated"    // a score from 0 to 1
+	Compared Kind = "compared" // a difference from -1 to 1 between the responses of two models
 )
-
-// Quiet is the signal of a request without signals. A share of such requests is recorded, so that the frequency of signals is known.
-const Quiet = "none"
-
-// QuietShare is the share of requests without signals that are recorded.
-const QuietShare = 1.0 / 32
 
 // Outcome is evidence of the quality of one response.
 type Outcome struct {
@@ -41,7 +34,6 @@ type Outcome struct {
 	Skills  []float64    // skills of the prompt
 	Value   float64      // score or difference
 	Weight  float64      // weight of the outcome; 1 for a verdict that is certain
-	Signal  string       // name of the signal
 }
 
 // Options configures Fit.
@@ -63,8 +55,7 @@ type Options struct {
 // State is the result of learning.
 type State struct {
 	Models   map[string]*Model
-	Trust    []Trust // trust in each signal, sorted by signal name
-	Verdicts int     // number of ratings and comparisons
+	Verdicts int // number of ratings and comparisons
 	Check    Check
 	Active   bool // whether the learned abilities are used; if false, models keep their static abilities
 }
@@ -95,16 +86,11 @@ const (
 // Fit learns from the outcomes of a workspace, which need not be in order.
 func Fit(outcomes []Outcome, o Options) State {
 	all := usable(outcomes, &o)
-	s := State{Models: map[string]*Model{}, Trust: Trusts(all)}
-	for i := range all {
-		if all[i].Kind != Signalled {
-			s.Verdicts++
-		}
-	}
+	s := State{Models: map[string]*Model{}, Verdicts: len(all)}
 	if s.Verdicts == 0 || s.Verdicts < o.MinVerdicts {
 		return s
 	}
-	f := &fitter{o: &o, trust: s.Trust}
+	f := &fitter{o: &o}
 	fitted := f.fit(all)
 	s.Models = fitted.models
 	changes := fitted.drifts(all)
@@ -155,10 +141,7 @@ func (o *Options) decay(at time.Time) float64 {
 }
 
 // fitter learns abilities from outcomes.
-type fitter struct {
-	o     *Options
-	trust []Trust
-}
+type fitter struct{ o *Options }
 
 // fitted is the result of one fit.
 type fitted struct {
@@ -186,9 +169,7 @@ func (f *fitter) fit(outcomes []Outcome) *fitted {
 	}
 	for i := range outcomes {
 		x := &outcomes[i]
-		if x.Kind != Signalled {
-			model(x.Model).Outcomes++
-		}
+		model(x.Model).Outcomes++
 		if x.Kind == Compared {
 			repeat = rounds
 			model(x.Other).Outcomes++
@@ -198,19 +179,14 @@ func (f *fitter) fit(outcomes []Outcome) *fitted {
 		r.static = r.difficulty(outcomes)
 		r.shared = r.static
 	}
-	signals := f.signalLabels(outcomes)
 	for range repeat {
-		labels := make(labels, len(signals))
-		for model, list := range signals {
-			labels[model] = slices.Clone(list)
-		}
+		labels := labels{}
 		for i := range outcomes {
 			switch x := &outcomes[i]; x.Kind {
 			case Rated:
 				labels.add(x.Model, x.Task, ability.Label{Skills: x.Skills, Score: x.Value, Weight: x.Weight, Offset: r.shared[x.Task]})
 			case Compared:
 				labels.compare(x, r.models)
-			case Signalled:
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(labels)) {

@@ -54,11 +54,6 @@ func (v *View) addEntry(link int, e *entry, now int64) {
 // Turns returns the number of known earlier turns of the conversation.
 func (v View) Turns() int { return v.turns }
 
-// Repeats reports whether the same prompt was sent recently.
-func (v View) Repeats() bool {
-	return len(v.fingerprint.Links) > 0 && v.longestKnown == len(v.fingerprint.Links)-1
-}
-
 // Last returns the target that served the previous turn, or "".
 func (v View) Last() string { return v.last }
 

@@ -241,19 +241,10 @@ func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
 	}
 }
 
-// RecordResponse records a complete response. The signals that it records suggest a bad response, but can have other causes.
-func (r *Recorder) RecordResponse(received *bill.UsageCounter, repeated bool) {
+// RecordResponse records a complete response.
+func (r *Recorder) RecordResponse(received *bill.UsageCounter) {
 	e := r.Entry
 	e.Finish, e.ServedAs = show.Shorten(received.Finish), show.ShortenName(received.Model)
-	switch received.Finish {
-	case "length":
-		e.Signals = append(e.Signals, "truncation")
-	case "content_filter", "refusal":
-		e.Signals = append(e.Signals, "refusal")
-	}
-	if repeated {
-		e.Signals = append(e.Signals, "retry")
-	}
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 

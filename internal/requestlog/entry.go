@@ -92,7 +92,6 @@ type Routing struct {
 	Simulated bool     `json:"simulated,omitempty"`
 	Policy    string   `json:"policy,omitempty"` // policy that changed the decision
 	Warnings  []string `json:"warnings,omitempty"`
-	Signals   []string `json:"signals,omitempty"`   // observed signals, such as truncation of the response or repetition of an earlier request
 	Escalated string   `json:"escalated,omitempty"` // reason for routing a stuck task to a stronger model; empty for other requests
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`

@@ -54,7 +54,6 @@ type LearningState struct {
 	MinVerdicts int              `json:"min_verdicts" doc:"Number below which the static abilities are used."`
 	Check       learn.Check      `json:"check" doc:"Errors of predictions of later outcomes from earlier ones."`
 	Abilities   []LearnedAbility `json:"abilities" doc:"By model and task."`
-	Signals     []SignalTrust    `json:"signals" doc:"Agreement of implicit signals with ratings and verdicts."`
 	ComputedAt  *time.Time       `json:"computed_at"`
 }
 
@@ -70,18 +69,11 @@ type LearnedAbility struct {
 	Changed  *time.Time `json:"changed_at" doc:"When the quality of the model changed. Earlier outcomes do not count."`
 }
 
-// SignalTrust measures how often a signal agrees with ratings and verdicts on the same requests.
-type SignalTrust struct {
-	learn.Trust
-	Needed int `json:"needed" doc:"Minimum number of requests with the signal and a verdict for the signal to have a weight."`
-}
-
 // OutcomeView is an outcome of a response.
 type OutcomeView struct {
 	RequestID string    `json:"request_id"`
 	At        time.Time `json:"at"`
-	Source    string    `json:"source" enum:"api,dashboard,signal,shadow,hook"`
-	Signal    string    `json:"signal,omitempty"`
+	Source    string    `json:"source" enum:"api,dashboard,shadow,hook"`
 	Model     string    `json:"model"`
 	Other     string    `json:"other,omitempty" doc:"Model whose response was compared."`
 	Task      string    `json:"task,omitempty"`
@@ -124,7 +116,7 @@ func Mount(s *adminapi.Server, d Deps) {
 	}, a.reset)
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/routing/outcomes", Tags: tags,
-		Summary: "List ratings, verdicts and signals, newest request first",
+		Summary: "List ratings and verdicts, newest request first",
 	}, a.list)
 }
 
@@ -137,15 +129,12 @@ func (a *handlers) get(_ context.Context, c *adminapi.Call, _ *struct{}) (*admin
 func StateOf(l *feedback.Learned) LearningState {
 	v := LearningState{
 		Settings: settingsOf(l.Settings), Active: l.Active, Version: l.Version, Verdicts: l.Verdicts, MinVerdicts: l.MinVerdicts, Check: l.Check,
-		Abilities: make([]LearnedAbility, len(l.Tasks)), Signals: make([]SignalTrust, len(l.Trust)), ComputedAt: adminapi.Time(l.At),
+		Abilities: make([]LearnedAbility, len(l.Tasks)), ComputedAt: adminapi.Time(l.At),
 	}
 	for i, t := range l.Tasks {
 		v.Abilities[i] = LearnedAbility{
 			Model: t.Model, Task: string(t.Task), Outcomes: t.Outcomes, Static: t.Static, Learned: t.Learned, Low: t.Low, High: t.High, Changed: adminapi.Time(t.Changed),
 		}
-	}
-	for i, t := range l.Trust {
-		v.Signals[i] = SignalTrust{t, learn.MinPairs}
 	}
 	return v
 }
@@ -213,7 +202,7 @@ func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*
 // ViewOf converts an outcome to its API representation.
 func ViewOf(r *feedback.Rating) OutcomeView {
 	return OutcomeView{
-		RequestID: r.RequestID, At: r.Time.UTC(), Source: string(r.Source), Signal: string(r.Signal), Model: r.Model, Other: r.Other, Task: string(r.Task),
+		RequestID: r.RequestID, At: r.Time.UTC(), Source: string(r.Source), Model: r.Model, Other: r.Other, Task: string(r.Task),
 		Score: r.Score, Method: r.Label,
 	}
 }

@@ -13,11 +13,10 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// FeedbackSummary describes the ratings and signals of a workspace and the corrections derived from them.
+// FeedbackSummary describes the ratings of a workspace and the corrections derived from them.
 type FeedbackSummary struct {
 	Version string          `json:"version" doc:"Version of the corrections, as recorded in decisions. Empty without corrections."`
 	Models  []ModelFeedback `json:"models" doc:"Ratings by model."`
-	Signals []SignalCount   `json:"signals" doc:"Signals of the last 30 days."`
 	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
 }
 
@@ -47,14 +46,6 @@ type RatingFigures struct {
 	Newest  *time.Time `json:"newest"`
 }
 
-// SignalCount holds the number of signals of one kind for a model and a task.
-type SignalCount struct {
-	Model  string `json:"model"`
-	Task   string `json:"task"`
-	Signal string `json:"signal" enum:"schema_violation,refusal,truncation,retry,reask,invalid_tool_call,failed_tool,abandoned"`
-	Count  int64  `json:"count"`
-}
-
 func (a *handlers) registerFeedbackSummary() {
 	tags := []string{"routing"}
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
@@ -68,13 +59,10 @@ func (a *handlers) registerFeedbackSummary() {
 	}, a.resetFeedback)
 }
 
-func (a *handlers) getFeedback(ctx context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[FeedbackSummary], error) {
-	sum, err := a.Feedback.Summary(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
+func (a *handlers) getFeedback(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[FeedbackSummary], error) {
+	sum := a.Feedback.Summary(c.WorkspaceID)
 	v := FeedbackSummary{
-		Version: sum.Version, Models: make([]ModelFeedback, len(sum.Models)), Signals: make([]SignalCount, len(sum.Signals)), Labels: feedback.Labels(),
+		Version: sum.Version, Models: make([]ModelFeedback, len(sum.Models)), Labels: feedback.Labels(),
 	}
 	for i := range sum.Models {
 		m := &sum.Models[i]
@@ -85,9 +73,6 @@ func (a *handlers) getFeedback(ctx context.Context, c *adminapi.Call, _ *struct{
 		v.Models[i] = ModelFeedback{
 			Model: m.Model, Corrected: m.Corrected, Outdated: m.Outdated, Total: ratingFigures(m.Total, m.Corrected), Tasks: tasks,
 		}
-	}
-	for i, n := range sum.Signals {
-		v.Signals[i] = SignalCount{Model: n.Model, Task: string(n.Task), Signal: string(n.Signal), Count: n.Count}
 	}
 	return adminapi.Respond(v), nil
 }
@@ -102,10 +87,7 @@ func (a *handlers) resetFeedback(ctx context.Context, c *adminapi.Call, in *rese
 	if !adminapi.Storable(in.Body.Model) {
 		return nil, adminapi.Invalid("body", "model", "must be valid UTF-8")
 	}
-	before, err := a.Feedback.Summary(ctx, c.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
+	before := a.Feedback.Summary(c.WorkspaceID)
 	counted := countedRatings(&before, in.Body.Model)
 	if in.Body.Model != "" && counted == nil {
 		return nil, llm.Errorf(llm.NotFound, "This workspace has no ratings for this model.")

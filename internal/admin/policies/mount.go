@@ -81,7 +81,7 @@ type Backtester interface {
 
 // Feedback summarises and resets the ratings of a workspace.
 type Feedback interface {
-	Summary(ctx context.Context, workspaceID string) (feedback.Summary, error)
+	Summary(workspaceID string) feedback.Summary
 	// Reset excludes the existing ratings of a model from routing. An empty model selects all models.
 	Reset(ctx context.Context, workspaceID, model string) error
 }

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/feedback"
 )
 
-// RatingView is a rating or signal of a response.
+// RatingView is a rating of a response.
 type RatingView struct {
 	ID        string    `json:"id"`
 	RequestID string    `json:"request_id"`
@@ -21,8 +21,7 @@ type RatingView struct {
 	Score     float64   `json:"score" doc:"From 0 (bad) to 1 (good)."`
 	Label     *string   `json:"label" doc:"Label that was submitted instead of a score."`
 	Comment   *string   `json:"comment" doc:"null for callers without read_bodies."`
-	Source    string    `json:"source" enum:"api,dashboard,signal" doc:"signal: derived from the response or from the client's next request."`
-	Signal    *string   `json:"signal" doc:"schema_violation, refusal, truncation, retry, reask, invalid_tool_call, failed_tool or abandoned."`
+	Source    string    `json:"source" enum:"api,dashboard"`
 	KeyID     *string   `json:"key_id"`
 	AccountID *string   `json:"account_id"`
 	Mine      bool      `json:"mine" doc:"Whether the caller submitted this rating. A new rating replaces it."`
@@ -105,8 +104,8 @@ type notedRating struct {
 func ratingView(r *feedback.Rating, by account.Actor) RatingView {
 	v := RatingView{
 		ID: r.ID, RequestID: r.RequestID, At: r.Time.UTC(), Score: r.Score, Label: adminapi.NonEmpty(r.Label), Comment: adminapi.NonEmpty(r.Comment),
-		Source: string(r.Source), Signal: adminapi.NonEmpty(string(r.Signal)), KeyID: adminapi.NonEmpty(r.KeyID), AccountID: adminapi.NonEmpty(r.AccountID),
-		Mine:  r.Source != feedback.FromSignal && r.AccountID == by.AccountID && r.KeyID == by.KeyID,
+		Source: string(r.Source), KeyID: adminapi.NonEmpty(r.KeyID), AccountID: adminapi.NonEmpty(r.AccountID),
+		Mine:  r.AccountID == by.AccountID && r.KeyID == by.KeyID,
 		Model: r.Model, Task: string(r.Task),
 	}
 	if !by.May(account.ReadBodies) {

@@ -51,6 +51,6 @@ type Verifier interface {
 type Ratings interface {
 	// Rate stores a rating, which replaces an earlier one by the same rater. It returns an *llm.Error for an invalid rating.
 	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
-	// Of returns the ratings and signals of a request, oldest first.
+	// Of returns the ratings of a request, oldest first.
 	Of(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error)
 }

@@ -21,7 +21,7 @@ const learningObject = "learning"
 
 // New returns the outcomes commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	cmd := cli.Group("outcomes", "Show what the router learned from ratings, verdicts and signals", `  fairlead outcomes show
+	cmd := cli.Group("outcomes", "Show what the router learned from ratings and verdicts", `  fairlead outcomes show
   fairlead outcomes export > outcomes.jsonl
   fairlead outcomes reset --model gpt-5-mini
   fairlead outcomes set --enabled=false`)
@@ -52,11 +52,10 @@ func (s *commands) learner(ctx context.Context, i *instance.Instance) (*feedback
 
 func (s *commands) newShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show learned abilities and the trust in signals", Args: cli.NoArgs,
-		Long: `Show learned abilities and the trust in signals
+		Use: "show", Short: "Show learned abilities", Args: cli.NoArgs,
+		Long: `Show learned abilities
 
-STATIC is the mean predicted quality without outcomes, LEARNED that with outcomes, for the prompts with outcomes. A signal has a weight only
-if it agrees with ratings and verdicts on the same requests.`,
+STATIC is the mean predicted quality without outcomes, LEARNED that with outcomes, for the prompts with outcomes.`,
 		Example: `  fairlead outcomes show
   fairlead outcomes show --json | jq .abilities`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,35 +76,19 @@ func (s *commands) show(l feedback.Learned) error {
 		return s.console.PrintJSON(v)
 	}
 	s.console.Infof(s.options, "%s", status(&v))
-	if len(v.Abilities) > 0 {
-		t := &cli.Table{Columns: []cli.Column{
-			{Title: "MODEL", Soft: true},
-			{Title: "TASK"},
-			{Title: "OUTCOMES", Right: true},
-			{Title: "STATIC", Right: true},
-			{Title: "LEARNED", Right: true},
-			{Title: "95 %", Right: true, Hide: 1},
-		}}
-		for _, a := range v.Abilities {
-			t.Row(cli.Clean(a.Model), cli.OrDash(a.Task), cli.Count(int64(a.Outcomes)), quality(a.Static), quality(a.Learned), quality(a.Low)+"–"+quality(a.High))
-		}
-		if err := s.console.PrintTable(s.options, t); err != nil {
-			return err
-		}
-	}
-	if len(v.Signals) == 0 {
+	if len(v.Abilities) == 0 {
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
-		{Title: "SIGNAL"},
-		{Title: "WITH VERDICT", Right: true},
-		{Title: "BAD", Right: true},
-		{Title: "BAD WITHOUT", Right: true},
-		{Title: "LOWER BOUND", Right: true},
-		{Title: "WEIGHT", Right: true},
+		{Title: "MODEL", Soft: true},
+		{Title: "TASK"},
+		{Title: "OUTCOMES", Right: true},
+		{Title: "STATIC", Right: true},
+		{Title: "LEARNED", Right: true},
+		{Title: "95 %", Right: true, Hide: 1},
 	}}
-	for _, x := range v.Signals {
-		t.Row(x.Signal, cli.Count(int64(x.With)), quality(x.Bad), quality(x.Usual), fmt.Sprintf("%+.2f", x.Low), quality(x.Weight))
+	for _, a := range v.Abilities {
+		t.Row(cli.Clean(a.Model), cli.OrDash(a.Task), cli.Count(int64(a.Outcomes)), quality(a.Static), quality(a.Learned), quality(a.Low)+"–"+quality(a.High))
 	}
 	return s.console.PrintTable(s.options, t)
 }

@@ -10,18 +10,14 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// DeleteOf deletes the feedback on requests, in the transaction that deletes the requests. If it deletes feedback other than
-// signals, the corrections change and DeleteOf increments the revision.
+// DeleteOf deletes the feedback on requests, in the transaction that deletes the requests. If it deletes feedback, the corrections
+// change and DeleteOf increments the revision.
 func DeleteOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	among := fmt.Sprintf(`delete from ratings where workspace_id = $1 and request_id in (%s) and source `, sqldb.Placeholders(2, len(ids)))
-	args := append([]any{workspace}, sqldb.Args(ids)...)
-	if _, err := tx.ExecContext(ctx, among+`= 'signal'`, args...); err != nil {
-		return err
-	}
-	res, err := tx.ExecContext(ctx, among+`<> 'signal'`, args...)
+	q := fmt.Sprintf(`delete from ratings where workspace_id = $1 and request_id in (%s)`, sqldb.Placeholders(2, len(ids)))
+	res, err := tx.ExecContext(ctx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package feedbackstore stores outcomes (ratings, verdicts and signals), the times of their resets, and the learning settings.
+// Package feedbackstore stores outcomes (ratings and verdicts), the times of their resets, and the learning settings.
 package feedbackstore
 
 import (
@@ -15,20 +15,19 @@ import (
 
 // Store implements feedback.Reader and feedback.Writer.
 type Store struct {
-	db                           *sqldb.DB
-	insertRatings, insertSignals *sqldb.Inserter
+	db            *sqldb.DB
+	insertRatings *sqldb.Inserter
 }
 
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store {
 	fields := slices.Concat(
 		sqldb.TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), sqldb.NumberFields("at"), sqldb.RealFields("score"),
-		sqldb.TextFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor", "other"),
+		sqldb.TextFields("label", "comment", "source", "model", "task", "skills", "predictor", "other"),
 	)
 	return &Store{
 		db:            db,
 		insertRatings: sqldb.NewInserter("ratings", fields, replaceRating),
-		insertSignals: sqldb.NewInserter("ratings", fields, sqldb.KeepExisting),
 	}
 }
 
@@ -47,7 +46,7 @@ func ratingRow(r *feedback.Rating) ([]any, error) {
 	}
 	return []any{
 		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, sqldb.Millis(r.Time), r.Score, r.Label, r.Comment,
-		string(r.Source), string(r.Signal), r.Model, string(r.Task), string(skills), r.Predictor, r.Other,
+		string(r.Source), r.Model, string(r.Task), string(skills), r.Predictor, r.Other,
 	}, nil
 }
 
@@ -65,26 +64,6 @@ func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
 		return err
 	}); err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
-	}
-	return nil
-}
-
-// SaveSignals stores signals. Signals are frequent and have little effect, so they do not change the revision. The next computation
-// of corrections includes them; it happens at least once a day.
-func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) error {
-	rows := make([][]any, len(signals))
-	for i := range signals {
-		row, err := ratingRow(&signals[i])
-		if err != nil {
-			return fmt.Errorf("save signal of %s: %w", signals[i].RequestID, err)
-		}
-		rows[i] = row
-	}
-	if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
-		_, err := s.db.Insert(ctx, tx, s.insertSignals, rows)
-		return err
-	}); err != nil {
-		return fmt.Errorf("save %d signals: %w", len(signals), err)
 	}
 	return nil
 }

@@ -6,26 +6,21 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"time"
 
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/store/sqldb"
 )
 
 const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,
-	r.source, r.signal, r.model, r.task, r.skills, r.predictor, r.other from ratings r `
+	r.source, r.model, r.task, r.skills, r.predictor, r.other from ratings r `
 
 // Each of these statements uses an index, so its cost does not depend on the number of ratings.
 const (
-	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2 and source <> 'signal'`
-	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.source <> 'signal' and r.at > $3
+	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2`
+	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.at > $3
 		order by r.at desc, r.id desc limit $4`
-	countedSignals = ratingColumns + `where r.workspace_id = $1 and r.source = 'signal' and r.at > $2 order by r.at desc limit $3`
 	listedOutcomes = ratingColumns + `where r.workspace_id = $1 and (r.request_id < $2 or r.request_id = $2 and r.rater > $3)
-		and r.signal <> 'none' order by r.request_id desc, r.rater limit $4`
-	signalCounts = `select model, task, signal, count(*) from ratings where workspace_id = $1 and source = 'signal' and at >= $2
-		and signal <> 'none' group by model, task, signal order by model, task, signal`
+		order by r.request_id desc, r.rater limit $4`
 )
 
 func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
@@ -33,7 +28,7 @@ func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
 	var at int64
 	var skills string
 	err := row.Scan(&r.WorkspaceID, &r.RequestID, &r.ID, &r.KeyID, &r.AccountID, &at, &r.Score, &r.Label, &r.Comment,
-		&r.Source, &r.Signal, &r.Model, &r.Task, &skills, &r.Predictor, &r.Other)
+		&r.Source, &r.Model, &r.Task, &skills, &r.Predictor, &r.Other)
 	if err != nil {
 		return r, err
 	}
@@ -72,21 +67,7 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 	}
 }
 
-// CountedSignals returns the newest signals of a workspace, at most limit, without those that a reset excludes.
-func (s *Store) CountedSignals(ctx context.Context, workspaceID string, limit int) ([]feedback.Rating, error) {
-	resets, err := s.resets(ctx, workspaceID)
-	if err != nil {
-		return nil, fmt.Errorf("read feedback resets: %w", err)
-	}
-	rows, err := s.db.Query(ctx, countedSignals, workspaceID, resets[""], limit)
-	signals, err := sqldb.Collect(rows, err, scanRating)
-	if err != nil {
-		return nil, fmt.Errorf("read signals: %w", err)
-	}
-	return slices.DeleteFunc(signals, func(r feedback.Rating) bool { return sqldb.Millis(r.Time) <= resets[r.Model] }), nil
-}
-
-// Outcomes returns the ratings, verdicts and signals of a workspace, newest request first.
+// Outcomes returns the ratings and verdicts of a workspace, newest request first.
 func (s *Store) Outcomes(ctx context.Context, workspaceID string, p feedback.OutcomePage) ([]feedback.Rating, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
@@ -132,28 +113,13 @@ func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int6
 	return resets, rows.Err()
 }
 
-// SignalCounts counts signals since the given time.
-func (s *Store) SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]feedback.SignalCount, error) {
-	ctx, cancel := s.db.Bounded(ctx)
-	defer cancel()
-	rows, err := s.db.Query(ctx, signalCounts, workspaceID, sqldb.Millis(since))
-	counts, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (feedback.SignalCount, error) {
-		var c feedback.SignalCount
-		return c, row.Scan(&c.Model, &c.Task, &c.Signal, &c.Count)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("count signals: %w", err)
-	}
-	return counts, nil
-}
-
-// FeedbackOf returns the ratings and signals of a request, oldest first.
+// FeedbackOf returns the ratings and verdicts of a request, oldest first.
 func (s *Store) FeedbackOf(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
 	all, err := s.FeedbackOfAll(ctx, workspaceID, []string{requestID})
 	return all[requestID], err
 }
 
-// FeedbackOfAll returns the ratings and signals of several requests, oldest first. It omits requests without ratings and signals.
+// FeedbackOfAll returns the ratings and verdicts of several requests, oldest first. It omits requests without them.
 func (s *Store) FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error) {
 	byRequest := map[string][]feedback.Rating{}
 	if len(requestIDs) == 0 {

@@ -24,12 +24,6 @@ func rated(workspace, requestID string, at time.Time, score float64) feedback.Ra
 	}
 }
 
-func signalled(workspace, requestID string, at time.Time, s feedback.Signal) feedback.Rating {
-	r := rated(workspace, requestID, at, 0)
-	r.KeyID, r.Label, r.Comment, r.Source, r.Signal = "", "", "", feedback.FromSignal, s
-	return r
-}
-
 // countedIn returns the result of CountedRatings by model.
 func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[string][]feedback.Rating {
 	t.Helper()
@@ -104,43 +98,6 @@ func laterRatingReplaces(t *testing.T, db *store.DB) {
 	}
 }
 
-func signalsAreNotRatings(t *testing.T, db *store.DB) {
-	ctx, ws := t.Context(), newTenant(t, db)
-	request, second := entryID(now), entryID(now)
-	cut := signalled(ws, request, now, feedback.Truncation)
-	again := cut
-	again.ID, again.Time = "rat_again", now.Add(time.Second)
-	signals := []feedback.Rating{
-		cut, signalled(ws, request, now, feedback.Refusal), signalled(ws, second, now, feedback.Refusal), again,
-		signalled(ws, entryID(now), now.Add(-time.Hour), feedback.Retry),
-	}
-	if changesRevision(t, db, ws, func() {
-		must(t, db.Feedback.SaveSignals(ctx, signals))
-		must(t, db.Feedback.SaveSignals(ctx, signals))
-	}) {
-		t.Error("saving signals changed the revision of the ratings")
-	}
-
-	counts, err := db.Feedback.SignalCounts(ctx, ws, now)
-	must(t, err)
-	of, err := db.Feedback.FeedbackOf(ctx, ws, request)
-	must(t, err)
-
-	want := []feedback.SignalCount{
-		{Model: "small-b", Task: predict.Code, Signal: feedback.Refusal, Count: 2},
-		{Model: "small-b", Task: predict.Code, Signal: feedback.Truncation, Count: 1},
-	}
-	if diff := cmp.Diff(want, counts); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]feedback.Rating{cut, signals[1]}, of); diff != "" {
-		t.Error(diff)
-	}
-	if found := countedIn(t, db, ws, 10); len(found) > 0 {
-		t.Errorf("signals are counted as ratings: %v", found)
-	}
-}
-
 func newestRatingsCount(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	want := map[string][]feedback.Rating{}
@@ -197,7 +154,6 @@ func ratingsAreDeletedWithRequests(t *testing.T, db *store.DB) {
 	write(t, db, erased, kept)
 	for _, e := range []requestlog.Entry{erased, kept} {
 		must(t, db.Feedback.SaveRating(ctx, rated(ws, e.ID, now, 1)))
-		must(t, db.Feedback.SaveSignals(ctx, []feedback.Rating{signalled(ws, e.ID, now, feedback.Refusal)}))
 	}
 
 	changed := changesRevision(t, db, ws, func() {
@@ -207,7 +163,7 @@ func ratingsAreDeletedWithRequests(t *testing.T, db *store.DB) {
 
 	left, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{erased.ID, kept.ID})
 	must(t, err)
-	if !changed || len(left) != 1 || len(left[kept.ID]) != 2 {
+	if !changed || len(left) != 1 || len(left[kept.ID]) != 1 {
 		t.Errorf("revision changed %t, remaining feedback %v; want true and two of the kept request", changed, left)
 	}
 }

@@ -17,24 +17,17 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 	verdict := rated(ws, newer, now, 0.5)
 	verdict.KeyID, verdict.Source, verdict.Other, verdict.Label, verdict.Comment = "", feedback.FromShadow, "large-a", "judge", ""
 	rating := rated(ws, newer, now, 1)
-	refusal, quiet := signalled(ws, older, now, feedback.Refusal), signalled(ws, newer, now, feedback.Quiet)
-	for _, r := range []feedback.Rating{verdict, rating} {
+	earlier := rated(ws, older, now, 0)
+	for _, r := range []feedback.Rating{verdict, rating, earlier} {
 		must(t, db.Feedback.SaveRating(ctx, r))
 	}
-	must(t, db.Feedback.SaveSignals(ctx, []feedback.Rating{refusal, quiet}))
 
 	first, err := db.Feedback.Outcomes(ctx, ws, feedback.OutcomePage{Limit: 1})
 	must(t, err)
 	rest, err := db.Feedback.Outcomes(ctx, ws, feedback.OutcomePage{Request: first[0].RequestID, Rater: first[0].Rater(), Limit: 10})
 	must(t, err)
-	if diff := cmp.Diff([]feedback.Rating{rating, verdict, refusal}, append(first, rest...)); diff != "" {
+	if diff := cmp.Diff([]feedback.Rating{rating, verdict, earlier}, append(first, rest...)); diff != "" {
 		t.Error(diff)
-	}
-	if counts, err := db.Feedback.SignalCounts(ctx, ws, now.Add(-time.Hour)); err != nil || len(counts) != 1 {
-		t.Errorf("signals %v, %v; want one", counts, err)
-	}
-	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 2 {
-		t.Errorf("counted signals %v, %v; want two", signals, err)
 	}
 
 	settings := feedback.Settings{Disabled: true}
@@ -46,9 +39,5 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 	}
 	if got, err := db.Feedback.Learning(ctx, "ws_none"); err != nil || got != (feedback.Settings{}) {
 		t.Errorf("default settings %+v, %v; want zero", got, err)
-	}
-	must(t, db.Feedback.ResetFeedback(ctx, ws, "", now.Add(time.Minute)))
-	if signals, err := db.Feedback.CountedSignals(ctx, ws, 10); err != nil || len(signals) != 0 {
-		t.Errorf("counted signals after a reset: %v, %v; want none", signals, err)
 	}
 }

@@ -35,7 +35,6 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"PoliciesNeedAWorkspace", policiesNeedWorkspace},
 		{"RatingsRoundTrip", ratingsReadBack},
 		{"LaterRatingReplacesEarlier", laterRatingReplaces},
-		{"SignalsAreNotRatings", signalsAreNotRatings},
 		{"NewestRatingsCount", newestRatingsCount},
 		{"ResetRatingsAreNotCounted", resetRatings},
 		{"RatingsAreDeletedWithTheirRequests", ratingsAreDeletedWithRequests},

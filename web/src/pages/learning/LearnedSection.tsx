@@ -11,13 +11,13 @@ import { Time } from "../../components/Time";
 import { notifyDone } from "../../lib/notify";
 import { formatCount, formatQuality } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
-import { signalName, statusText, trustText } from "./learning";
+import { statusText } from "./learning";
 import classes from "./learning.module.css";
 import { enableLearning, learningQuery, resetLearning } from "./query";
 
 type State = Schema["LearningState"];
 
-/** The results of learning from outcomes: abilities by model and task, and the trust in signals. */
+/** The results of learning from outcomes: abilities by model and task. */
 export function LearnedSection() {
   const { may } = useSession();
   const { data, error, refetch } = useQuery(learningQuery);
@@ -53,7 +53,6 @@ export function LearnedSection() {
         {statusText(data)}
       </Text>
       {data.abilities.length > 0 && <Abilities rows={data.abilities} />}
-      {data.signals.length > 0 && <Trust rows={data.signals} />}
       {resetting && <Reset state={data} onClose={() => setResetting(false)} />}
     </Section>
   );
@@ -117,39 +116,6 @@ function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
   );
 }
 
-function Trust({ rows }: { rows: Schema["SignalTrust"][] }) {
-  return (
-    <div className={classes.scroll} role="region" aria-label="Signal trust table" tabIndex={0}>
-      <Table fz="sm" verticalSpacing={4} aria-label="Signal trust" mt="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Signal</Table.Th>
-            {["Requests with a verdict", "Bad with the signal", "Bad without the signal"].map((heading) => (
-              <Table.Th key={heading} ta="right">
-                {heading}
-              </Table.Th>
-            ))}
-            <Table.Th>Use for learning</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={row.signal}>
-              <Table.Td>{signalName(row.signal)}</Table.Td>
-              {[formatCount(row.with), formatQuality(row.bad), formatQuality(row.usual)].map((text, i) => (
-                <Table.Td key={i} ta="right" ff="monospace">
-                  {text}
-                </Table.Td>
-              ))}
-              <Table.Td>{trustText(row)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
-  );
-}
-
 function Reset({ state, onClose }: { state: State; onClose: () => void }) {
   const queryClient = useQueryClient();
   const reset = useMutation({
@@ -170,8 +136,7 @@ function Reset({ state, onClose }: { state: State; onClose: () => void }) {
       onConfirm={() => reset.mutate()}
       onClose={onClose}
     >
-      {formatCount(state.verdicts)} ratings and verdicts, and all signals so far, will no longer affect
-      routing. They stay visible, and new ones count. This cannot be undone.
+      {formatCount(state.verdicts)} ratings and verdicts will no longer affect routing. They stay visible, and new ones count. This cannot be undone.
     </ConfirmDialog>
   );
 }

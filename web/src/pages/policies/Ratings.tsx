@@ -60,7 +60,6 @@ export function Ratings() {
           </Stack>
         )}
       </Section>
-      <Signals signals={data.signals} />
       {reset && <Reset model={reset.model} models={data.models} onClose={() => setReset(undefined)} />}
     </>
   );
@@ -146,54 +145,6 @@ function headline(m: Model): string {
     return most.words.replace(/^-/, "−");
   }
   return m.total.ratings > 0 ? `${plural(m.total.ratings, "rating")}, no correction` : "no counted ratings";
-}
-
-const signalLabels: Record<Schema["SignalCount"]["signal"], string> = {
-  schema_violation: "JSON schema violation",
-  refusal: "Refusal",
-  truncation: "Truncation",
-  retry: "Possible retry",
-  reask: "Asked again in the next turn",
-  invalid_tool_call: "Invalid tool call",
-  failed_tool: "Failed tool call",
-  abandoned: "Client disconnected",
-};
-
-/** Implicit signals. */
-function Signals({ signals }: { signals: Schema["SignalCount"][] }) {
-  return (
-    <Section title="Implicit signals">
-      <Text size="sm" c="dimmed" mb="xs">
-        Last 30 days. A signal affects routing only as far as it agrees with ratings and verdicts; see Proof.
-      </Text>
-      {signals.length === 0 ? (
-        <Text size="sm">No signals.</Text>
-      ) : (
-        <Table fz="sm" verticalSpacing={4} aria-label="Signals" maw={640}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Model</Table.Th>
-              <Table.Th>Task</Table.Th>
-              <Table.Th>Signal</Table.Th>
-              <Table.Th ta="right">Count</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {signals.map((s) => (
-              <Table.Tr key={`${s.model}/${s.task}/${s.signal}`}>
-                <Table.Td>{s.model}</Table.Td>
-                <Table.Td>{s.task.replaceAll("_", " ") || "unknown"}</Table.Td>
-                <Table.Td>{signalLabels[s.signal]}</Table.Td>
-                <Table.Td ta="right" ff="monospace">
-                  {formatCount(s.count)}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      )}
-    </Section>
-  );
 }
 
 function Reset({ model, models, onClose }: { model?: string; models: Model[]; onClose: () => void }) {

@@ -724,7 +724,7 @@ create table report_since (
 
 -- FEEDBACK, COMPARISON AND LEARNING.
 
--- Ratings of answers, signals detected in answers, and verdicts of comparisons. The rater is a key, an account, or a signal. other is the
+-- Ratings of answers and verdicts of comparisons. The rater is a key, an account, or a comparison. other is the
 -- model whose response was compared; the score of a verdict is 1 if the response of model was better, 0.5 for a tie and 0 if it was worse.
 -- A rating is deleted with its request. It may be stored before the row of the request.
 create table ratings (
@@ -739,7 +739,6 @@ create table ratings (
     label        text collate "C" not null,
     comment      text not null,
     source       text collate "C" not null,
-    signal       text collate "C" not null,
     model        text collate "C" not null,
     other        text collate "C" not null default '',
     task         text collate "C" not null,
@@ -748,8 +747,7 @@ create table ratings (
     primary key (workspace_id, request_id, rater)
 );
 
-create index ratings_model on ratings (workspace_id, model, at, id) where source <> 'signal';
-create index ratings_signal on ratings (workspace_id, at, model, task, signal) where source = 'signal';
+create index ratings_model on ratings (workspace_id, model, at, id);
 
 -- The revision of a workspace's ratings.
 create table rating_changes (

@@ -668,7 +668,7 @@ create table report_since (
 
 -- FEEDBACK, COMPARISON AND LEARNING.
 
--- Ratings of answers, signals detected in answers, and verdicts of comparisons. The rater is a key, an account, or a signal. other is the
+-- Ratings of answers and verdicts of comparisons. The rater is a key, an account, or a comparison. other is the
 -- model whose response was compared; the score of a verdict is 1 if the response of model was better, 0.5 for a tie and 0 if it was worse.
 -- A rating is deleted with its request. It may be stored before the row of the request.
 create table ratings (
@@ -683,7 +683,6 @@ create table ratings (
     label        text not null,
     comment      text not null,
     source       text not null,
-    signal       text not null,
     model        text not null,
     other        text not null default '',
     task         text not null,
@@ -692,8 +691,7 @@ create table ratings (
     primary key (workspace_id, request_id, rater)
 );
 
-create index ratings_model on ratings (workspace_id, model, at, id) where source <> 'signal';
-create index ratings_signal on ratings (workspace_id, at, model, task, signal) where source = 'signal';
+create index ratings_model on ratings (workspace_id, model, at, id);
 
 -- The revision of a workspace's ratings.
 create table rating_changes (

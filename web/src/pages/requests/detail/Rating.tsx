@@ -142,24 +142,11 @@ function Comment({ mine, onSave }: { mine: RatingView; onSave: (comment: string)
   );
 }
 
-const signals: Record<string, string> = {
-  schema_violation: "Schema violation: the response does not match the JSON schema",
-  refusal: "Refusal: the model declined to answer",
-  truncation: "Truncation: the response reached the token limit",
-  retry: "Possible retry: the same prompt was sent again right away",
-  reask: "Asked again: the next turn repeats the request or says that the response was wrong",
-  invalid_tool_call: "Invalid tool call: an unknown tool, or arguments that do not match its schema",
-  failed_tool: "Failed tool call: the next turn reports that a tool call of the response failed",
-  abandoned: "Abandoned: the client disconnected during the response",
-};
-
-/** Ratings by others, and implicit signals. */
+/** Ratings by others. */
 function Others({ ratings }: { ratings: RatingView[] }) {
   return ratings.map((rating) => (
     <Text key={rating.id} size="xs" c="dimmed">
-      {rating.source === "signal"
-        ? (signals[rating.signal ?? ""] ?? `Signal: ${rating.signal}`)
-        : `Rated ${rating.label ?? (rating.score >= 0.5 ? "good" : "bad")} ${rating.source === "api" ? "through the API" : "by another user"}`}{" "}
+      {`Rated ${rating.label ?? (rating.score >= 0.5 ? "good" : "bad")} ${rating.source === "api" ? "through the API" : "by another user"}`}{" "}
       · <Time at={rating.at} as="age" />
       {rating.comment && `: “${rating.comment}”`}
     </Text>
