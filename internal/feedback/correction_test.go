@@ -75,12 +75,3 @@ func TestCorrectionsRoundTrip(t *testing.T) {
 		}
 	}
 }
-
-// Corrections are looked up for every request.
-func TestAbilityAllocatesNothing(t *testing.T) {
-	base := bases["small"]
-	corrections := twoShifts()
-	if n := testing.AllocsPerRun(100, func() { corrections.Ability("small", predict.Code, &base) }); n > 0 {
-		t.Errorf("Ability makes %v allocations, want 0", n)
-	}
-}

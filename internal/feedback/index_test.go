@@ -12,45 +12,11 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-func TestRatingsChangeOnlyTheirWorkspace(t *testing.T) {
-	t.Parallel()
-	b := newTestBook(newFakeStore(), &clock{t: start})
-	before := chance(b, "ws_1", "small")
-	for i := range 40 {
-		rate(t, b, draft(i, "small", 0))
-	}
-	refresh(t, b)
-
-	if after := chance(b, "ws_1", "small"); after > before-0.1 {
-		t.Errorf("40 bad ratings change the success probability from %.3f to %.3f", before, after)
-	}
-	if got := chance(b, "ws_2", "small"); got != before {
-		t.Errorf("another workspace has %v, want %v", got, before)
-	}
-	if got, want := chance(b, "ws_1", "large"), chance(b, "ws_2", "large"); got != want {
-		t.Errorf("another model has %v, want %v", got, want)
-	}
-}
-
 func TestRateSetsIDAndTime(t *testing.T) {
 	t.Parallel()
 	r := rate(t, newTestBook(newFakeStore(), &clock{t: start.Add(123 * time.Microsecond)}), draft(1, "small", 1))
 	if !r.Time.Equal(start) || len(r.ID) != len("rat_")+26 {
 		t.Errorf("id %s, time %v", r.ID, r.Time)
-	}
-}
-
-func TestLaterRatingReplacesEarlier(t *testing.T) {
-	t.Parallel()
-	c := &clock{t: start}
-	twice, once := newTestBook(newFakeStore(), c), newTestBook(newFakeStore(), c)
-	rate(t, twice, draft(1, "small", 1))
-	rate(t, twice, draft(1, "small", 0))
-	rate(t, once, draft(1, "small", 0))
-	refresh(t, twice)
-	refresh(t, once)
-	if a, b := twice.For("ws_1"), once.For("ws_1"); a.Version != b.Version || a.Abilities["small"].Ratings != 1 {
-		t.Errorf("after replacing: %+v, want %+v", a, b)
 	}
 }
 
@@ -104,46 +70,6 @@ func TestSummaryShowsEffectOfRatings(t *testing.T) {
 	}
 }
 
-func TestTaskFiguresString(t *testing.T) {
-	t.Parallel()
-	for want, f := range map[string]TaskFigures{
-		"+0.06 on code, 214 ratings": {predict.Code, Figures{Ratings: 214, Before: 0.7, After: 0.761}},
-		"-0.10 on maths, 1 rating":   {predict.Maths, Figures{Ratings: 1, Before: 0.7, After: 0.6}},
-	} {
-		if got := f.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-func TestResetExcludesEarlierRatings(t *testing.T) {
-	t.Parallel()
-	c := &clock{t: start}
-	b := newTestBook(newFakeStore(), c)
-	for i, model := range []string{"small", "large", "small"} {
-		rate(t, b, draft(i, model, 0))
-	}
-	c.move(time.Minute)
-	if err := b.Reset(t.Context(), "ws_1", "small"); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.For("ws_1").Abilities; got["small"] != nil || got["large"] == nil {
-		t.Errorf("after resetting one model: %v", got)
-	}
-	c.move(time.Minute)
-	rate(t, b, draft(9, "small", 0))
-	if got := b.For("ws_1").Abilities["small"]; got == nil || got.Ratings != 1 {
-		t.Errorf("a rating after the reset: %+v", got)
-	}
-	c.move(time.Minute)
-	if err := b.Reset(t.Context(), "ws_1", ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.For("ws_1"); got.Version != "" || len(got.Abilities) > 0 {
-		t.Errorf("after resetting all: %+v", got)
-	}
-}
-
 func TestRatingsDecayDaily(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
@@ -164,47 +90,6 @@ func TestRatingsDecayDaily(t *testing.T) {
 	faded := chance(b, "ws_1", "small")
 	if b.For("ws_1").Version == version || !(fresh < faded && faded < base) {
 		t.Errorf("fresh %.3f, after two months %.3f, without %.3f", fresh, faded, base)
-	}
-}
-
-func TestBurstOfRatingsIsComputedOnce(t *testing.T) {
-	t.Parallel()
-	c, store := &clock{t: start}, newFakeStore()
-	b := newTestBook(store, c)
-	for i := range 50 {
-		rate(t, b, draft(i, "small", 0))
-	}
-	if store.reads != 1 {
-		t.Errorf("50 ratings in a burst were computed %d times, want once", store.reads)
-	}
-	refresh(t, b)
-	refresh(t, b)
-	if store.reads != 2 || b.For("ws_1").Abilities["small"].Ratings != 50 {
-		t.Errorf("after refreshing %d readings, %+v", store.reads, b.For("ws_1").Abilities["small"])
-	}
-	c.move(settle)
-	rate(t, b, draft(51, "small", 0))
-	if got := b.For("ws_1").Abilities["small"].Ratings; got != 51 {
-		t.Errorf("later %d ratings count immediately, want 51", got)
-	}
-}
-
-func TestRefreshLoadsChangesOfOtherReplicas(t *testing.T) {
-	t.Parallel()
-	c, store := &clock{t: start}, newFakeStore()
-	here, there := newTestBook(store, c), newTestBook(store, c)
-	refresh(t, there)
-	rate(t, here, draft(1, "small", 0))
-	rate(t, here, draft(2, "small", 1))
-	refresh(t, here)
-	refresh(t, there)
-	if a, b := here.For("ws_1"), there.For("ws_1"); a.Version == "" || a.Version != b.Version {
-		t.Errorf("here %+v, there %+v", a, b)
-	}
-	store.erase("ws_1", requestID(1))
-	refresh(t, there)
-	if got := there.For("ws_1").Abilities["small"].Ratings; got != 1 {
-		t.Errorf("after erasing, %d ratings count, want 1", got)
 	}
 }
 
@@ -256,25 +141,6 @@ func TestCorrectionsSurviveUnavailableStore(t *testing.T) {
 	}
 }
 
-func TestInterruptedRefreshIsRepeated(t *testing.T) {
-	t.Parallel()
-	c, store := &clock{t: start}, newFakeStore()
-	b := newTestBook(store, c)
-	rate(t, b, draft(1, "small", 0))
-	refresh(t, b)
-	before := b.For("ws_1")
-	c.move(48 * time.Hour)
-	store.unread = errors.New("interrupted")
-	if err := b.Refresh(t.Context()); !errors.Is(err, store.unread) || b.For("ws_1") != before {
-		t.Errorf("%v; corrections are %+v", err, b.For("ws_1"))
-	}
-	store.unread = nil
-	refresh(t, b)
-	if b.For("ws_1").Version == before.Version {
-		t.Error("the refresh after an interrupted one did not recompute the corrections")
-	}
-}
-
 func TestRecomputeUsesNewBase(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
@@ -289,27 +155,5 @@ func TestRecomputeUsesNewBase(t *testing.T) {
 	}
 	if diff := cmp.Diff(base.Vector, b.For("ws_1").Abilities["small"].Base); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestRecomputeUsesNewHalfLife(t *testing.T) {
-	t.Parallel()
-	c := &clock{t: start}
-	halfLife := 30 * 24 * time.Hour
-	store := newFakeStore()
-	b := NewIndex(store, store, Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
-	without := chance(b, "ws_1", "small")
-	for i := range 40 {
-		rate(t, b, draft(i, "small", 0))
-	}
-	c.move(30 * 24 * time.Hour)
-	refresh(t, b)
-	long := chance(b, "ws_1", "small")
-	halfLife = 24 * time.Hour
-	if err := b.Recompute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if short := chance(b, "ws_1", "small"); short < long+0.05 || short > without {
-		t.Errorf("ratings of a month ago give a success probability of %.3f with a half-life of a day, %.3f with one of a month, %.3f without them", short, long, without)
 	}
 }

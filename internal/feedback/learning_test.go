@@ -76,24 +76,3 @@ func TestVerdictsAreLearnedStoredAndReset(t *testing.T) {
 		t.Errorf("after a reset: %v, %+v", err, b.Learning("ws_1"))
 	}
 }
-
-func TestBusyWorkspaceIsComputedLater(t *testing.T) {
-	t.Parallel()
-	c, store := &clock{t: start}, newFakeStore()
-	b, _ := guarded(store, c)
-	compare(t, b, c, 0, 100)
-	c.move(maxPause)
-	refresh(t, b)
-	reads := store.reads
-	c.move(-time.Minute) // the next verdict arrives at the time of the computation
-	compare(t, b, c, 100, 1)
-	refresh(t, b)
-	if store.reads != reads {
-		t.Errorf("computed again immediately: %d reads, then %d", reads, store.reads)
-	}
-	c.move(maxPause)
-	refresh(t, b)
-	if got := b.Learning("ws_1").Verdicts; got != 101 {
-		t.Errorf("later, %d verdicts count, want 101", got)
-	}
-}

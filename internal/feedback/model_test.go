@@ -129,17 +129,3 @@ func TestConcurrentReadsAndWrites(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkCompute measures the cost of a new rating in a workspace with the maximum number of counted ratings.
-func BenchmarkCompute(b *testing.B) {
-	c, store := &clock{t: start}, newFakeStore()
-	book := newTestBook(store, c)
-	for i := range maxCounted {
-		rate(b, book, draft(i, "small", float64(i%2)))
-	}
-	for b.Loop() {
-		if _, err := book.compute(b.Context(), "ws_1"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -114,13 +114,3 @@ func TestRaterIdentifiesKeysAndAccounts(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestCommentIsSanitized(t *testing.T) {
-	t.Parallel()
-	r := draft(1, "small", 1)
-	r.Comment = "nul\x00 and \xff"
-	saved := rate(t, newTestBook(newFakeStore(), &clock{t: start}), r)
-	if saved.Comment != "nul and �" {
-		t.Errorf("Comment = %q, want %q", saved.Comment, "nul and �")
-	}
-}

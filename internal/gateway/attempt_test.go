@@ -15,7 +15,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
 )
 
@@ -28,34 +27,6 @@ func (a clientResponse) events() []string {
 		}
 	}
 	return list
-}
-
-func TestStreamIsRelayedToItsEnd(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	k.alpha.Always(simulator.Behaviour{Text: []string{"One ", "two ", "three."}})
-
-	got := k.post("/chat/completions", streaming("large"))
-
-	events := got.events()
-	if got.status != 200 || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
-		t.Fatalf("status %d, type %q: %s", got.status, got.header.Get("Content-Type"), got.body)
-	}
-	if events[len(events)-1] != "[DONE]" {
-		t.Errorf("the stream ends with %q, want [DONE]", events[len(events)-1])
-	}
-	for _, ev := range events[:len(events)-1] {
-		if strings.Contains(ev, `"choices":[]`) || !strings.Contains(ev, `"model":"large"`) {
-			t.Errorf("event %s", ev)
-		}
-	}
-	e := k.entry()
-	if e.Outcome != requestlog.OK || e.Usage.Estimated || e.Usage.Output == 0 || e.Cost == nil || e.TTFT == 0 || !e.Body.Streamed {
-		t.Errorf("entry %+v", e)
-	}
-	if !strings.Contains(string(k.alpha.Calls()[0].Body), `"include_usage":true`) {
-		t.Error("the provider was not asked for usage")
-	}
 }
 
 // The limit for stored bodies applies to the text, not to the events that contain the text.
@@ -99,18 +70,6 @@ func TestOverheadExcludesWaitingForAProvider(t *testing.T) {
 	}
 }
 
-func TestUsageIsSentWhenRequested(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-
-	got := k.post("/chat/completions", `{"model":"large","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`)
-
-	events := got.events()
-	if usage := events[len(events)-2]; !strings.Contains(usage, `"choices":[]`) || !strings.Contains(usage, `"usage":{`) {
-		t.Errorf("the event before [DONE] is %s", usage)
-	}
-}
-
 func TestStreamTraceIsInTheLastEvent(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
@@ -132,51 +91,6 @@ func TestLastAttemptFailsWithoutAPause(t *testing.T) {
 
 	if took := time.Since(began); got.status != 429 || got.header.Get("Retry-After") != "5" || took > 4*time.Second {
 		t.Errorf("status %d, Retry-After %q after %s: %s", got.status, got.header.Get("Retry-After"), took, got.body)
-	}
-}
-
-func TestAnotherTargetTakesOverBeforeTheFirstToken(t *testing.T) {
-	t.Parallel()
-	role := `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
-	failures := map[string]simulator.Behaviour{
-		"500":                 simulator.Fail(500),
-		"503":                 simulator.Fail(503),
-		"429":                 simulator.Fail(429),
-		"401":                 simulator.Fail(401),
-		"404":                 simulator.Fail(404),
-		"reset":               {Reset: true},
-		"html":                {Header: map[string]string{"Content-Type": "text/html"}, Body: []byte("<html>")},
-		"null":                {Body: []byte("null")},
-		"error inside a 200":  {Body: []byte(`{"error":{"message":"overloaded","type":"server_error"}}`)},
-		"role, then an error": {Events: []string{role, `{"error":{"message":"overloaded","type":"server_error"}}`}},
-		"role, then cut":      {Events: []string{role}, NoDone: true},
-		"empty stream":        {Events: []string{}, Body: []byte{}},
-	}
-	for name, failure := range failures {
-		for mode, body := range map[string]string{"whole": hello, "stream": streaming("large")} {
-			if mode == "whole" && strings.HasPrefix(name, "role") {
-				continue
-			}
-			t.Run(name+" "+mode, func(t *testing.T) {
-				t.Parallel()
-				k := newKit(t)
-				k.alpha.Always(failure)
-				k.beta.Always(simulator.Behaviour{Text: []string{"beta ", "speaks"}})
-
-				got := k.post("/chat/completions", body)
-
-				if got.status != 200 || strings.Contains(got.body, "error") || strings.Count(got.body, "speaks") != 1 {
-					t.Fatalf("status %d: %s", got.status, got.body)
-				}
-				if got.header.Get("X-Fairlead-Decision") != "fallback" || got.header.Get("X-Fairlead-Provider") != "beta" || got.header.Get("X-Fairlead-Attempts") != "2" {
-					t.Errorf("headers %v", got.header)
-				}
-				e := k.entry()
-				if e.DecisionKind != route.Fallback || len(e.Attempts) != 2 || e.Attempts[0].Class == "" || e.Attempts[1].Class != "" {
-					t.Errorf("decision %s, attempts %+v", e.DecisionKind, e.Attempts)
-				}
-			})
-		}
 	}
 }
 
@@ -290,99 +204,8 @@ func TestDeadlineCoversAllAttempts(t *testing.T) {
 	}
 }
 
-func TestStreamInterruptedAfterItsFirstTokenEndsWithAnError(t *testing.T) {
-	t.Parallel()
-	for name, b := range map[string]simulator.Behaviour{
-		"cut":                 {Text: []string{"some ", "words ", "more"}, CutAfter: 2},
-		"stream without end":  {Text: []string{"some ", "words ", "more"}, SilentAfter: 2},
-		"error in the middle": {Events: []string{chunk("some"), `{"error":{"message":"lost it","type":"server_error"}}`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := newKit(t, func(k *kit) { k.settings.Rescue, k.settings.Attempts.Idle = false, 100*time.Millisecond })
-			k.alpha.Always(b)
-
-			got := k.post("/chat/completions", streaming("large"))
-
-			events := got.events()
-			last := events[len(events)-1]
-			if got.status != 200 || !strings.HasPrefix(last, `{"error":`) || strings.Contains(got.body, "[DONE]") {
-				t.Fatalf("status %d: %s", got.status, got.body)
-			}
-			if len(k.beta.Calls()) != 0 {
-				t.Error("another target was tried after the first token")
-			}
-			e := k.entry()
-			if e.Outcome != requestlog.Partial || e.Cost == nil || *e.Cost == 0 || !e.Usage.Estimated {
-				t.Errorf("outcome %s, cost %v, usage %+v", e.Outcome, e.Cost, e.Usage)
-			}
-		})
-	}
-}
-
 func chunk(text string) string {
 	return `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":null}]}`
-}
-
-func TestDisconnectCancelsTheUpstreamCall(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		behaviour simulator.Behaviour
-		read      int // lines read before the disconnect
-		relayed   bool
-	}{
-		"before headers":         {simulator.Behaviour{Silent: true}, 0, false},
-		"before the first token": {simulator.Behaviour{Text: []string{"a", "b"}, SilentAfter: 1}, 0, false},
-		"midway":                 {simulator.Behaviour{Text: []string{"some ", "words ", "more"}, SilentAfter: 3}, 3, true},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := newKit(t)
-			k.alpha.Always(c.behaviour)
-			ctx, leave := context.WithCancel(t.Context())
-			defer leave()
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				resp, err := k.client.Do(k.request(http.MethodPost, "/chat/completions", streaming("large")).WithContext(ctx))
-				if err != nil {
-					return
-				}
-				defer resp.Body.Close()
-				lines := bufio.NewScanner(resp.Body)
-				for range c.read {
-					lines.Scan()
-				}
-				leave()
-				_, _ = io.Copy(io.Discard, resp.Body) // ends with the cancellation
-			}()
-			call, err := k.alpha.Await(t.Context(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.read == 0 {
-				leave()
-			}
-
-			select {
-			case <-call.Gone():
-			case <-time.After(time.Second):
-				t.Fatal("the provider's call was not closed within a second")
-			}
-			<-done
-			e := k.entry()
-			if e.Outcome != requestlog.Cancelled || len(e.Attempts) != 1 || len(k.beta.Calls()) != 0 {
-				t.Errorf("outcome %s, attempts %+v", e.Outcome, e.Attempts)
-			}
-			if e.Cost == nil || *e.Cost == 0 || e.Usage.Input == 0 || (e.Usage.Output > 0) != c.relayed {
-				t.Fatalf("cost %v, usage %+v", e.Cost, e.Usage)
-			}
-			if paid := e.OperatorCost(); paid == nil || *paid != *e.Cost {
-				t.Errorf("the client pays %v, the operator %v", e.Cost, paid)
-			}
-		})
-	}
 }
 
 func TestDisconnectBetweenAttemptsIsRecordedAsCancelled(t *testing.T) {
@@ -401,44 +224,6 @@ func TestDisconnectBetweenAttemptsIsRecordedAsCancelled(t *testing.T) {
 			t.Errorf("outcome %s, cost %v, attempts %+v", e.Outcome, e.Cost, e.Attempts)
 		}
 	})
-}
-
-func TestRevokingAKeyEndsItsStreams(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	k.alpha.Always(simulator.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3, BeforeEvent: func(_ *simulator.Call, n int) {
-		if n == 2 {
-			k.gateway.Revoke("key_1")
-		}
-	}})
-
-	got := k.post("/chat/completions", streaming("large"))
-
-	if !strings.Contains(got.body, `"code":"REVOKED_API_KEY"`) || strings.Contains(got.body, "[DONE]") {
-		t.Errorf("status %d: %s", got.status, got.body)
-	}
-}
-
-func TestDrainRejectsNewRequestsAndEndsRunningOnes(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	k.alpha.Always(simulator.Behaviour{Text: []string{"a", "b", "c"}, SilentAfter: 3})
-	streamed := make(chan clientResponse, 1)
-	go func() { streamed <- k.post("/chat/completions", streaming("large")) }()
-	if _, err := k.alpha.Await(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	k.gateway.Drain(ctx)
-
-	if got := <-streamed; !strings.Contains(got.body, "SERVER_SHUTDOWN") || strings.Contains(got.body, "[DONE]") {
-		t.Errorf("the stream ended with: %s", got.body)
-	}
-	if got := k.post("/chat/completions", hello); got.status != 503 || got.code(t) != "SERVER_SHUTDOWN" || got.header.Get("Retry-After") == "" {
-		t.Errorf("got %d: %s", got.status, got.body)
-	}
 }
 
 func TestStreamIsKeptAliveWhileTheProviderIsSilent(t *testing.T) {
@@ -466,27 +251,6 @@ func TestStreamIsKeptAliveWhileTheProviderIsSilent(t *testing.T) {
 	rest, err := io.ReadAll(lines)
 	if err != nil || !strings.HasSuffix(string(rest), "data: [DONE]\n\n") {
 		t.Errorf("the rest is %q, %v", rest, err)
-	}
-}
-
-func TestImplausibleUsageIsReplacedByAnEstimate(t *testing.T) {
-	t.Parallel()
-	for name, usage := range map[string]string{
-		"negative":  `{"prompt_tokens":-5,"completion_tokens":3,"total_tokens":-2}`,
-		"too large": `{"prompt_tokens":5,"completion_tokens":99999999999,"total_tokens":1}`,
-		"empty":     `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`,
-		"missing":   "none",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := newKit(t)
-			k.alpha.Always(simulator.Behaviour{Usage: usage})
-			k.post("/chat/completions", hello)
-			e := k.entry()
-			if !e.Usage.Estimated || e.Usage.Input <= 0 || e.Usage.Output <= 0 || e.Usage.Output > 100 || *e.Cost <= 0 {
-				t.Errorf("usage %+v, cost %s", e.Usage, e.Cost)
-			}
-		})
 	}
 }
 

@@ -34,56 +34,6 @@ func withCache(mode account.CacheMode) func(*kit) {
 // calls returns the number of calls to both providers.
 func (k *kit) calls() int { return len(k.alpha.Calls()) + len(k.beta.Calls()) }
 
-func TestEqualRequestIsServedFromTheCache(t *testing.T) {
-	t.Parallel()
-	const user = `"messages":[{"role":"user","content":"hello"}]`
-	for name, c := range map[string]struct{ path, body, again string }{
-		"chat":             {"/chat/completions", `{"model":"large",` + user + `}`, `{ ` + user + `, "model" : "large" }`},
-		"chat stream":      {"/chat/completions", `{"model":"large","stream":true,` + user + `}`, `{"stream":true,"model":"large",` + user + `}`},
-		"chat with usage":  {"/chat/completions", `{"model":"large","stream":true,"stream_options":{"include_usage":true},` + user + `}`, ``},
-		"auto":             {"/chat/completions", `{"model":"auto",` + user + `}`, ``},
-		"messages":         {"/messages", `{"model":"large","max_tokens":100,` + user + `}`, ``},
-		"messages stream":  {"/messages", `{"model":"large","max_tokens":100,"stream":true,` + user + `}`, ``},
-		"responses":        {"/responses", `{"model":"large","store":false,"input":"hello"}`, ``},
-		"responses stream": {"/responses", `{"model":"large","store":false,"stream":true,"input":"hello"}`, ``},
-		"completions":      {"/completions", `{"model":"large","prompt":"hello"}`, ``},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := newKit(t, withCache(account.CacheAlways))
-			if c.again == "" {
-				c.again = c.body
-			}
-			first := k.post(c.path, c.body)
-			made := k.entry()
-			second := k.post(c.path, c.again)
-			hit := k.entry()
-			if first.status != 200 || second.status != 200 || first.body != second.body || k.calls() != 1 {
-				t.Fatalf("%d calls\n%d %s\n%d %s", k.calls(), first.status, first.body, second.status, second.body)
-			}
-			if a, b := first.header.Get("X-Fairlead-Cache"), second.header.Get("X-Fairlead-Cache"); a != "miss" || b != "hit" || second.header.Get("Age") != "0" {
-				t.Errorf("x-fairlead-cache: %s, then %s; age: %s", a, b, second.header.Get("Age"))
-			}
-			if first.header.Get("Content-Type") != second.header.Get("Content-Type") || first.header.Get("X-Request-Id") == second.header.Get("X-Request-Id") {
-				t.Errorf("headers %v, then %v", first.header, second.header)
-			}
-			if made.Cache.Status != requestlog.CacheMiss || made.Cache.Reason != "" || made.Cost == nil || *made.Cost == 0 {
-				t.Errorf("the first entry has cache %+v and cost %v", made.Cache, made.Cost)
-			}
-			use := hit.Cache
-			if use == nil || use.Status != requestlog.CacheHit || use.Source != made.ID || use.Saved == nil || *use.Saved != *made.Cost {
-				t.Errorf("the hit has cache %+v", use)
-			}
-			if *hit.Cost != 0 || hit.BaselineCost != nil || len(hit.Attempts) != 0 || hit.Usage.Total() != 0 || hit.Outcome != requestlog.OK || hit.Model != made.Model || hit.Provider != made.Provider || hit.Finish != "stop" {
-				t.Errorf("the entry of the hit: %+v", hit)
-			}
-			if string(hit.Body.Response) != string(made.Body.Response) || hit.DecisionKind != made.DecisionKind {
-				t.Errorf("stored response %s, want %s", hit.Body.Response, made.Body.Response)
-			}
-		})
-	}
-}
-
 func TestCacheIsUsedOnlyWhereItIsEnabled(t *testing.T) {
 	t.Parallel()
 	const ttl, off = `policies: [{name: faq, response_cache: 10m}]`, `policies: [{name: private, response_cache: off}]`

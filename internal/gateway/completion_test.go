@@ -107,33 +107,6 @@ func TestCompletionOutputIsLimitedByTheBudget(t *testing.T) {
 	}
 }
 
-func TestCompletionAndModerationErrorsHaveTheUsualShape(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	for _, tc := range []struct {
-		path, body string
-		b          simulator.Behaviour
-		status     int
-		code       string
-	}{
-		{"/completions", `{"model":"large"}`, simulator.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/completions", `{"model":"unknown","prompt":"a"}`, simulator.Behaviour{}, 404, "MODEL_NOT_FOUND"},
-		{"/completions", prompt, simulator.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/completions", prompt, simulator.Behaviour{Body: []byte(`{"choices":[]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/moderations", `{"model":"judge"}`, simulator.Behaviour{}, 400, "INVALID_REQUEST"},
-		{"/moderations", `{"model":"large","input":"a"}`, simulator.Behaviour{}, 400, "NO_ROUTE"},
-		{"/moderations", `{"model":"judge","input":"a"}`, simulator.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/moderations", `{"model":"judge","input":["a","b"]}`, simulator.Behaviour{Body: []byte(`{"results":[{}]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
-		{"/chat/completions", withModel("judge"), simulator.Behaviour{}, 400, "NO_ROUTE"},
-		{"/embeddings", `{"model":"judge","input":"a"}`, simulator.Behaviour{}, 400, "NO_ROUTE"},
-	} {
-		k.beta.Always(tc.b)
-		if got := k.post(tc.path, tc.body); got.status != tc.status || got.code(t) != tc.code {
-			t.Errorf("%s %s: %d %s, want %d %s", tc.path, tc.body, got.status, got.body, tc.status, tc.code)
-		}
-	}
-}
-
 func TestModerationIsFreeAndNotEstimated(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

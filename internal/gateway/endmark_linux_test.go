@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,7 +14,11 @@ import (
 	"time"
 
 	"fairlead.dev/bench/agent"
+	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/health"
+	"fairlead.dev/internal/ledger"
+	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
@@ -23,6 +29,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/upload"
 )
 
 // cachingProvider is a provider of the messages format that bills cache reads and writes: a prompt with a cache mark is written to the
@@ -81,7 +88,7 @@ func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies)
 	p.Transport = up
 	parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
 	parts.Log = log
-	parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{p}, nil)
+	parts.Snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil)
 	parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: policies}
 	g := gateway.New(parts)
 	return func(path string, body []byte) *requestlog.Entry {
@@ -99,49 +106,6 @@ func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies)
 			t.Fatal("no log entry after 10 s")
 			return nil
 		}
-	}
-}
-
-func TestMarksMakeAgentSessionsCheaper(t *testing.T) {
-	t.Parallel()
-	for _, format := range []string{agent.Messages, agent.Chat, agent.Responses} {
-		t.Run(format, func(t *testing.T) {
-			t.Parallel()
-			cost := func(policies gateway.Policies, turns, sessions int) (sum money.Amount, up *cachingProvider, last *requestlog.Entry) {
-				up = &cachingProvider{}
-				send := markedGateway(t, up, policies)
-				for seed := range sessions {
-					s := agent.New(format, "claude-sonnet-4-5", "", "", uint64(seed))
-					for range turns {
-						last = send(agent.Path(format), s.Next())
-						sum = sum.Add(*last.Cost)
-					}
-				}
-				return sum, up, last
-			}
-			set, problems := policy.Parse("workspace", []byte("policies: [{name: plain, cache_marks: false}]"), policy.Inventory{AllowUnknown: true})
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
-			off := fixedPolicies{set}
-			with, up, last := cost(nil, 20, 1)
-			without, plain, _ := cost(off, 20, 1)
-			if plain.marks != 0 {
-				t.Errorf("%d marks although a policy disables them", plain.marks)
-			}
-			if share := float64(with) / float64(without); share > 0.7 {
-				t.Errorf("a session costs %.2f of one without marks, want at most 0.7", share)
-			}
-			if a := last.Attempts[0]; a.CacheMark != "5m" || a.CacheSaved == nil || *a.CacheSaved <= 0 || a.Usage.CacheRead == 0 {
-				t.Errorf("attempt %+v, %d marks", a, up.marks)
-			}
-			oneShot, once, _ := cost(nil, 1, 8)
-			plainShot, _, _ := cost(off, 1, 8)
-			if share := float64(oneShot) / float64(plainShot); share > 1.01 {
-				t.Errorf("single prompts cost %.3f of those without marks, want at most 1.01; %d marks", share, once.marks)
-			}
-			t.Logf("%s: a session of 20 turns costs %s with marks and %s without", format, with, without)
-		})
 	}
 }
 
@@ -217,7 +181,7 @@ func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
 			p.Transport = up
 			parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
 			parts.Log, parts.Sessions = log, newNamer(t)
-			parts.Snapshot = route.NewSnapshot(benchCatalog(t), []*provider.Provider{p}, nil)
+			parts.Snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil)
 			parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: tc.policies}
 			g := gateway.New(parts)
 			for _, body := range tc.bodies {
@@ -268,3 +232,57 @@ func TestEstimateAssumesNoMarkThatIsDisabled(t *testing.T) {
 		t.Errorf("without marks: %+v, want no reads and writes", hit)
 	}
 }
+
+// canned is a provider that always sends the same response.
+type canned struct{ reply, media string }
+
+func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: http.Header{"Content-Type": {c.media}}, Body: io.NopCloser(strings.NewReader(c.reply)), ContentLength: -1,
+	}, nil
+}
+
+// chunks returns a stream of events with the given data.
+func chunks(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
+
+// silentGateway returns a gateway with one provider and without a log.
+func silentGateway(t *testing.T, reply http.RoundTripper) *gateway.Gateway {
+	t.Helper()
+	targets := []*provider.Target{target("large", 2, 8), target("small", 0.1, 0.4)}
+	for _, one := range targets {
+		one.Provider = "alpha"
+	}
+	p := compatible.New(compatible.Row{Name: "alpha", ChatPath: "/chat/completions", ResponsesPath: "/responses"}, provider.Settings{
+		BaseURL: "http://alpha.invalid/v1", Targets: targets, Credentials: []provider.Credential{{ID: "alpha#1", Secret: "s", Source: "test"}},
+	})
+	p.Transport = reply
+	tracker := health.New(health.Options{})
+	return gateway.New(gateway.Parts{
+		Routes: routes(), Health: tracker,
+		Access: gateway.Access{
+			Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now),
+			Ledger: ledger.New(ledger.Options{
+				Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
+			}),
+		},
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal},
+		Recording: gateway.Recording{
+			Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
+			Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		},
+		Snapshot: route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil),
+		Settings: modelapi.Settings{
+			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100,
+			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
+			Attempts: attempt.Settings{Attempts: 3, Idle: 5 * time.Second, Total: time.Minute},
+			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
+		},
+	})
+}
+
+// noLog stores no entries.
+type noLog struct{}
+
+func (noLog) Begin(*requestlog.Entry) error { return nil }
+func (noLog) End(*requestlog.Entry) error   { return nil }

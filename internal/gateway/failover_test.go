@@ -3,15 +3,12 @@ package gateway_test
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
@@ -85,109 +82,6 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestRejectedCredentialIsNotRetryable checks the first request, which the provider rejects, and the second, which is not sent.
-func TestRejectedCredentialIsNotRetryable(t *testing.T) {
-	t.Parallel()
-	for name, failure := range map[string]simulator.Behaviour{
-		"401":                     failure(401, "invalid_api_key", "Incorrect API key provided."),
-		"402":                     simulator.Fail(402),
-		"spent quota":             failure(429, "insufficient_quota", "You exceeded your current quota."),
-		"spent quota with a wait": failure(429, "insufficient_quota", "You exceeded your current quota.", "Retry-After", "1"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				k := newKit(t, func(k *kit) { k.inside = true })
-				k.alpha.Always(failure)
-				for range 2 {
-					got := k.post("/chat/completions", withModel("small"))
-					if got.status != 502 || got.header.Get("X-Should-Retry") != "false" || got.header.Get("Retry-After") != "" {
-						t.Errorf("%d, x-should-retry %s, Retry-After %q: %s", got.status, got.header.Get("X-Should-Retry"), got.header.Get("Retry-After"), got.body)
-					}
-				}
-				if n := len(k.alpha.Calls()); n != 1 {
-					t.Errorf("%d calls with a rejected credential, want 1", n)
-				}
-			})
-		})
-	}
-}
-
-// faults returns thirty different failures before the first token.
-func faults() []simulator.Behaviour {
-	list := []simulator.Behaviour{
-		{Body: []byte("garbage")},
-		{Body: []byte("null")},
-		{Body: []byte("<html>")},
-		{Body: []byte("{}")},
-		{Reset: true},
-		{Silent: true},
-		{Events: []string{`{"error":{"message":"overloaded","type":"overloaded_error"}}`}},
-		{Body: []byte(" ")},
-		{CutAfter: 1, Events: []string{`{"choices":[]}`, `{}`}},
-		failure(429, "insufficient_quota", "You exceeded your current quota."), failure(403, "model_not_found", "no"), failure(403, "", "no"), failure(404, "model_not_found", "no"),
-		simulator.Fail(429, "Retry-After", "1"), simulator.Fail(429, "Retry-After", "60"), simulator.Fail(429, "Retry-After-Ms", "300"),
-		simulator.Fail(503, "Retry-After", "2"), simulator.Fail(500, "Retry-After-Ms", "10"),
-	}
-	for _, status := range []int{401, 402, 408, 429, 500, 501, 502, 503, 504, 520, 524, 529} {
-		list = append(list, simulator.Fail(status))
-	}
-	return list
-}
-
-// TestLightTrafficFallsBackFromEveryFault sends thirty different faults within 25 s through a gateway without other traffic. Each
-// model has a target that fails and a healthy one.
-func TestLightTrafficFallsBackFromEveryFault(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside = true })
-		list := faults()
-		var broken, healthy []*provider.Target
-		for i, fault := range list {
-			name := "model-" + strconv.Itoa(i)
-			broken, healthy = append(broken, target(name, 1, 2)), append(healthy, target(name, 3, 4))
-			k.alpha.For(name+"-2026", fault)
-		}
-		providers := []*provider.Provider{k.provider("beta", k.beta, healthy...)}
-		for _, one := range broken { // one credential each: some faults affect all models of a credential
-			providers = append(providers, k.provider("alpha-"+one.Model.Name, k.alpha, one))
-		}
-		k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), providers, nil))
-		for i := range list {
-			time.Sleep(25 * time.Second / time.Duration(len(list)))
-			got := k.post("/chat/completions", streaming("model-"+strconv.Itoa(i)))
-			if e := k.entry(); got.status != 200 || e.Provider != "beta" || len(e.Attempts) < 2 {
-				t.Errorf("fault %d: %d by %q: %s", i, got.status, path(e), got.body)
-			}
-		}
-	})
-}
-
-// TestHangingProviderFailsNoRequest opens twenty streams per second at a provider that never responds, with a healthy provider as fallback.
-func TestHangingProviderFailsNoRequest(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.settings.MaxConcurrent = true, 1000 })
-		k.log.ended = make(chan *requestlog.Entry, 1000)
-		k.alpha.Always(simulator.Behaviour{Silent: true})
-		var wg sync.WaitGroup
-		for range 240 {
-			wg.Go(func() {
-				if got := k.post("/chat/completions", streaming("large")); got.status != 200 || !strings.Contains(got.body, "[DONE]") {
-					t.Errorf("%d: %s", got.status, got.body)
-				}
-			})
-			time.Sleep(50 * time.Millisecond)
-		}
-		wg.Wait()
-		for range 240 {
-			if e := k.entry(); e.Provider != "beta" || e.Latency > 11*time.Second {
-				t.Errorf("served by %s after %s", path(e), e.Latency)
-			}
-		}
-	})
 }
 
 func TestTargetReadySoonIsRetried(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlead.dev/internal/modelapi"
 )
@@ -86,3 +87,17 @@ func TestEventsBeforeAnInterruptionAreSent(t *testing.T) {
 		t.Errorf("the client received %q, want 2 deltas", sent)
 	}
 }
+
+// sink is a client that discards the response.
+type sink struct {
+	header http.Header
+	status int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) FlushError() error           { return nil }
+
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
+func (s *sink) SetReadDeadline(time.Time) error  { return nil }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/rawjson"
@@ -29,59 +28,6 @@ func (k *kit) google(method, path, body string, headers ...string) clientRespons
 		r.Header.Set("X-Goog-Api-Key", "good")
 	}
 	return k.do(r)
-}
-
-func TestGeminiRequestsAreTranslated(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	got := k.google(http.MethodPost, "/models/large:generateContent", geminiHello)
-	v := rawjson.ParseString(got.body)
-	if got.status != http.StatusOK || v.Get("candidates.0.content.parts.0.text").String() == "" || v.Get("candidates.0.finishReason").String() != "STOP" ||
-		v.Get("modelVersion").String() != "large" || v.Get("usageMetadata.totalTokenCount").Int() == 0 || v.Get("responseId").String() == "" {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
-	if got.header.Get("X-Fairlead-Model") != "large" || got.header.Get("X-Fairlead-Cost") == "" {
-		t.Errorf("headers %v", got.header)
-	}
-	e := k.entry()
-	if e.Outcome != requestlog.OK || e.Endpoint != "generateContent" || e.Format != "gemini" || e.Requested != "large" || e.Preview != "hello" || e.Stream || e.Cost == nil || *e.Cost == 0 || string(e.Body.Request) != geminiHello {
-		t.Errorf("entry %+v", e)
-	}
-	if got := k.google(http.MethodPost, "/models/auto:cost:generateContent", geminiHello); got.status != http.StatusOK {
-		t.Errorf("auto:cost: status %d, want 200: %s", got.status, got.body)
-	}
-	if e := k.entry(); e.Requested != "auto:cost" || e.Model != "small" {
-		t.Errorf("auto:cost was served by %s as %s", e.Model, e.Requested)
-	}
-}
-
-func TestGeminiStreams(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	got := k.google(http.MethodPost, "/models/large:streamGenerateContent?alt=sse", geminiHello)
-	if got.status != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
-		t.Fatalf("%d %v %s", got.status, got.header, got.body)
-	}
-	var events []json.RawMessage
-	for block := range strings.SplitSeq(strings.TrimSpace(got.body), "\n\n") {
-		data, ok := strings.CutPrefix(block, "data: ")
-		if !ok || !json.Valid([]byte(data)) {
-			t.Fatalf("event %q", block)
-		}
-		events = append(events, json.RawMessage(data))
-	}
-	last := rawjson.Parse(events[len(events)-1])
-	if len(events) < 2 || last.Get("candidates.0.finishReason").String() != "STOP" || !last.Get("usageMetadata").IsObject() {
-		t.Errorf("%d events, last %s", len(events), last.Raw)
-	}
-	if e := k.entry(); !e.Stream || e.Endpoint != "streamGenerateContent" || e.Outcome != requestlog.OK || e.Usage.Output == 0 {
-		t.Errorf("entry %+v", e)
-	}
-	list := k.google(http.MethodPost, "/models/large:streamGenerateContent", geminiHello)
-	var documents []json.RawMessage
-	if err := json.Unmarshal([]byte(list.body), &documents); err != nil || len(documents) != len(events) || list.header.Get("Content-Type") != "application/json; charset=utf-8" {
-		t.Errorf("%v, %d documents, %v in %s", err, len(documents), list.header, list.body)
-	}
 }
 
 // TestNewerGoogleClients checks the Gemini endpoints under /proxy/v1. The other tests use /proxy/v1beta.
@@ -117,39 +63,6 @@ func TestGeminiKeyMayBeInTheQuery(t *testing.T) {
 		if got.status != http.StatusUnauthorized || got.code(t) != code || strings.Contains(got.body, "wrong") {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
-	}
-}
-
-func TestGeminiErrorsHaveGooglesShape(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	for name, tc := range map[string]struct {
-		method, path, body, code, status string
-		http                             int
-	}{
-		"unknown model":  {http.MethodPost, "/models/larg:generateContent", geminiHello, "MODEL_NOT_FOUND", "NOT_FOUND", 404},
-		"unknown method": {http.MethodPost, "/models/large:predict", geminiHello, "NOT_FOUND", "NOT_FOUND", 404},
-		"unknown path":   {http.MethodPost, "/cachedContents", `{}`, "NOT_FOUND", "NOT_FOUND", 404},
-		"wrong method":   {http.MethodGet, "/models/large:generateContent", "", "METHOD_NOT_ALLOWED", "INVALID_ARGUMENT", 405},
-		"no contents":    {http.MethodPost, "/models/large:generateContent", `{}`, "INVALID_REQUEST", "INVALID_ARGUMENT", 400},
-		"not JSON":       {http.MethodPost, "/models/large:generateContent", `{`, "INVALID_JSON", "INVALID_ARGUMENT", 400},
-	} {
-		got := k.google(tc.method, tc.path, tc.body)
-		v := rawjson.ParseString(got.body)
-		if got.status != tc.http || got.code(t) != tc.code || v.Get("error.status").String() != tc.status || v.Get("error.code").Int() != int64(tc.http) ||
-			v.Get("details.request_id").String() == "" || got.header.Get("X-Fairlead-Error-Code") != tc.code {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
-		}
-	}
-	if got := k.post("/generateContent", geminiHello); got.status != http.StatusNotFound {
-		t.Errorf("below /proxy/v1: status %d, want 404: %s", got.status, got.body)
-	}
-	if got := k.post("/models/large", geminiHello); got.status != http.StatusMethodNotAllowed || strings.Contains(got.body, "status\"") {
-		t.Errorf("another client gets %d %s", got.status, got.body)
-	}
-	k.keys.grant.Key.Budget = &account.Budget{Amount: 1, Period: account.Total}
-	if got := k.google(http.MethodPost, "/models/large:generateContent", geminiHello); got.status != http.StatusPaymentRequired || got.code(t) != "BUDGET_EXCEEDED" {
-		t.Errorf("budget: %d %s", got.status, got.body)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,10 +24,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/anthropic"
+	"fairlead.dev/internal/provider/bedrock"
+	"fairlead.dev/internal/provider/compatible"
+	"fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/redact"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
@@ -36,10 +39,9 @@ import (
 	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
-	"fairlead.dev/internal/wire/strict"
 )
 
-var complete = flag.Bool("complete", false, "translate lists of two different elements for every provider")
+var complete = flag.Bool("complete", false, "run the tests that measure the cost of long lists")
 
 const (
 	smallList = 512 // elements added to a list
@@ -78,14 +80,16 @@ var ingresses = []ingress{
 }
 
 // TestRequestCostIsLinear grows every list and every object of every request format. It runs the steps that read them, and
-// the translation for a provider of every format. Without -complete, a list of copies of two elements is translated for one
-// format, chosen in turn.
+// the translation for a provider of every format. It runs only with -complete, as in make verify.
 // With eight times as many elements, the cost may grow by at most the factor maxGrowth.
 //
 // The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the machine hardly adds
 // to it. A quadratic step makes the cost 64 times as high. A single measurement may be noise, for example from CPU caches, so the test fails only
 // after repeated measurements above maxGrowth.
 func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test measures CPU time
+	if !*complete {
+		t.Skip("runs with -complete")
+	}
 	for _, in := range ingresses {
 		t.Run(in.file, func(t *testing.T) {
 			var recipients []recipient
@@ -98,8 +102,7 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test m
 			if decode(in, example.json(nil)) == nil {
 				t.Fatal("the example is not accepted")
 			}
-			pairs := 0
-			example.growths(func(name string, pair bool, grown func(n int) []byte) {
+			example.growths(func(name string, grown func(n int) []byte) {
 				large, small := grown(largeList), sync.OnceValue(func() []byte { return grown(smallList) })
 				if g, cost := growth(func(body []byte) { readRequest(in, body) }, large, small); g > maxGrowth {
 					t.Errorf("%s: eight times the elements cost %.1f times as much to read, %s for %d", name, g, cost, largeList)
@@ -108,12 +111,7 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test m
 				if largeRequest == nil {
 					return // the decoder rejects the body
 				}
-				chosen := recipients
-				if pair && !*complete && len(recipients) > 0 {
-					chosen = recipients[pairs%len(recipients):][:1]
-					pairs++
-				}
-				for _, to := range chosen {
+				for _, to := range recipients {
 					if g, cost := growth(func(req *llm.Request) { _ = send(in, to.provider, req) }, largeRequest, smallRequest); g > maxGrowth {
 						t.Errorf("%s: eight times the elements cost %.1f times as much to send to %s, %s for %d", name, g, to.format, cost, largeList)
 					}
@@ -126,6 +124,9 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test m
 // TestResponseCostIsLinear writes responses with many tool calls in every format, and reads a stream that sends a signature in
 // many small deltas. See TestRequestCostIsLinear for the measurement.
 func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // the test measures CPU time
+	if !*complete {
+		t.Skip("runs with -complete")
+	}
 	for _, in := range append(ingresses[:3:3], ingresses[7]) {
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
@@ -158,49 +159,6 @@ func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // the test 
 	signature := "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"signature_delta\",\"signature\":\"" + strings.Repeat("s", 64) + "\"}}\n\n"
 	if g, cost := growth(read, []byte(strings.Repeat(signature, 4*largeList)), func() []byte { return []byte(strings.Repeat(signature, 4*smallList)) }); g > maxGrowth {
 		t.Errorf("eight times the pieces of a signature cost %.1f times as much, %s", g, cost)
-	}
-}
-
-// TestLargestRequestsUseLittleMemory decodes and translates the largest requests that are accepted. The garbage collector
-// runs often, and the heap is sampled: a sample may miss the peak, but never exceeds it.
-func TestLargestRequestsUseLittleMemory(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
-	const size = 31 << 20
-	filled := func(head, element, tail string, n int) string {
-		pad := strings.Repeat("x", max(0, size/n-len(element)))
-		return head + strings.Repeat(strings.Replace(element, "%", pad, 1)+",", n-1) + strings.Replace(element, "%", pad, 1) + tail
-	}
-	for _, c := range []struct {
-		in   ingress
-		name string
-		body string
-	}{
-		{ingresses[0], "many messages", filled(`{"model":"m","messages":[`, `{"role":"user","content":[{"type":"text","text":"%"}]}`, `]}`, strict.MaxMessages)},
-		{ingresses[1], "many messages", filled(`{"model":"m","max_tokens":9,"messages":[`, `{"role":"user","content":[{"type":"text","text":"%"}]}`, `]}`, strict.MaxMessages)},
-		{ingresses[2], "one text", filled(`{"model":"m","input":[`, `{"role":"user","content":"%"}`, `]}`, 1)},
-		{ingresses[2], "many messages", filled(`{"model":"m","input":[`, `{"role":"user","content":[{"type":"input_text","text":"%"}]}`, `]}`, strict.MaxMessages)},
-		{ingresses[7], "many messages", filled(`{"contents":[`, `{"role":"user","parts":[{"text":"%"}]}`, `]}`, strict.MaxMessages)},
-		{ingresses[4], "texts", filled(`{"model":"m","input":[`, `"%"`, `]}`, 2048)},
-		{ingresses[5], "token ids", `{"model":"m","input":[1` + strings.Repeat(",1", size/2) + `]}`},
-	} {
-		for _, out := range egresses {
-			p := singleTarget(out.vendor, out.model, c.in.op)
-			if len(p.Targets) == 0 || p.Exchange(c.in.op) == nil {
-				continue
-			}
-			body := []byte(c.body)
-			peak := peakHeap(func() {
-				req, err := c.in.format.DecodeRequest(context.Background(), c.in.op, body)
-				if err != nil {
-					t.Fatalf("%s of %s: %v", c.name, c.in.file, err)
-				}
-				_ = send(c.in, p, req) // the error is ignored: not every provider supports every request
-			})
-			times := 1 + float64(peak)/float64(len(body))
-			t.Logf("%s of %s to %s: %.1f times its size", c.name, c.in.file, out.format, times)
-			if times > maxTimes {
-				t.Errorf("%s of %s to %s takes %.1f times its size", c.name, c.in.file, out.format, times)
-			}
-		}
 	}
 }
 
@@ -283,35 +241,6 @@ func cpuTime[T any](run func(T), input T, times int) time.Duration {
 	return best
 }
 
-// peakHeap returns the maximum sampled growth of the heap during run.
-func peakHeap(run func()) uint64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	runtime.GC()
-	base, done, peak := heapObjects(), make(chan struct{}), make(chan uint64)
-	go func() {
-		most := base
-		for {
-			select {
-			case <-done:
-				peak <- most
-				return
-			default:
-				most = max(most, heapObjects())
-				runtime.Gosched()
-			}
-		}
-	}()
-	run()
-	close(done)
-	return <-peak - base
-}
-
-func heapObjects() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
-}
-
 func threadTime() time.Duration {
 	const threadClock = 3 // CLOCK_THREAD_CPUTIME_ID
 	var now syscall.Timespec
@@ -364,16 +293,14 @@ func readDocument(t *testing.T, d *jsontext.Decoder) *document {
 	return doc
 }
 
-// growths calls yield with each way to grow each list and object of the document. pair reports whether the list consists of copies of two
-// elements.
-func (d *document) growths(yield func(name string, pair bool, grown func(n int) []byte)) {
+// growths calls yield with each way to grow each list and object of the document.
+func (d *document) growths(yield func(name string, grown func(n int) []byte)) {
 	d.walk("", func(path string, at *document) {
-		grow := func(how string, pair bool, more func(w *writer, n int)) {
-			yield(path+" "+how, pair, func(n int) []byte {
+		try := func(how string, more func(w *writer, n int)) {
+			yield(path+" "+how, func(n int) []byte {
 				return d.json(map[*document]func(w *writer){at: func(w *writer) { more(w, n) }})
 			})
 		}
-		try := func(how string, more func(w *writer, n int)) { grow(how, false, more) }
 		if !at.list {
 			try("unknown members", func(w *writer, n int) {
 				for i := range n {
@@ -401,7 +328,7 @@ func (d *document) growths(yield func(name string, pair bool, grown func(n int) 
 		for i, first := range at.inner {
 			for k, second := range at.inner {
 				if i != k {
-					grow(fmt.Sprintf("[%d] then [%d]", i, k), true, func(w *writer, n int) {
+					try(fmt.Sprintf("[%d] then [%d]", i, k), func(w *writer, n int) {
 						w.cycle([]*document{first}, n/2)
 						w.cycle([]*document{second}, n/2)
 					})
@@ -488,4 +415,24 @@ func (w *writer) value(d *document, key string) {
 	default:
 		w.out = append(w.out, d.raw...)
 	}
+}
+
+// egresses lists one provider for each provider format.
+var egresses = []struct {
+	format string
+	vendor provider.Vendor
+	model  string
+}{
+	{"chat", compatible.Plain("plain", "Plain"), "m"},
+	{"messages", anthropic.Vendor, "claude-sonnet-4-5"},
+	{"gemini", gemini.Vendor, "gemini-2.5-pro"},
+	{"converse", bedrock.Vendor, "anthropic.claude-sonnet-4-5"},
+}
+
+// singleTarget returns a provider with one target.
+func singleTarget(vendor provider.Vendor, model string, op llm.Op) *provider.Provider {
+	return vendor.New(provider.Settings{BaseURL: "http://p.invalid", Options: map[string]string{"region": "us-east-1"}, Targets: []*provider.Target{{
+		Provider: vendor.Name, Upstream: model,
+		Model: &catalog.Model{Name: model, Op: op, Abilities: catalog.Common, Context: 1_000_000, MaxOutput: 64_000},
+	}}})
 }

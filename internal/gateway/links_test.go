@@ -3,9 +3,7 @@ package gateway_test
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 
 	"fairlead.dev/internal/simulator"
 )
@@ -67,44 +65,5 @@ func TestErrorsLinkToDocumentationAndLog(t *testing.T) {
 			continue
 		}
 		o.check(t, tc.name, base, tc.logged)
-	}
-}
-
-func TestErrorsInStreamsHaveLinks(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Rescue, k.settings.Attempts.Idle = false, 100*time.Millisecond })
-	k.alpha.Always(simulator.Behaviour{Text: []string{"some ", "words ", "more"}, CutAfter: 2})
-	for path, body := range map[string]string{
-		"/chat/completions": streaming("large"),
-		"/messages":         `{"model":"large","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`,
-		"/responses":        `{"model":"large","stream":true,"input":"hi"}`,
-	} {
-		got := k.post(path, body)
-		found := false
-		for line := range strings.Lines(got.body) {
-			var o errorObject
-			data, ok := strings.CutPrefix(line, "data: ")
-			if !ok || !strings.Contains(data, `"doc_url"`) {
-				continue
-			}
-			if err := json.Unmarshal([]byte(data), &o); err != nil {
-				t.Fatal(err)
-			}
-			found = true
-			o.check(t, path, k.url, true) // without a configured public URL, links start with the address that the request was sent to
-		}
-		if got.status != http.StatusOK || !found {
-			t.Errorf("%s: status %d, no error event with links:\n%s", path, got.status, got.body)
-		}
-	}
-}
-
-func TestLinksFollowTheHostOfTheRequest(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	first, second := k.request(http.MethodPost, "/unknown", hello), k.request(http.MethodPost, "/unknown", hello)
-	second.Host = "other.example.com:8443"
-	if a, b := k.do(first).body, k.do(second).body; !strings.Contains(a, k.url+"/docs/errors#NOT_FOUND") || !strings.Contains(b, "http://other.example.com:8443/docs/errors#NOT_FOUND") {
-		t.Errorf("the links do not follow the host: %s, %s", a, b)
 	}
 }

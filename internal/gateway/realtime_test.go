@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -773,25 +772,5 @@ func TestRealtimeWithoutAPriceHasNoCost(t *testing.T) {
 	_ = c.conn.Close(websocket.StatusNormalClosure, "")
 	if e := k.entry(); e.Cost != nil || e.Usage.Total() != 150 {
 		t.Errorf("entry %+v", e)
-	}
-}
-
-func TestRealtimeDryRunOpensNoSession(t *testing.T) {
-	t.Parallel()
-	k, first, second := voiceKit(t)
-	_, resp, err := k.dial("model=voice", http.Header{"Authorization": {"Bearer good"}, "X-Fairlead-Dry-Run": {"true"}})
-	if err == nil || resp == nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("dry run: got %v, %v; want status 200 without an upgrade", resp, err)
-	}
-	var body struct{ Object string }
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || body.Object != "fairlead.decision" {
-		t.Errorf("dry run: object %q, %v; want fairlead.decision", body.Object, err)
-	}
-	first.mu.Lock()
-	defer first.mu.Unlock()
-	second.mu.Lock()
-	defer second.mu.Unlock()
-	if n := len(first.paths) + len(second.paths); n > 0 {
-		t.Errorf("%d calls reached the providers, want 0", n)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/llm"
@@ -89,19 +87,6 @@ func TestErrorAfterTheFinishIsIgnored(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestRescueCanBeDisabled(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Rescue = false })
-	k.prefills("alpha", "beta")
-	k.alpha.Always(cutAfterTwo())
-
-	got := k.post("/chat/completions", streaming("large"))
-
-	if got.text() != "one two " || !got.failed() || len(k.beta.Calls()) > 0 {
-		t.Errorf("%d calls: %s", len(k.beta.Calls()), got.body)
 	}
 }
 
@@ -212,35 +197,6 @@ func TestDeadlineEndsARescue(t *testing.T) {
 		}
 		if e := k.entry(); e.Outcome != requestlog.Partial || *e.Cost != *e.Attempts[0].Cost {
 			t.Errorf("outcome %s, cost %s", e.Outcome, e.Cost)
-		}
-	})
-}
-
-func TestStreamIsContinuedAfterAnIdleTimeout(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside = true })
-		k.alpha.Always(simulator.Behaviour{Text: []string{"one ", "two ", "three"}, SilentAfter: 3})
-		// A target that starts again takes time to reach new text. No timeout ends the attempt while the target sends events.
-		k.beta.Always(simulator.Behaviour{Text: []string{"o", "n", "e", " ", "t", "w", "o", " ", "three"}, BeforeEvent: func(_ *simulator.Call, i int) {
-			if i < 10 {
-				time.Sleep(4 * time.Second)
-			}
-		}})
-		for _, target := range k.snapshot.Targets() {
-			target.FirstToken = 9 * time.Second
-		}
-
-		got := k.post("/chat/completions", `{"model":"large","models":["small"],"stream":true,"messages":[{"role":"user","content":"hello"}]}`)
-
-		if got.text() != "one two three" || !got.whole() {
-			t.Fatalf("text %q: %s", got.text(), got.body)
-		}
-		if diff := cmp.Diff([]string{"alpha timeout", "beta"}, classes(k.entry())); diff != "" {
-			t.Error(diff)
-		}
-		if n := strings.Count(got.body, ": waiting"); n < 2 {
-			t.Errorf("%d keep-alive comments, want at least 2", n)
 		}
 	})
 }

@@ -28,38 +28,6 @@ type fixedPolicies struct{ set *policy.Set }
 
 func (f fixedPolicies) For(string) *policy.Set { return f.set }
 
-func TestPolicyRejectsWithItsOwnMessage(t *testing.T) {
-	t.Parallel()
-	k := ruled(t, `policies: [{name: closed, when: 'key.name == "ci"', deny: "Closed until Monday."}]`)
-
-	got := k.post("/chat/completions", hello)
-
-	body := got.json(t)
-	details, _ := body["details"].(map[string]any)
-	if got.status != 403 || body["code"] != "POLICY_REJECTED" || body["error"] != "Closed until Monday." || details["policy"] != "closed" || details["origin"] != "policy" {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
-	e := k.entry()
-	if e.Outcome != requestlog.Rejected || e.Policy != "closed" || e.DecisionKind != "" || len(k.alpha.Calls()) != 0 {
-		t.Errorf("entry %+v after %d calls", e, len(k.alpha.Calls()))
-	}
-}
-
-func TestPinningPolicyIsNamedInTheEntry(t *testing.T) {
-	t.Parallel()
-	k := ruled(t, `policies: [{name: thrift, pin: small}]`)
-
-	got := k.post("/chat/completions", withModel("auto:quality"))
-
-	e := k.entry()
-	if got.header.Get("X-Fairlead-Decision") != "policy" || got.header.Get("X-Fairlead-Policy") != "thrift" || e.Model != "small" || e.Policy != "thrift" {
-		t.Errorf("headers %v, entry of %s by %q", got.header, e.Model, e.Policy)
-	}
-	if e.Decision.Alone == "" || e.Decision.Alone == "alpha/small" {
-		t.Errorf("Decision.Alone = %q, want a target other than alpha/small", e.Decision.Alone)
-	}
-}
-
 func TestPolicyDisablesStoringText(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: quiet, log_bodies: false}]`)
@@ -90,21 +58,6 @@ func TestPolicyLimitsTheOutput(t *testing.T) {
 				t.Errorf("sent %s, want %s", sent, tc.want)
 			}
 		})
-	}
-}
-
-func TestExplainWithAPolicyThatLimitsTheOutput(t *testing.T) {
-	t.Parallel()
-	k := ruled(t, `policies: [{name: short, max_output_tokens: 100}]`)
-	req, err := k.decode(strings.Replace(hello, `{`, `{"max_tokens":5000,`, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "", nil)
-
-	if err != nil || d.MaxOutput != 100 {
-		t.Errorf("decision %+v, %v", d, err)
 	}
 }
 

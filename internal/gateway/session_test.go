@@ -28,52 +28,6 @@ func newNamer(t *testing.T) *session.Namer {
 	return namer
 }
 
-// Every turn of a conversation has the same derived session, also when the client moves cache marks; other conversations, keys and end
-// users have other sessions.
-func TestSessionIsDerivedFromTheBeginningOfTheConversation(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, func(k *kit) { k.sessions = newNamer(t) })
-	const (
-		system = `{"role":"system","content":"You are a coding agent."}`
-		first  = `{"role":"user","content":"Fix the build."}`
-		marked = `{"role":"user","content":[{"type":"text","text":"Fix the build.","cache_control":{"type":"ephemeral"}}]}`
-		answer = `{"role":"assistant","content":"Done."}`
-		second = `{"role":"user","content":"Now the tests."}`
-	)
-	ask := func(extra string, messages ...string) (id, source string) {
-		t.Helper()
-		got := k.post("/chat/completions", `{"model":"large"`+extra+`,"messages":[`+strings.Join(messages, ",")+`]}`)
-		if got.status != http.StatusOK {
-			t.Fatalf("status %d, want 200: %s", got.status, got.body)
-		}
-		e := <-k.log.ended
-		return e.Session, e.SessionSource
-	}
-	id, source := ask("", system, marked)
-	if source != "derived" || !strings.HasPrefix(id, "conv_") {
-		t.Fatalf("session %q, source %q", id, source)
-	}
-	for i, messages := range [][]string{{system, first}, {system, first, answer, second}, {system, first, answer, second, answer, second}} {
-		if again, _ := ask("", messages...); again != id {
-			t.Errorf("turn %d: session %q, want %q", i, again, id)
-		}
-	}
-	for name, other := range map[string]string{
-		"first message": first2(ask("", system, second)),
-		"system":        first2(ask("", first)),
-		"end user":      first2(ask(`,"user":"anna"`, system, first)),
-	} {
-		if other == id || other == "" {
-			t.Errorf("another %s has session %q", name, other)
-		}
-	}
-	if given, source := ask(`,"session_id":"mine"`, system, first); given != "mine" || source != "given" {
-		t.Errorf("session %q, source %q", given, source)
-	}
-}
-
-func first2(a, _ string) string { return a }
-
 // A conversation longer than the fingerprint keeps its session.
 func TestDerivedSessionOfALongConversation(t *testing.T) {
 	t.Parallel()
@@ -168,25 +122,6 @@ func TestRunawaySessionStopsAtItsBudget(t *testing.T) {
 		budget.Amount = money.Dollar
 		if resumed := k.post("/chat/completions", agentTurn("loop", 0)); resumed.status != http.StatusOK {
 			t.Errorf("after raising the budget: status %d, want 200: %s", resumed.status, resumed.body)
-		}
-	})
-}
-
-// A thousand sessions that stay below their limits are never rejected and never downgraded.
-func TestHealthySessionsAreNotLimited(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newSessionKit(t, account.SessionLimits{
-			Budget: &account.Budget{Amount: money.Dollar / 10, Period: account.Total}, Downgrade: true, TurnsPerMinute: 20, SpendPerMinute: money.Dollar / 10,
-		})
-		for turn := range 5 {
-			for i := range 1000 {
-				got := k.post("/chat/completions", agentTurn(fmt.Sprintf("s%d", i), turn))
-				if e := <-k.log.ended; got.status != http.StatusOK || e.Model != "large" {
-					t.Fatalf("session %d, turn %d: %d %s", i, turn, got.status, got.body)
-				}
-			}
-			time.Sleep(10 * time.Second)
 		}
 	})
 }

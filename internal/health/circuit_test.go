@@ -43,22 +43,6 @@ func TestEachCredentialHasItsOwnCircuitAtATarget(t *testing.T) {
 	})
 }
 
-func TestNoCredentialIsUsableWhenOneBacksOffAndOneFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr := tracker()
-		tr.pick("openai", two)
-		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
-		tr.Report(Report{Target: here, Credential: "openai#2", Err: &llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: time.Minute}})
-		if s := tr.State(here); !s.Open || s.BackingOff != 0 {
-			t.Errorf("state %+v, want open without a back-off", s)
-		}
-		if tr.HasOtherCredential(here, two, "openai#1") || tr.HasOtherCredential(here, two, "openai#2") {
-			t.Error("HasOtherCredential = true, want false for both credentials")
-		}
-	})
-}
-
 func TestHasOtherCredential(t *testing.T) {
 	t.Parallel()
 	tr := tracker()

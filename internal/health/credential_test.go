@@ -74,24 +74,6 @@ func TestOtherCredentialsServeDuringBackoff(t *testing.T) {
 	}
 }
 
-func TestSecondRateLimitExtends(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr := tracker()
-		tr.Report(limited(10 * time.Second))
-		time.Sleep(5 * time.Second)
-		tr.Report(limited(10 * time.Second))
-		tr.Report(limited(time.Second)) // a shorter wait never reduces the backoff
-		if _, wait := tr.pick("openai", two[:1]); wait != 10*time.Second {
-			t.Errorf("backs off %v more, want 10 s", wait)
-		}
-		tr.Report(limited(time.Hour))
-		if _, wait := tr.pick("openai", two[:1]); wait != 5*time.Minute {
-			t.Errorf("backs off %v, want at most five minutes", wait)
-		}
-	})
-}
-
 func TestBackoffWithoutTimeGrowsOncePerBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

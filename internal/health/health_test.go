@@ -145,21 +145,6 @@ func TestProbeIntervalGrows(t *testing.T) {
 	})
 }
 
-func TestJitterOnlyShortensTheWait(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
-	for _, random := range []float64{0, 0.5, 0.999} {
-		o := Options{Random: func() float64 { return random }}.withDefaults()
-		var c circuit
-		for range 10 {
-			c.trip(&o, now, "connect", Cause{})
-			if wait := c.nextProbe.Sub(now); wait < o.ProbeAfter*8/10 || wait > o.MaxProbe {
-				t.Errorf("random %v: wait %v", random, wait)
-			}
-		}
-	}
-}
-
 func TestTrafficReturnsGradually(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

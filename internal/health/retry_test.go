@@ -52,23 +52,6 @@ func TestRepeatsExpire(t *testing.T) {
 	})
 }
 
-func TestRepeatsSurviveClockStepBack(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
-	tr := New(Options{Now: func() time.Time { return now }})
-	tr.AllowRepeat(here)
-	now = now.Add(time.Hour)
-	tr.repeats(here, 20)
-	now = now.Add(-2 * time.Hour)
-	if tr.AllowRepeat(here) {
-		t.Error("a clock step back allowed another repeat")
-	}
-	now = now.Add(11 * time.Second)
-	if !tr.AllowRepeat(here) {
-		t.Error("no repeat is allowed 11 seconds after a clock step back")
-	}
-}
-
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	base := 100 * time.Millisecond

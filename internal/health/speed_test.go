@@ -50,32 +50,6 @@ func TestResponsesDelayedByOutageDoNotCountForSpeed(t *testing.T) {
 	})
 }
 
-func TestUsualSpeedIsAssumedAfterOutage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr := tracker()
-		tr.answers(100*time.Millisecond, 5*time.Minute)
-		tr.answers(5*time.Second, 10*time.Second)
-		if got := tr.State(here).Latency; got < 3*time.Second {
-			t.Errorf("latency %s after ten seconds of slow responses, want at least 3s", got)
-		}
-		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
-		usual := tr.State(here).Latency
-		if usual > 300*time.Millisecond {
-			t.Errorf("latency %s while the circuit is open, want at most 300ms", usual)
-		}
-		tr.recovered(t, 5*time.Second)
-		tr.answers(5*time.Second, settling-time.Second)
-		if got := tr.State(here).Latency; got != usual {
-			t.Errorf("latency %s while the target settles, want the usual %s", got, usual)
-		}
-		tr.answers(5*time.Second, time.Second)
-		if got := tr.State(here).Latency; got < 4*time.Second {
-			t.Errorf("latency %s after it has settled, want at least 4s", got)
-		}
-	})
-}
-
 func TestSpeedIsMeasuredAgainAfterOutage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -102,47 +76,5 @@ func TestSpeedIsMeasuredAgainAfterOutage(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// One account at a provider may fail for days while another works.
-func TestFailingCredentialIsNotAnOutage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr := tracker()
-		tr.pick("openai", []string{"a", "b"})
-		tr.repeat(5, Report{Target: here, Credential: "a", Err: fail(llm.UpstreamServer)})
-		for _, ttft := range []time.Duration{100 * time.Millisecond, 5 * time.Second} {
-			for range 60 {
-				time.Sleep(time.Second)
-				tr.Report(Report{Target: here, Credential: "b", TTFT: ttft, Duration: ttft})
-			}
-			if got := tr.State(here).Latency; got < ttft*9/10 || got > ttft {
-				t.Errorf("after a minute with a TTFT of %s the latency is %s", ttft, got)
-			}
-		}
-	})
-}
-
-func TestSimultaneousResponsesDoNotDominateAverage(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
-	var m mean
-	for range 500 { // 500 responses within five seconds
-		now = now.Add(10 * time.Millisecond)
-		m.add(now, 100, 5*time.Second)
-	}
-	for range 500 { // 500 simultaneous responses
-		m.add(now, 10, 5*time.Second)
-	}
-	if m.value < 50 {
-		t.Errorf("500 simultaneous values lowered 100 to %v, want at least 50", m.value)
-	}
-	for range 1000 {
-		now = now.Add(10 * time.Millisecond)
-		m.add(now, 10, 5*time.Second)
-	}
-	if m.value > 25 {
-		t.Errorf("10 seconds of value 10 gave %v, want at most 25", m.value)
 	}
 }

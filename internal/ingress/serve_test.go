@@ -1,7 +1,6 @@
 package ingress
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -25,19 +23,6 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s %s %s %q", r.Method, r.URL, r.Host, body)
 }
 
-func TestConnectionServesManyRequests(t *testing.T) {
-	t.Parallel()
-	_, ln := start(t, options(echo))
-	c := dial(t, ln)
-	for i := range 3 {
-		c.send("POST /%d HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello", i)
-		resp, text := c.receive("POST")
-		if want := fmt.Sprintf(`POST /%d here "hello"`, i); resp.StatusCode != http.StatusOK || text != want || resp.Close {
-			t.Errorf("got %d %s, close %t; want 200 %s, false", resp.StatusCode, text, resp.Close, want)
-		}
-	}
-}
-
 func TestPipelinedRequestsAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	_, ln := start(t, options(echo))
@@ -46,23 +31,6 @@ func TestPipelinedRequestsAreServedInOrder(t *testing.T) {
 	for i, want := range []string{`GET /1 here ""`, `POST /2 here "ab"`, `GET /3 here ""`} {
 		if _, text := c.receive("GET"); text != want {
 			t.Errorf("response %d is %s, want %s", i, text, want)
-		}
-	}
-}
-
-func TestBodiesArriveInPieces(t *testing.T) {
-	t.Parallel()
-	_, ln := start(t, options(func(w http.ResponseWriter, r *http.Request) {
-		n, err := io.Copy(io.Discard, r.Body)
-		_, _ = fmt.Fprint(w, n, err)
-	}))
-	c := dial(t, ln)
-	body := strings.Repeat("0123456789", 10_000)
-	for _, cut := range []int{1, 100, 4096, 99_999} {
-		c.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:cut])
-		c.send("%s", body[cut:])
-		if _, text := c.receive("POST"); text != "100000 <nil>" {
-			t.Errorf("split at %d: got %s", cut, text)
 		}
 	}
 }
@@ -224,32 +192,6 @@ func TestConnectionWithSlowHeadersIsClosed(t *testing.T) {
 	slow.closed()
 	silent := dial(t, ln)
 	silent.closed()
-}
-
-func TestIdleConnectionIsClosed(t *testing.T) {
-	t.Parallel()
-	o := options(echo)
-	o.IdleTime = 10 * time.Millisecond
-	_, ln := start(t, o)
-	c := dial(t, ln)
-	c.send("%s", get("/"))
-	c.receive("GET")
-	c.closed()
-}
-
-func TestReadDeadlineOfTheHandlerApplies(t *testing.T) {
-	t.Parallel()
-	seen := make(chan error, 1)
-	_, ln := start(t, options(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-		_, err := io.ReadAll(r.Body)
-		seen <- err
-	}))
-	c := dial(t, ln)
-	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 30\r\n\r\nabc")
-	if err, ok := (<-seen).(net.Error); !ok || !err.Timeout() { //nolint:errorlint // net/http returns the error without wrapping it
-		t.Errorf("read after the deadline: %v, want a timeout", err)
-	}
 }
 
 func TestWriteDeadlineOfTheHandlerApplies(t *testing.T) {
@@ -431,30 +373,4 @@ func TestPlainHTTPOnATLSListenerIsRejected(t *testing.T) {
 			t.Errorf("response to %q is %q; want a 400 for plain HTTP only", sent, text)
 		}
 	}
-}
-
-func TestConcurrentClientsGetTheirOwnResponses(t *testing.T) {
-	t.Parallel()
-	_, ln := start(t, options(echo))
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			c := dial(t, ln)
-			for j := range 50 {
-				body := strings.Repeat("b", i*j*7)
-				_, _ = fmt.Fprintf(c, "POST /%d/%d HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n%s", i, j, len(body), body)
-				resp, err := http.ReadResponse(c.in, nil)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				text, err := io.ReadAll(bufio.NewReader(resp.Body))
-				_ = resp.Body.Close()
-				if want := fmt.Sprintf("POST /%d/%d here %q", i, j, body); err != nil || string(text) != want {
-					t.Errorf("got %.80s, %v; want %.80s", text, err, want)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -115,31 +115,6 @@ func TestUnreadResponseIsResetOverHTTP1(t *testing.T) {
 	}
 }
 
-func TestSlowReaderGetsTheWholeResponseOverHTTP1(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ln := newPipes()
-		ended := newUnreadServer(t, ln, answers["one large write"])
-		c := ln.dial()
-		if _, err := io.WriteString(c, get("/")); err != nil {
-			t.Fatal(err)
-		}
-		began, total := time.Now(), 0
-		for buf := make([]byte, 64<<10); total < 8<<20; {
-			time.Sleep(readPause / 2)
-			n, err := io.ReadFull(c, buf)
-			if total += n; err != nil {
-				t.Fatalf("after %s and %d bytes: %v", time.Since(began), total, err)
-			}
-		}
-		go func() { _, _ = io.Copy(io.Discard, c) }()
-		if w := <-ended; w.err != nil {
-			t.Error(w.err)
-		}
-		_ = c.Close()
-	})
-}
-
 // stoppableConn is a connection whose reads block once it is stopped.
 type stoppableConn struct {
 	net.Conn

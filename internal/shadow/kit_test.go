@@ -346,9 +346,6 @@ func (f *fakeLog) End(e *requestlog.Entry) error {
 
 type discardLog struct{}
 
-func (discardLog) Begin(*requestlog.Entry) error { return nil }
-func (discardLog) End(*requestlog.Entry) error   { return nil }
-
 type fakeKeys struct{ grant *account.Grant }
 
 func (f fakeKeys) Authenticate(http.Header) (*account.Grant, error) { return f.grant, nil }
@@ -358,3 +355,6 @@ func (f fakeKeys) Key(string) *account.Key                          { return f.g
 type doer func(*http.Request) (*http.Response, error)
 
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
+
+func (discardLog) Begin(*requestlog.Entry) error { return nil }
+func (discardLog) End(*requestlog.Entry) error   { return nil }

@@ -94,16 +94,6 @@ func TestOnlyRoutedRequestsOfKeysAreCompared(t *testing.T) {
 	}
 }
 
-func TestRequestRoutedToTheBaselineIsATie(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, everything(), simulator.Judging{})
-	k.grant.Key.AllowedModels = []string{"sim-flagship"}
-	k.send("/chat/completions", hello)
-	if r := k.record(); r.State != proof.Compared || r.Difference != 0 || r.Model != "sim-flagship" || r.Baseline != "sim-flagship" || r.Cost != 0 || len(k.made.list()) != 0 {
-		t.Errorf("record %+v with shadow calls %v, want a tie without calls", r, k.made.list())
-	}
-}
-
 func TestRulesOfTheRequestApplyToShadowCalls(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -245,26 +235,6 @@ func TestHoldoutServesTheBaseline(t *testing.T) {
 	}
 }
 
-func TestFullQueueDropsRequests(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, everything(), simulator.Judging{})
-	small := func() *gateway.Served { return &gateway.Served{Request: []byte("{}")} }
-	for range 100 {
-		k.comparer.Offer(small())
-	}
-	dropped := k.comparer.Dropped()
-	if dropped == 0 || dropped == 100 {
-		t.Errorf("%d of 100 requests dropped, want some but not all", dropped)
-	}
-	large := shadow.New(shadow.Options{})
-	for range 10 {
-		large.Offer(&gateway.Served{Request: make([]byte, 8<<20)})
-	}
-	if large.Dropped() != 6 {
-		t.Errorf("%d of 10 large requests dropped, want 6", large.Dropped())
-	}
-}
-
 // visible is the information about requests that clients, operators and the request log get.
 type visible struct {
 	Responses []string
@@ -401,32 +371,6 @@ func TestJudgeOfAnotherVendorIsRequired(t *testing.T) {
 		if err := shadow.CheckVendor(snap, tc.judge, "sim-nano", tc.model); (err == nil) != tc.ok {
 			t.Errorf("CheckVendor(judge %s, model %s): %v", tc.judge, tc.model, err)
 		}
-	}
-}
-
-func TestForecastScalesWithShareAndTraffic(t *testing.T) {
-	t.Parallel()
-	snap := newKit(t, nil, simulator.Judging{}).clients.Targets()
-	traffic := proof.Traffic{Days: 7, Routed: 7000, Served: 14000, InputTokens: 14_000_000, OutputTokens: 2_800_000}
-	c := &account.Comparison{Share: 0.05, Baseline: "sim-flagship", Budget: 100 * money.Dollar, Judge: "sim-large"}
-	got := shadow.Forecast(snap, traffic, c)
-	// Shadow: 1,500 calls with 1,000 input and 200 output tokens at $5 and $25 per million. Judge: two calls per sample with 1,750 input and
-	// 60 output tokens at $2 and $8.
-	want := proof.Forecast{Traffic: traffic, Samples: 1500, Shadow: 15 * money.Dollar, Judge: 11_940 * money.Dollar / 1000}
-	want.Total = want.Shadow + want.Judge
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	c.Budget = money.Dollar
-	if got := shadow.Forecast(snap, traffic, c); got.Total != money.Dollar || !got.Exceeds {
-		t.Errorf("forecast with a small budget = %+v, want it exceeded at one dollar", got)
-	}
-	if got := shadow.Forecast(snap, proof.Traffic{Days: 7}, c); got.Samples != 0 || got.Total != 0 {
-		t.Errorf("forecast without traffic = %+v, want 0", got)
-	}
-	c.Baseline = "unknown-model"
-	if got := shadow.Forecast(snap, traffic, c); !got.Unpriced {
-		t.Errorf("forecast with an unknown baseline = %+v, want it unpriced", got)
 	}
 }
 
