@@ -6,7 +6,6 @@ import (
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/maintenance"
 	"fairlead.dev/internal/outline"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/redaction"
@@ -23,7 +22,7 @@ type logParts struct {
 	known       *outline.Known // parts that the database has
 	feed        *requestlog.Feed
 	redaction   *redaction.Filter
-	maintenance *maintenance.Tasks
+	maintenance *databaseTasks
 }
 
 // openLog opens the spool and creates the components of the request log.
@@ -35,7 +34,7 @@ func (a *App) openLog(c config.Config) (err error) {
 	if a.spool, err = spool.Open(settings.SpoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log, Split: a.splitRequest}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
-	a.maintenance = maintenance.New(a.db, func() logstore.Retention { return settings.Retention(a.loaded().Config.Log) }, a.report)
+	a.maintenance = newDatabaseTasks(a.db, func() logstore.Retention { return settings.Retention(a.loaded().Config.Log) }, a.report)
 	a.feed = requestlog.NewFeed()
 	a.redaction = redaction.New(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
 	return nil

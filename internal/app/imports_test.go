@@ -21,7 +21,7 @@ var layers = []string{
 	"internal/app docs web",
 
 	// The two APIs, and parts that only app and the command line use.
-	"internal/providerset internal/redaction internal/shadow internal/maintenance internal/otlp internal/explain " +
+	"internal/providerset internal/redaction internal/shadow internal/otlp internal/explain " +
 		"internal/migration internal/pricebook internal/settings internal/transcript",
 	"internal/gateway internal/admin internal/admin/*",
 

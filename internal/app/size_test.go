@@ -1,4 +1,4 @@
-package maintenance
+package app
 
 import (
 	"testing"
@@ -15,13 +15,13 @@ func TestDatabaseSizeIsSampledPeriodically(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	tasks := New(db, nil, nil)
+	tasks := newDatabaseTasks(db, nil, nil)
 	for hour := range 20 * 24 {
 		if _, err := tasks.sample(t.Context(), start.Add(time.Duration(hour)*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if hour == 100 {
-			tasks = New(db, nil, nil) // simulates a restart
+			tasks = newDatabaseTasks(db, nil, nil) // simulates a restart
 		}
 	}
 	got := tasks.Samples()

@@ -1,5 +1,4 @@
-// Package maintenance runs the periodic database tasks: retention, partitions, roll-ups, and measuring the database size.
-package maintenance
+package app
 
 import (
 	"context"
@@ -20,27 +19,27 @@ const (
 	rollUpTime  = 10 * time.Second // time limit for one step of updating the roll-ups, so that an unresponsive database does not block the leader
 )
 
-// Tasks runs the periodic tasks of one replica.
-type Tasks struct {
+// databaseTasks runs the periodic tasks of one replica.
+type databaseTasks struct {
 	store     *store.DB
 	retention func() logstore.Retention // returns the configured default retention
 	report    func(task string, err error)
 	samples   atomic.Pointer[[]overview.StorageSample]
 }
 
-// New returns the tasks for a database. retention returns the current default retention. report is called after every step of a
+// newDatabaseTasks returns the tasks for a database. retention returns the current default retention. report is called after every step of a
 // task, with a nil error if the step succeeded.
-func New(db *store.DB, retention func() logstore.Retention, report func(task string, err error)) *Tasks {
-	t := &Tasks{store: db, retention: retention, report: report}
+func newDatabaseTasks(db *store.DB, retention func() logstore.Retention, report func(task string, err error)) *databaseTasks {
+	t := &databaseTasks{store: db, retention: retention, report: report}
 	t.samples.Store(&[]overview.StorageSample{})
 	return t
 }
 
 // Lead runs the tasks of the elected leader until ctx is cancelled.
-func (t *Tasks) Lead(ctx context.Context) {
+func (t *databaseTasks) Lead(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() {
-		repeat(ctx, expireEvery, func() {
+		repeatEvery(ctx, expireEvery, func() {
 			t.report("create partitions", t.store.Log.MaintainPartitions(ctx))
 			_, err := t.store.Log.Expire(ctx, time.Now(), t.retention())
 			t.report("delete expired entries", err)
@@ -55,9 +54,11 @@ func (t *Tasks) Lead(ctx context.Context) {
 			t.report(task, err)
 		}
 	}
-	all.Go(func() { repeat(ctx, rollUpEvery, func() { fold("update roll-ups", rollUpTime, t.store.Figures.Fold) }) })
 	all.Go(func() {
-		repeat(ctx, foldEvery, func() { fold("update report roll-ups", foldTime, t.store.Report.Fold) })
+		repeatEvery(ctx, rollUpEvery, func() { fold("update roll-ups", rollUpTime, t.store.Figures.Fold) })
+	})
+	all.Go(func() {
+		repeatEvery(ctx, foldEvery, func() { fold("update report roll-ups", foldTime, t.store.Report.Fold) })
 	})
 	all.Go(func() { t.sampleSize(ctx) })
 	all.Wait()
@@ -65,19 +66,19 @@ func (t *Tasks) Lead(ctx context.Context) {
 
 // Follow runs the tasks of every replica until ctx is cancelled. It hides expired entries even before the leader deletes them,
 // and loads the size samples that the leader has written.
-func (t *Tasks) Follow(ctx context.Context) {
-	repeat(ctx, expireEvery, func() {
+func (t *databaseTasks) Follow(ctx context.Context) {
+	repeatEvery(ctx, expireEvery, func() {
 		now := time.Now()
 		t.report("read retentions", t.store.Log.Retain(ctx, now, t.retention()))
 		if samples, err := t.loadSamples(ctx); err == nil {
-			samples = recent(samples, now)
+			samples = recentSamples(samples, now)
 			t.samples.Store(&samples)
 		}
 	})
 }
 
-// repeat calls do immediately and then periodically until ctx is cancelled.
-func repeat(ctx context.Context, every time.Duration, do func()) {
+// repeatEvery calls do immediately and then periodically until ctx is cancelled.
+func repeatEvery(ctx context.Context, every time.Duration, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -1,4 +1,4 @@
-package maintenance
+package app
 
 import (
 	"context"
@@ -21,11 +21,11 @@ type storedSample struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// Samples returns the database sizes measured in recent days, oldest first.
-func (t *Tasks) Samples() []overview.StorageSample { return *t.samples.Load() }
+// Samples returns the database sizes measured in recentSamples days, oldest first.
+func (t *databaseTasks) Samples() []overview.StorageSample { return *t.samples.Load() }
 
 // sampleSize stores the database size periodically, so that its growth is known after a restart.
-func (t *Tasks) sampleSize(ctx context.Context) {
+func (t *databaseTasks) sampleSize(ctx context.Context) {
 	for {
 		wait, err := t.sample(ctx, time.Now())
 		t.report("measure storage", err)
@@ -40,13 +40,13 @@ func (t *Tasks) sampleSize(ctx context.Context) {
 }
 
 // sample adds a sample if the last one is old enough. It returns the time until the next sample is due.
-func (t *Tasks) sample(ctx context.Context, now time.Time) (time.Duration, error) {
+func (t *databaseTasks) sample(ctx context.Context, now time.Time) (time.Duration, error) {
 	const retryAfter = 10 * time.Minute
 	samples, err := t.loadSamples(ctx)
 	if err != nil {
 		return retryAfter, err
 	}
-	samples = recent(samples, now)
+	samples = recentSamples(samples, now)
 	if n := len(samples); n > 0 && now.Sub(samples[n-1].At) < sampleEvery {
 		t.samples.Store(&samples)
 		return sampleEvery - now.Sub(samples[n-1].At), nil
@@ -68,8 +68,8 @@ func (t *Tasks) sample(ctx context.Context, now time.Time) (time.Duration, error
 	return sampleEvery, t.store.SetSetting(ctx, samplesSetting, string(text))
 }
 
-// recent removes old samples and samples in the future, which exist if the clock was set back.
-func recent(samples []overview.StorageSample, now time.Time) []overview.StorageSample {
+// recentSamples removes old samples and samples in the future, which exist if the clock was set back.
+func recentSamples(samples []overview.StorageSample, now time.Time) []overview.StorageSample {
 	kept := []overview.StorageSample{}
 	for _, s := range samples {
 		if age := now.Sub(s.At); age >= 0 && age < sampleLifetime {
@@ -79,7 +79,7 @@ func recent(samples []overview.StorageSample, now time.Time) []overview.StorageS
 	return kept
 }
 
-func (t *Tasks) loadSamples(ctx context.Context) ([]overview.StorageSample, error) {
+func (t *databaseTasks) loadSamples(ctx context.Context) ([]overview.StorageSample, error) {
 	text, err := t.store.Setting(ctx, samplesSetting)
 	if err != nil || text == "" {
 		return nil, err
