@@ -12,7 +12,6 @@ import (
 
 	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/config/unit"
 	"fairlead.dev/internal/explain"
@@ -81,7 +80,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 			})
 		},
 	}
-	filter.AddFlags(cmd)
+	cli.AddFilterFlags(cmd)
 	cmd.Flags().StringVar(&f.since, "since", "", "start: a duration such as 24h or 7d, or a time (default "+backtestSpan+")")
 	cmd.Flags().StringVar(&f.until, "until", "", "end: a time, or a duration before now (default: now)")
 	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to use instead of the workspace's; global policies still apply")
@@ -96,7 +95,7 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 
 // backtestFilter parses the filters, with --since and --until as aliases of --from and --to.
 func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (requestlog.Filter, error) {
-	values := filter.Values(cmd)
+	values := cli.FilterValues(cmd)
 	instead := map[string]string{} // flag names by the parameter that they set
 	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
 		if end.text != "" && len(values[end.name]) > 0 {
@@ -115,7 +114,7 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 	}
 	selection, _, err := requestlog.ParseFilter(values, r.Console.Now())
 	if err != nil {
-		return selection, filter.FlagError(err, instead)
+		return selection, cli.FilterFlagError(err, instead)
 	}
 	if selection.To.IsZero() {
 		selection.To = r.Console.Now() // exclude requests that arrive during the backtest

@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/internal/account"
 	adminreports "fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/report"
 	"fairlead.dev/internal/requestlog"
@@ -29,9 +28,9 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead report --by user --measure errors --key ci --csv > errors.csv
   fairlead report --by session --json | jq -r '.groups[] | [.value, .cost_usd] | @tsv'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := report.Parse(filter.Values(cmd), c.Now())
+			q, err := report.Parse(cli.FilterValues(cmd), c.Now())
 			if err != nil {
-				return filter.FlagError(err, nil)
+				return cli.FilterFlagError(err, nil)
 			}
 			return instance.WithWorkspace(cmd.Context(), c, o, workspace, func(i *instance.Instance, w account.Workspace) error {
 				f := requestlog.Filter{WorkspaceID: w.ID, Lists: requestlog.Lists{Key: q.Key}}
@@ -44,7 +43,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 				r, err := adminreports.Run(cmd.Context(), deps, q, c.Now())
 				switch {
 				case err != nil:
-					return filter.FlagError(err, nil)
+					return cli.FilterFlagError(err, nil)
 				case asCSV:
 					return r.WriteCSV(c.Out)
 				case o.JSON:
@@ -60,7 +59,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	for _, m := range report.Measures() {
 		measures = append(measures, string(m))
 	}
-	filter.AddSome(cmd, report.Filters(),
+	cli.AddSomeFilterFlags(cmd, report.Filters(),
 		requestlog.Parameter{Name: "by", Help: "First level, such as model or tag:team (default: the total only)"},
 		requestlog.Parameter{Name: "then", Help: "Second level"},
 		requestlog.Parameter{Name: "measure", Help: "Order of the groups: spend, savings, requests, latency or errors (default spend)", Values: measures},

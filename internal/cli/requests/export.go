@@ -13,7 +13,6 @@ import (
 
 	adminrequests "fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -48,7 +47,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 			})
 		},
 	}
-	filter.AddFlags(cmd)
+	cli.AddFilterFlags(cmd)
 	cmd.Flags().StringVar(&e.format, "format", "csv", "csv or jsonl")
 	cmd.Flags().StringVar(&e.columns, "columns", "", "comma-separated list of columns (default: the most common ones)")
 	cmd.Flags().StringVar(&e.output, "output", "", "output file, written only on success (default: standard output)")

@@ -10,7 +10,6 @@ import (
 
 	adminrequests "fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -37,7 +36,7 @@ func (r *requestCommands) newList() *cobra.Command {
 			})
 		},
 	}
-	filter.AddFlags(cmd, requestlog.Parameter{Name: "limit", Help: "Maximum number of requests, up to 200 (default 50)"},
+	cli.AddFilterFlags(cmd, requestlog.Parameter{Name: "limit", Help: "Maximum number of requests, up to 200 (default 50)"},
 		requestlog.Parameter{Name: "sort", Help: "Sort by time, cost, latency or tokens: newest, most expensive, slowest or longest first; tokens sorts the newest 10,000", Values: []string{"time", "cost", "latency", "tokens"}},
 		requestlog.Parameter{Name: "before", Help: "List requests older than this request id"})
 	return cmd

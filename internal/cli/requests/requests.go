@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/requestlog"
 )
@@ -45,7 +44,7 @@ type selected struct {
 
 // selecting parses the filter flags, opens the instance, calls do and closes the instance.
 func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error) error {
-	f, page, err := filter.Parse(cmd, r.console.Now())
+	f, page, err := cli.ParseFilter(cmd, r.console.Now())
 	if err != nil {
 		return err
 	}

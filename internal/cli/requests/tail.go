@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/requestlog"
 )
@@ -34,7 +33,7 @@ func (r *requestCommands) newTail() *cobra.Command {
 			return r.selecting(cmd, func(s selected) error { return r.tail(cmd.Context(), s.store, s.filter, last) })
 		},
 	}
-	filter.AddFlags(cmd)
+	cli.AddFilterFlags(cmd)
 	cmd.Flags().IntVar(&last, "last", 10, "number of earlier requests to show first")
 	return cmd
 }

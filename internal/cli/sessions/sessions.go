@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/account"
 	adminrequests "fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/cli"
-	"fairlead.dev/internal/cli/filter"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
@@ -51,7 +50,7 @@ func (s *sessionCommands) newList() *cobra.Command {
   fairlead sessions list --from now-24h --min-turns 2
   fairlead sessions list --key ci --json | jq -r '[.id, .cost_usd] | @tsv'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, page, err := filter.Parse(cmd, s.console.Now())
+			f, page, err := cli.ParseFilter(cmd, s.console.Now())
 			if err != nil {
 				return err
 			}
@@ -75,7 +74,7 @@ func (s *sessionCommands) newList() *cobra.Command {
 		},
 	}
 	shared := []string{"from", "to", "key", "user", "model", "session", "simulated"} // the requests commands have the same filters
-	filter.AddSome(cmd, shared, requestlog.Parameter{Name: "limit", Help: "Maximum number of sessions, up to 200 (default 50)"},
+	cli.AddSomeFilterFlags(cmd, shared, requestlog.Parameter{Name: "limit", Help: "Maximum number of sessions, up to 200 (default 50)"},
 		requestlog.Parameter{Name: "before", Help: "List sessions whose latest request is older than this request id"})
 	cmd.Flags().Int64Var(&minTurns, "min-turns", 0, "minimum number of requests")
 	cmd.Flags().StringVar(&source, "source", "", "given for sessions that clients named, derived for the others")
