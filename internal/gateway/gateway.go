@@ -27,7 +27,6 @@ import (
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/token"
-	"fairlead.dev/internal/tracecontext"
 	"fairlead.dev/internal/upload"
 )
 
@@ -83,7 +82,7 @@ type Pinner interface {
 // Tracing connects requests with the traces of their callers.
 type Tracing interface {
 	// Begin returns the trace context of a request.
-	Begin(requestID string, h http.Header) tracecontext.Context
+	Begin(requestID string, h http.Header) requestlog.TraceContext
 	// Propagate adds the trace context to a provider call, if the settings allow it. attempt is an index into the entry's attempts.
 	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }

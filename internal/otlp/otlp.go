@@ -22,7 +22,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/tracecontext"
 )
 
 // maxContent is the maximum total size in bytes of the bodies in the queue. Above this size, spans are exported without content.
@@ -108,10 +107,10 @@ func start(ctx context.Context, s Settings, p Parts, spans sdktrace.SpanExporter
 }
 
 // Begin returns the trace context of a request: the one in its headers, or a new trace if traces are exported.
-func (x *Exporter) Begin(requestID string, h http.Header) tracecontext.Context {
-	c := tracecontext.Read(h)
+func (x *Exporter) Begin(requestID string, h http.Header) requestlog.TraceContext {
+	c := requestlog.ReadTraceContext(h)
 	if c.TraceID == "" && x.traces != nil {
-		c.TraceID = tracecontext.TraceID(requestID)
+		c.TraceID = requestlog.TraceID(requestID)
 	}
 	return c
 }
@@ -124,7 +123,7 @@ func (x *Exporter) Propagate(h http.Header, e *requestlog.Entry, provider string
 	}
 	c := e.Trace
 	c.Sampled = x.sampled(c)
-	c.Write(h, tracecontext.SpanID(e.ID, attempt+1))
+	c.Write(h, requestlog.SpanID(e.ID, attempt+1))
 }
 
 // Record queues a finished request. If the queue is full, the request is dropped and counted.

@@ -28,7 +28,6 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/tracecontext"
 )
 
 var began = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -63,7 +62,7 @@ func served() *requestlog.Entry {
 			Response: []byte(`{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
 		},
 	}
-	e.Trace = tracecontext.Context{TraceID: tracecontext.TraceID(e.ID)}
+	e.Trace = requestlog.TraceContext{TraceID: requestlog.TraceID(e.ID)}
 	return e
 }
 
@@ -139,7 +138,7 @@ func TestRequestBecomesSpanWithAttempts(t *testing.T) { //nolint:paralleltest //
 		t.Errorf("the times are %v to %v, and %v to %v", request.StartTime, request.EndTime, ok.StartTime, ok.EndTime)
 	}
 	for i, s := range spans {
-		if s.SpanContext.TraceID().String() != tracecontext.TraceID("req_1") || s.SpanContext.SpanID().String() != tracecontext.SpanID("req_1", i) {
+		if s.SpanContext.TraceID().String() != requestlog.TraceID("req_1") || s.SpanContext.SpanID().String() != requestlog.SpanID("req_1", i) {
 			t.Errorf("span %d has the ids %v %v", i, s.SpanContext.TraceID(), s.SpanContext.SpanID())
 		}
 	}
@@ -214,7 +213,7 @@ func TestTraceOfClientIsContinued(t *testing.T) { //nolint:paralleltest // the t
 	e.Trace = x.Begin(e.ID, h)
 	sent := http.Header{}
 	x.Propagate(sent, e, "prod", 1)
-	if want := "00-4bf92f3577b34da6a3ce929d0e0e4736-" + tracecontext.SpanID("req_1", 2) + "-01"; sent.Get("Traceparent") != want || sent.Get("Tracestate") != "a=1" {
+	if want := "00-4bf92f3577b34da6a3ce929d0e0e4736-" + requestlog.SpanID("req_1", 2) + "-01"; sent.Get("Traceparent") != want || sent.Get("Tracestate") != "a=1" {
 		t.Errorf("sent %v, want traceparent %s and tracestate a=1", sent, want)
 	}
 	withheld := http.Header{}

@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/tracecontext"
 	"fairlead.dev/internal/transcript"
 )
 
@@ -21,7 +20,7 @@ import (
 func (x *Exporter) record(ctx context.Context, e *requestlog.Entry) {
 	x.parts.Redact(e)
 	end := e.Time.Add(e.Latency)
-	ctx = context.WithValue(parent(ctx, e.Trace), idKey{}, spanIDs{e.Trace.TraceID, tracecontext.SpanID(e.ID, 0)})
+	ctx = context.WithValue(parent(ctx, e.Trace), idKey{}, spanIDs{e.Trace.TraceID, requestlog.SpanID(e.ID, 0)})
 	ctx, span := x.tracer.Start(ctx, name(operation(e.Endpoint), e.Requested), trace.WithTimestamp(e.Time), trace.WithSpanKind(trace.SpanKindServer))
 	defer span.End(trace.WithTimestamp(end))
 	span.SetAttributes(x.requestAttributes(e)...)
@@ -54,7 +53,7 @@ func (x *Exporter) record(ctx context.Context, e *requestlog.Entry) {
 func (x *Exporter) recordAttempt(ctx context.Context, e *requestlog.Entry, i int) {
 	a := &e.Attempts[i]
 	begin := e.Time.Add(a.Start)
-	ctx = context.WithValue(ctx, idKey{}, spanIDs{e.Trace.TraceID, tracecontext.SpanID(e.ID, i+1)})
+	ctx = context.WithValue(ctx, idKey{}, spanIDs{e.Trace.TraceID, requestlog.SpanID(e.ID, i+1)})
 	_, span := x.tracer.Start(ctx, name(operation(e.Endpoint), a.Upstream), trace.WithTimestamp(begin), trace.WithSpanKind(trace.SpanKindClient))
 	defer span.End(trace.WithTimestamp(begin.Add(a.Duration)))
 	span.SetAttributes(x.attemptAttributes(e, i)...)
@@ -68,7 +67,7 @@ func (x *Exporter) recordAttempt(ctx context.Context, e *requestlog.Entry, i int
 }
 
 // sampled reports whether the trace of a request is recorded. The tracer later makes the same decision.
-func (x *Exporter) sampled(c tracecontext.Context) bool {
+func (x *Exporter) sampled(c requestlog.TraceContext) bool {
 	id, err := trace.TraceIDFromHex(c.TraceID)
 	if err != nil || x.settings.sampler == nil {
 		return false
@@ -78,7 +77,7 @@ func (x *Exporter) sampled(c tracecontext.Context) bool {
 }
 
 // parent returns a context with the caller's span, if there is one.
-func parent(ctx context.Context, c tracecontext.Context) context.Context {
+func parent(ctx context.Context, c requestlog.TraceContext) context.Context {
 	traceID, err := trace.TraceIDFromHex(c.TraceID)
 	spanID, spanErr := trace.SpanIDFromHex(c.SpanID)
 	if err != nil || spanErr != nil {

@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/outline"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/tracecontext"
 )
 
 // Outcome is the result of a request.
@@ -53,7 +52,7 @@ type Entry struct {
 	BodyState BodyState `json:"body_state"`
 	Body      Body      `json:"-"` // request and response bodies, stored separately
 	// Trace is the trace context of the request. It is not stored, and is empty if requests are not traced.
-	Trace tracecontext.Context `json:"-"`
+	Trace TraceContext `json:"-"`
 }
 
 // Owner identifies the workspace of a request, and the key or account that sent the request.

@@ -1,6 +1,4 @@
-// Package tracecontext reads and writes the W3C trace context headers, and derives span IDs from request IDs. Because the IDs are derived,
-// the spans of a request can be created after it has ended.
-package tracecontext
+package requestlog
 
 import (
 	"crypto/sha256"
@@ -15,41 +13,41 @@ const (
 	spanDigits  = 16
 )
 
-// maxState is the maximum length of a tracestate header that is kept, as the specification recommends.
-const maxState = 512
+// maxTraceState is the maximum length of a tracestate header that is kept, as the specification recommends.
+const maxTraceState = 512
 
-// Context is the position of a request in a trace. The zero value describes a request that starts a trace.
-type Context struct {
+// TraceContext is the position of a request in a trace. The zero value describes a request that starts a trace.
+type TraceContext struct {
 	TraceID string // trace ID, 32 hexadecimal digits
 	SpanID  string // ID of the caller's span, 16 hexadecimal digits; empty if the request starts the trace
 	Sampled bool   // whether the caller records the trace
 	State   string // data of tracing systems, forwarded unchanged
 }
 
-// Read returns the trace context of a request. It returns the zero value if the headers have none or an invalid one.
-func Read(h http.Header) Context {
+// ReadTraceContext returns the trace context of a request. It returns the zero value if the headers have none or an invalid one.
+func ReadTraceContext(h http.Header) TraceContext {
 	header := h.Get("Traceparent")
 	const length = len("00-") + traceDigits + len("-") + spanDigits + len("-00")
 	if len(header) < length {
-		return Context{}
+		return TraceContext{}
 	}
 	version, traceID, spanID, flags := header[:2], header[3:35], header[36:52], header[53:55]
 	future := version != "00" && version != "ff" && len(header) > length && header[length] == '-' // later versions may append fields
 	switch {
 	case header[2] != '-' || header[35] != '-' || header[52] != '-' || version == "ff" || len(header) > length && !future:
-		return Context{}
-	case !isHex(version) || !isHex(flags) || !isID(traceID) || !isID(spanID):
-		return Context{}
+		return TraceContext{}
+	case !isHex(version) || !isHex(flags) || !isTraceID(traceID) || !isTraceID(spanID):
+		return TraceContext{}
 	}
-	c := Context{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: strings.ContainsAny(flags[1:], "13579bdf")}
-	if state := strings.Join(h.Values("Tracestate"), ","); len(state) <= maxState {
+	c := TraceContext{TraceID: strings.Clone(traceID), SpanID: strings.Clone(spanID), Sampled: strings.ContainsAny(flags[1:], "13579bdf")}
+	if state := strings.Join(h.Values("Tracestate"), ","); len(state) <= maxTraceState {
 		c.State = state
 	}
 	return c
 }
 
 // Write sets the trace context headers, with spanID as the parent span. The trace ID, the sampled flag and the state are those of c.
-func (c Context) Write(h http.Header, spanID string) {
+func (c TraceContext) Write(h http.Header, spanID string) {
 	flags := "00"
 	if c.Sampled {
 		flags = "01"
@@ -72,8 +70,8 @@ func SpanID(requestID string, i int) string {
 	return hex.EncodeToString(sum[:spanDigits/2])
 }
 
-// isID reports whether an ID has only lower-case hexadecimal digits and is not all zeros.
-func isID(s string) bool { return isHex(s) && strings.Trim(s, "0") != "" }
+// isTraceID reports whether an ID has only lower-case hexadecimal digits and is not all zeros.
+func isTraceID(s string) bool { return isHex(s) && strings.Trim(s, "0") != "" }
 
 func isHex(s string) bool {
 	for i := range len(s) {
