@@ -32,7 +32,7 @@ var layers = []string{
 	"internal/objects internal/modellist internal/recording internal/storedresponse",
 	"internal/alert internal/baseline internal/modelapi internal/replay internal/report internal/rescue",
 	"internal/attempt internal/budget internal/realtime/meter",
-	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill internal/length " +
+	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
 	"internal/account internal/config internal/config/* internal/egress internal/feedback internal/health " +
 		"internal/ingress internal/ledger internal/limit internal/manual internal/policystore internal/promptcache internal/reasoning " +

@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/explain"
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/length"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/predict"
@@ -38,7 +37,7 @@ type routingParts struct {
 	feedback  *feedback.Index
 	decisions *explain.Service
 	keeper    *explain.VersionKeeper
-	lengths   *length.Tracker
+	lengths   *lengthTracker
 	prefixes  *promptcache.Memory
 }
 
@@ -64,7 +63,7 @@ func (a *App) openRouting(ctx context.Context, f *providerset.Set) error {
 		Catalog: func() *catalog.Catalog { return a.providers.Load().Catalog }, Routes: settings.Routes(),
 	}
 	a.keeper = explain.NewVersionKeeper(a.decisions, a.report)
-	a.lengths = length.NewTracker()
+	a.lengths = newLengthTracker()
 	a.prefixes = promptcache.NewMemory(promptcache.DefaultLinks)
 	return nil
 }

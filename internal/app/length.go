@@ -1,9 +1,4 @@
-// Package length learns how much longer or shorter responses are than predicted: per workspace and task, because users ask for
-// different lengths, and per model, because some models are more verbose than others. Expected costs are corrected by both factors.
-//
-// The state is in memory: after a restart, predictions are uncorrected until enough responses have been observed. Decisions
-// record the factors they used, so they can be recomputed without the state.
-package length
+package app
 
 import (
 	"math"
@@ -18,31 +13,31 @@ import (
 
 const (
 	priorWeight = 10     // weight of the prediction, as a number of observations
-	maxWeight   = 200    // maximum weight of a mean, as a number of observations; a mean with this weight discounts older observations
+	maxWeight   = 200    // maximum weight of a lengthMean, as a number of observations; a lengthMean with this weight discounts older observations
 	maxFactor   = 5      // largest correction in either direction
-	maxStates   = 20_000 // maximum number of states in memory; if it is exceeded, a random state is removed
+	maxStates   = 20_000 // maximum number of states in memory; if it is exceeded, a random lengthState is removed
 )
 
-// Tracker holds the observed lengths. It is safe for concurrent use.
-type Tracker struct {
+// lengthTracker holds the observed lengths. It is safe for concurrent use.
+type lengthTracker struct {
 	mu    sync.Mutex
-	known map[subject]*state
+	known map[lengthSubject]*lengthState
 }
 
-// subject identifies the scope of a factor: either a task type in a workspace, or a model.
-type subject struct {
+// lengthSubject identifies the scope of a factor: either a task type in a workspace, or a model.
+type lengthSubject struct {
 	workspace string
 	task      predict.Task
 	model     string
 }
 
-// state holds the mean logarithms of observed length divided by predicted length.
-type state struct{ visible, reasoning mean }
+// lengthState holds the lengthMean logarithms of observed length divided by predicted length.
+type lengthState struct{ visible, reasoning lengthMean }
 
-// mean is a weighted mean that discounts old observations.
-type mean struct{ sum, weight float64 }
+// lengthMean is a weighted lengthMean that discounts old observations.
+type lengthMean struct{ sum, weight float64 }
 
-func (m *mean) add(v float64) {
+func (m *lengthMean) add(v float64) {
 	if m.weight >= maxWeight {
 		keep := 1 - 1.0/maxWeight
 		m.sum, m.weight = m.sum*keep, m.weight*keep
@@ -50,25 +45,27 @@ func (m *mean) add(v float64) {
 	m.sum, m.weight = m.sum+v, m.weight+1
 }
 
-// log returns the mean, shrunk towards 0 while there are few observations.
-func (m *mean) log() float64 { return m.sum / (m.weight + priorWeight) }
+// log returns the lengthMean, shrunk towards 0 while there are few observations.
+func (m *lengthMean) log() float64 { return m.sum / (m.weight + priorWeight) }
 
 // factor returns the correction, rounded so that stored decisions stay short. It is 0 without observations.
-func (m *mean) factor() float64 {
+func (m *lengthMean) factor() float64 {
 	if m.weight == 0 {
 		return 0
 	}
 	return math.Round(100*math.Exp(min(max(m.log(), -math.Log(maxFactor)), math.Log(maxFactor)))) / 100
 }
 
-// NewTracker returns a Tracker without observations.
-func NewTracker() *Tracker { return &Tracker{known: map[subject]*state{}} }
+// newLengthTracker returns a lengthTracker without observations.
+func newLengthTracker() *lengthTracker {
+	return &lengthTracker{known: map[lengthSubject]*lengthState{}}
+}
 
 // Factors returns the corrections for a task type in a workspace.
-func (t *Tracker) Factors(workspace string, task predict.Task) route.LengthFactors {
+func (t *lengthTracker) Factors(workspace string, task predict.Task) route.LengthFactors {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.known[subject{workspace: workspace, task: task}]
+	s := t.known[lengthSubject{workspace: workspace, task: task}]
 	if s == nil {
 		return route.LengthFactors{}
 	}
@@ -76,11 +73,11 @@ func (t *Tracker) Factors(workspace string, task predict.Task) route.LengthFacto
 }
 
 // Model returns the correction for a target's model, or 0 without observations.
-func (t *Tracker) Model(target string) float64 {
+func (t *lengthTracker) Model(target string) float64 {
 	_, model, _ := strings.Cut(target, "/")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.known[subject{model: model}]; s != nil {
+	if s := t.known[lengthSubject{model: model}]; s != nil {
 		return s.visible.factor()
 	}
 	return 0
@@ -88,7 +85,7 @@ func (t *Tracker) Model(target string) float64 {
 
 // Observe learns from a finished request. It ignores responses whose length cannot be compared with the prediction: incomplete or
 // simulated responses, and responses with several choices, an output limit or an estimated usage.
-func (t *Tracker) Observe(e *requestlog.Entry) {
+func (t *lengthTracker) Observe(e *requestlog.Entry) {
 	d := e.Decision
 	if d == nil || e.Outcome != requestlog.OK || e.Simulated || e.Usage.Estimated || (e.Finish != "stop" && e.Finish != "tool_calls") {
 		return
@@ -100,9 +97,9 @@ func (t *Tracker) Observe(e *requestlog.Entry) {
 	expected := d.ExpectedLength(e.Provider + "/" + e.Model)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	model, user := t.state(subject{model: e.Model}), t.state(subject{workspace: e.WorkspaceID, task: in.Features.Task})
+	model, user := t.state(lengthSubject{model: e.Model}), t.state(lengthSubject{workspace: e.WorkspaceID, task: in.Features.Task})
 	if visible := e.Usage.Output - e.Usage.Reasoning; expected.Visible > 0 && visible > 0 {
-		// The means of the model and of the workspace each learn only the part of the ratio that the other mean does not explain.
+		// The means of the model and of the workspace each learn only the part of the ratio that the other lengthMean does not explain.
 		ratio := math.Log(float64(visible) / expected.Visible)
 		ofModel, ofUser := ratio-user.visible.log(), ratio-model.visible.log()
 		model.visible.add(ofModel)
@@ -113,7 +110,7 @@ func (t *Tracker) Observe(e *requestlog.Entry) {
 	}
 }
 
-func (t *Tracker) state(of subject) *state {
+func (t *lengthTracker) state(of lengthSubject) *lengthState {
 	s := t.known[of]
 	if s != nil {
 		return s
@@ -124,7 +121,7 @@ func (t *Tracker) state(of subject) *state {
 		}
 		delete(t.known, old)
 	}
-	s = &state{}
+	s = &lengthState{}
 	t.known[of] = s
 	return s
 }

@@ -1,18 +1,18 @@
-package length_test
+package app_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
-	"fairlead.dev/internal/length"
+	"fairlead.dev/internal/app"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 )
 
-// response returns an entry whose visible and reasoning lengths were predicted as 100 and 200 tokens.
+// observedResponse returns an entry whose visible and reasoning lengths were predicted as 100 and 200 tokens.
 func response(workspace, model string, visible, reasoning int64) *requestlog.Entry {
 	in := route.Input{
 		Op: llm.Chat, ResponseOptions: route.ResponseOptions{Choices: 1}, Prediction: route.Prediction{
@@ -36,7 +36,7 @@ func response(workspace, model string, visible, reasoning int64) *requestlog.Ent
 
 func TestFactorsApproachTheObservedLengths(t *testing.T) {
 	t.Parallel()
-	l := length.NewTracker()
+	l := app.newLengthTracker()
 	if got := l.Factors("w1", predict.ToolUse); got != (route.LengthFactors{}) {
 		t.Fatalf("factors without observations = %+v, want none", got)
 	}
@@ -66,7 +66,7 @@ func TestFactorsApproachTheObservedLengths(t *testing.T) {
 // Two workspaces use two models. One model is twice as verbose as the other, one workspace asks for half the length of the other.
 func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
 	t.Parallel()
-	l := length.NewTracker()
+	l := app.newLengthTracker()
 	for range 200 {
 		l.Observe(response("long", "brief", 100, 0))
 		l.Observe(response("long", "verbose", 200, 0))
@@ -83,7 +83,7 @@ func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
 
 func TestDriftIsForgotten(t *testing.T) {
 	t.Parallel()
-	l := length.NewTracker()
+	l := app.newLengthTracker()
 	for range 2000 {
 		l.Observe(response("w", "a", 400, 0))
 	}
@@ -110,7 +110,7 @@ func TestUnusableResponsesAreIgnored(t *testing.T) {
 		"housekeeping":    func(e *requestlog.Entry) { e.Decision.Input.Conversation.Purpose = "title" },
 		"embedding":       func(e *requestlog.Entry) { e.Decision.Input.Op = llm.Embed },
 	} {
-		l := length.NewTracker()
+		l := app.newLengthTracker()
 		e := response("w", "a", 900, 10)
 		change(e)
 		l.Observe(e)
@@ -122,7 +122,7 @@ func TestUnusableResponsesAreIgnored(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	l := length.NewTracker()
+	l := app.newLengthTracker()
 	for i := range 50_000 {
 		l.Observe(response(fmt.Sprint("w", i), "a", 200, 0))
 	}
