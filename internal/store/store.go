@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/store/accountstore"
-	"fairlead.dev/internal/store/alertstore"
 	"fairlead.dev/internal/store/batchstore"
 	"fairlead.dev/internal/store/configstore"
 	"fairlead.dev/internal/store/feedbackstore"
@@ -27,7 +26,7 @@ import (
 type DB struct {
 	*sqldb.DB
 	Accounts *accountstore.Store
-	Alerts   *alertstore.Store
+	Alerts   *Alerts
 	Batches  *batchstore.Store
 	Config   *configstore.Store
 	Feedback *feedbackstore.Store
@@ -51,7 +50,7 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	db := &DB{
 		DB: core, Accounts: accountstore.New(core), Config: configstore.New(core), Feedback: feedbackstore.New(core), Figures: figurestore.New(core),
 		Proof:    proofstore.New(core),
-		Alerts:   alertstore.New(core),
+		Alerts:   newAlerts(core),
 		Batches:  batchstore.New(core),
 		Report:   reportstore.New(core),
 		Sessions: sessionstore.New(core),

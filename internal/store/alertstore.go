@@ -1,5 +1,4 @@
-// Package alertstore stores alert rules, channels, states, events and deliveries.
-package alertstore
+package store
 
 import (
 	"context"
@@ -12,15 +11,15 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Store implements the stores of package alert.
-type Store struct{ db *sqldb.DB }
+// Alerts implements the stores of package alert.
+type Alerts struct{ db *sqldb.DB }
 
-// New returns a store that uses db.
-func New(db *sqldb.DB) *Store { return &Store{db: db} }
+// newAlerts returns a store that uses db.
+func newAlerts(db *sqldb.DB) *Alerts { return &Alerts{db: db} }
 
 const ruleColumns = `select id, workspace_id, name, kind, threshold, time_window, key_id, channels, enabled, muted_until, created_by, created_at from alert_rules `
 
-func (s *Store) rules(ctx context.Context, where string, args ...any) ([]alert.Rule, error) {
+func (s *Alerts) rules(ctx context.Context, where string, args ...any) ([]alert.Rule, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, ruleColumns+where, args...)
@@ -40,17 +39,17 @@ func (s *Store) rules(ctx context.Context, where string, args ...any) ([]alert.R
 }
 
 // Rules implements alert.RuleStore. Rules are sorted by age, oldest first.
-func (s *Store) Rules(ctx context.Context, workspaceID string) ([]alert.Rule, error) {
+func (s *Alerts) Rules(ctx context.Context, workspaceID string) ([]alert.Rule, error) {
 	return s.rules(ctx, `where workspace_id = $1 order by id`, workspaceID)
 }
 
 // EnabledRules implements alert.EngineStore.
-func (s *Store) EnabledRules(ctx context.Context) ([]alert.Rule, error) {
+func (s *Alerts) EnabledRules(ctx context.Context) ([]alert.Rule, error) {
 	return s.rules(ctx, `where enabled = 1 order by workspace_id, id`)
 }
 
 // HasRules implements alert.ReportStore.
-func (s *Store) HasRules(ctx context.Context, kinds ...alert.Kind) (bool, error) {
+func (s *Alerts) HasRules(ctx context.Context, kinds ...alert.Kind) (bool, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	var n int64
@@ -66,7 +65,7 @@ func (s *Store) HasRules(ctx context.Context, kinds ...alert.Kind) (bool, error)
 }
 
 // AddRule implements alert.RuleStore.
-func (s *Store) AddRule(ctx context.Context, r alert.Rule, maximum int) error {
+func (s *Alerts) AddRule(ctx context.Context, r alert.Rule, maximum int) error {
 	channels, err := json.Marshal(r.Channels)
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func (s *Store) AddRule(ctx context.Context, r alert.Rule, maximum int) error {
 }
 
 // add inserts a row unless the workspace has the maximum number of rows. The revision serialises concurrent calls.
-func (s *Store) add(ctx context.Context, table, workspaceID string, maximum int, q string, args ...any) error {
+func (s *Alerts) add(ctx context.Context, table, workspaceID string, maximum int, q string, args ...any) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := sqldb.NextRevision(ctx, tx, "alerts"); err != nil {
 			return err
@@ -101,7 +100,7 @@ func (s *Store) add(ctx context.Context, table, workspaceID string, maximum int,
 }
 
 // ChangeRule implements alert.RuleStore.
-func (s *Store) ChangeRule(ctx context.Context, r alert.Rule, reset bool) error {
+func (s *Alerts) ChangeRule(ctx context.Context, r alert.Rule, reset bool) error {
 	channels, err := json.Marshal(r.Channels)
 	if err != nil {
 		return err
@@ -135,11 +134,11 @@ func orNotFound(res sql.Result) error {
 }
 
 // DeleteRule implements alert.RuleStore.
-func (s *Store) DeleteRule(ctx context.Context, workspaceID, ruleID string) error {
+func (s *Alerts) DeleteRule(ctx context.Context, workspaceID, ruleID string) error {
 	return s.remove(ctx, `delete from alert_rules where workspace_id = $1 and id = $2`, workspaceID, ruleID)
 }
 
-func (s *Store) remove(ctx context.Context, q, workspaceID, id string) error {
+func (s *Alerts) remove(ctx context.Context, q, workspaceID, id string) error {
 	res, err := s.db.Exec(ctx, q, workspaceID, id)
 	if err == nil {
 		err = orNotFound(res)
@@ -161,7 +160,7 @@ func scanChannel(row sqldb.Scanner) (alert.Channel, error) {
 }
 
 // Channels implements alert.ChannelStore. Channels are sorted by age, oldest first.
-func (s *Store) Channels(ctx context.Context, workspaceID string) ([]alert.Channel, error) {
+func (s *Alerts) Channels(ctx context.Context, workspaceID string) ([]alert.Channel, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, channelColumns+`where workspace_id = $1 order by id`, workspaceID)
@@ -173,13 +172,13 @@ func (s *Store) Channels(ctx context.Context, workspaceID string) ([]alert.Chann
 }
 
 // AddChannel implements alert.ChannelStore.
-func (s *Store) AddChannel(ctx context.Context, c alert.Channel, maximum int) error {
+func (s *Alerts) AddChannel(ctx context.Context, c alert.Channel, maximum int) error {
 	return s.add(ctx, "alert_channels", c.WorkspaceID, maximum, `insert into alert_channels (id, workspace_id, name, type, target, sealed, created_by, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8)`, c.ID, c.WorkspaceID, c.Name, string(c.Type), c.Target, c.Sealed, c.CreatedBy, sqldb.Millis(c.CreatedAt))
 }
 
 // ChangeChannel implements alert.ChannelStore.
-func (s *Store) ChangeChannel(ctx context.Context, c alert.Channel) error {
+func (s *Alerts) ChangeChannel(ctx context.Context, c alert.Channel) error {
 	const q = `update alert_channels set name = $3, target = $4, sealed = $5 where workspace_id = $1 and id = $2`
 	res, err := s.db.Exec(ctx, q, c.WorkspaceID, c.ID, c.Name, c.Target, c.Sealed)
 	if err == nil {
@@ -192,7 +191,7 @@ func (s *Store) ChangeChannel(ctx context.Context, c alert.Channel) error {
 }
 
 // DeleteChannel implements alert.ChannelStore.
-func (s *Store) DeleteChannel(ctx context.Context, workspaceID, channelID string) error {
+func (s *Alerts) DeleteChannel(ctx context.Context, workspaceID, channelID string) error {
 	rules, err := s.Rules(ctx, workspaceID)
 	if err != nil {
 		return err

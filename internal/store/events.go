@@ -1,4 +1,4 @@
-package alertstore
+package store
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 const stateColumns = `select s.rule_id, s.subject, s.label, s.firing, s.since, s.value, s.detail, s.seen_at, s.event_id, s.notified, s.revision from alert_states s `
 
-func (s *Store) states(ctx context.Context, rest string, args ...any) ([]alert.State, error) {
+func (s *Alerts) states(ctx context.Context, rest string, args ...any) ([]alert.State, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, stateColumns+rest, args...)
@@ -29,17 +29,17 @@ func (s *Store) states(ctx context.Context, rest string, args ...any) ([]alert.S
 }
 
 // States implements alert.EngineStore.
-func (s *Store) States(ctx context.Context) ([]alert.State, error) {
+func (s *Alerts) States(ctx context.Context) ([]alert.State, error) {
 	return s.states(ctx, `order by s.rule_id, s.subject`)
 }
 
 // WorkspaceStates implements alert.HistoryStore.
-func (s *Store) WorkspaceStates(ctx context.Context, workspaceID string) ([]alert.State, error) {
+func (s *Alerts) WorkspaceStates(ctx context.Context, workspaceID string) ([]alert.State, error) {
 	return s.states(ctx, `join alert_rules r on r.id = s.rule_id where r.workspace_id = $1 order by s.rule_id, s.subject`, workspaceID)
 }
 
 // Apply implements alert.EngineStore.
-func (s *Store) Apply(ctx context.Context, c *alert.Change, deliveries []alert.Delivery) (applied bool, err error) {
+func (s *Alerts) Apply(ctx context.Context, c *alert.Change, deliveries []alert.Delivery) (applied bool, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
 		n, err := saveState(ctx, tx, c)
 		if applied = n > 0; err != nil || !applied || c.Event == nil {
@@ -78,7 +78,7 @@ func saveState(ctx context.Context, tx *sql.Tx, c *alert.Change) (int64, error) 
 }
 
 // AddEvent implements alert.HistoryStore.
-func (s *Store) AddEvent(ctx context.Context, e *alert.Event) error {
+func (s *Alerts) AddEvent(ctx context.Context, e *alert.Event) error {
 	err := s.db.InTx(ctx, func(tx *sql.Tx) error { return addEvent(ctx, tx, e, e.Deliveries) })
 	if err != nil {
 		return fmt.Errorf("save alert event: %w", err)
@@ -116,7 +116,7 @@ func scanDelivery(row sqldb.Scanner) (alert.Delivery, error) {
 }
 
 // Due implements alert.EngineStore.
-func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]alert.Delivery, error) {
+func (s *Alerts) Due(ctx context.Context, now time.Time, limit int) ([]alert.Delivery, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, deliveryColumns+`where state = 'pending' and next_at <= $1 order by next_at, id limit $2`, sqldb.Millis(now), limit)
@@ -128,7 +128,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]alert.Deli
 }
 
 // Update implements alert.EngineStore.
-func (s *Store) Update(ctx context.Context, d *alert.Delivery, attempts int) (bool, error) {
+func (s *Alerts) Update(ctx context.Context, d *alert.Delivery, attempts int) (bool, error) {
 	const q = `update alert_deliveries set state = $3, attempts = $4, next_at = $5, error = $6, updated_at = $7 where id = $1 and attempts = $2 and state = 'pending'`
 	res, err := s.db.Exec(ctx, q, d.ID, attempts, string(d.State), d.Attempts, sqldb.Millis(d.NextAt), d.Error, sqldb.Millis(d.UpdatedAt))
 	if err != nil {
@@ -149,7 +149,7 @@ func scanEvent(row sqldb.Scanner) (alert.Event, error) {
 }
 
 // Notification implements alert.EngineStore.
-func (s *Store) Notification(ctx context.Context, d *alert.Delivery) (alert.Event, alert.Channel, error) {
+func (s *Alerts) Notification(ctx context.Context, d *alert.Delivery) (alert.Event, alert.Channel, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	e, err := scanEvent(s.db.QueryRow(ctx, eventColumns+`where id = $1`, d.EventID))
@@ -167,7 +167,7 @@ func (s *Store) Notification(ctx context.Context, d *alert.Delivery) (alert.Even
 }
 
 // Events implements alert.HistoryStore.
-func (s *Store) Events(ctx context.Context, workspaceID, ruleID, before string, limit int) ([]alert.Event, error) {
+func (s *Alerts) Events(ctx context.Context, workspaceID, ruleID, before string, limit int) ([]alert.Event, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	w := &sqldb.Where{}
@@ -207,7 +207,7 @@ func (s *Store) Events(ctx context.Context, workspaceID, ruleID, before string, 
 
 // Expire deletes events older than the given time, with their deliveries. It also deletes reports older than 24 hours, which ended replicas
 // left behind.
-func (s *Store) Expire(ctx context.Context, before time.Time) error {
+func (s *Alerts) Expire(ctx context.Context, before time.Time) error {
 	if _, err := s.db.Exec(ctx, `delete from alert_reports where at < $1`, sqldb.Millis(s.db.Now().Add(-24*time.Hour))); err != nil {
 		return fmt.Errorf("delete old alert reports: %w", err)
 	}
@@ -226,7 +226,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time) error {
 }
 
 // SaveReport implements alert.ReportStore.
-func (s *Store) SaveReport(ctx context.Context, r alert.Report) error {
+func (s *Alerts) SaveReport(ctx context.Context, r alert.Report) error {
 	const q = `insert into alert_reports (replica, kind, value, detail, at) values ($1, $2, $3, $4, $5)
 		on conflict (replica, kind) do update set value = excluded.value, detail = excluded.detail, at = excluded.at`
 	if _, err := s.db.Exec(ctx, q, r.Replica, string(r.Kind), r.Value, r.Detail, sqldb.Millis(r.At)); err != nil {
@@ -236,7 +236,7 @@ func (s *Store) SaveReport(ctx context.Context, r alert.Report) error {
 }
 
 // Reports implements alert.ReportStore.
-func (s *Store) Reports(ctx context.Context, since time.Time) ([]alert.Report, error) {
+func (s *Alerts) Reports(ctx context.Context, since time.Time) ([]alert.Report, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, `select replica, kind, value, detail, at from alert_reports where at >= $1 order by replica, kind`, sqldb.Millis(since))
