@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/store/accountstore"
-	"fairlead.dev/internal/store/batchstore"
 	"fairlead.dev/internal/store/configstore"
 	"fairlead.dev/internal/store/feedbackstore"
 	"fairlead.dev/internal/store/figurestore"
@@ -27,7 +26,7 @@ type DB struct {
 	*sqldb.DB
 	Accounts *accountstore.Store
 	Alerts   *Alerts
-	Batches  *batchstore.Store
+	Batches  *Batches
 	Config   *configstore.Store
 	Feedback *feedbackstore.Store
 	Figures  *figurestore.Store
@@ -51,7 +50,7 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 		DB: core, Accounts: accountstore.New(core), Config: configstore.New(core), Feedback: feedbackstore.New(core), Figures: figurestore.New(core),
 		Proof:    proofstore.New(core),
 		Alerts:   newAlerts(core),
-		Batches:  batchstore.New(core),
+		Batches:  newBatches(core),
 		Report:   reportstore.New(core),
 		Sessions: sessionstore.New(core),
 	}

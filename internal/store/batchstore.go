@@ -1,5 +1,4 @@
-// Package batchstore stores which workspace owns the files and batches at providers.
-package batchstore
+package store
 
 import (
 	"context"
@@ -14,28 +13,28 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Store stores objects in db.
-type Store struct{ db *sqldb.DB }
+// Batches stores objects in db.
+type Batches struct{ db *sqldb.DB }
 
 var (
-	_ batch.Store  = (*Store)(nil)
-	_ batch.Owners = (*Store)(nil)
+	_ batch.Store  = (*Batches)(nil)
+	_ batch.Owners = (*Batches)(nil)
 )
 
-// New returns a store that uses db.
-func New(db *sqldb.DB) *Store { return &Store{db: db} }
+// newBatches returns a store that uses db.
+func newBatches(db *sqldb.DB) *Batches { return &Batches{db: db} }
 
-const columns = `kind, id, key_id, provider, credential, uses, data, settled, created_at`
+const objectColumns = `kind, id, key_id, provider, credential, uses, data, settled, created_at`
 
-// settled marks a batch whose entries have been written. Before the settlement the column is 0, and during the settlement it contains
+// settledObjects marks a batch whose entries have been written. Before the settlement the column is 0, and during the settlement it contains
 // the start time in Unix milliseconds.
-const settled = 1
+const settledObjects = 1
 
-// AddObject implements batch.Store.
-func (s *Store) AddObject(ctx context.Context, o batch.Object) error {
+// AddObject implements batch.Batches.
+func (s *Batches) AddObject(ctx context.Context, o batch.Object) error {
 	uses, err := json.Marshal(o.Uses)
 	if err == nil {
-		_, err = s.db.Exec(ctx, `insert into provider_objects (workspace_id, `+columns+`)
+		_, err = s.db.Exec(ctx, `insert into provider_objects (workspace_id, `+objectColumns+`)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (workspace_id, kind, id) do nothing`,
 			o.WorkspaceID, string(o.Kind), o.ID, o.KeyID, o.Provider, o.Credential, string(uses), string(o.Data), sqldb.Flag(o.Settled), sqldb.Millis(o.CreatedAt))
 	}
@@ -45,11 +44,11 @@ func (s *Store) AddObject(ctx context.Context, o batch.Object) error {
 	return nil
 }
 
-// Object implements batch.Store.
-func (s *Store) Object(ctx context.Context, workspaceID string, kind batch.Kind, id string) (batch.Object, error) {
+// Object implements batch.Batches.
+func (s *Batches) Object(ctx context.Context, workspaceID string, kind batch.Kind, id string) (batch.Object, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	o, err := scan(workspaceID, s.db.QueryRow(ctx, `select `+columns+` from provider_objects where workspace_id = $1 and kind = $2 and id = $3`, workspaceID, string(kind), id))
+	o, err := scanObject(workspaceID, s.db.QueryRow(ctx, `select `+objectColumns+` from provider_objects where workspace_id = $1 and kind = $2 and id = $3`, workspaceID, string(kind), id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, batch.ErrNotFound
 	}
@@ -60,7 +59,7 @@ func (s *Store) Object(ctx context.Context, workspaceID string, kind batch.Kind,
 }
 
 // FileOwners implements batch.Owners.
-func (s *Store) FileOwners(ctx context.Context, ids []string) ([]batch.Owner, error) {
+func (s *Batches) FileOwners(ctx context.Context, ids []string) ([]batch.Owner, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -82,9 +81,9 @@ func (s *Store) FileOwners(ctx context.Context, ids []string) ([]batch.Owner, er
 	return list, nil
 }
 
-// Objects implements batch.Store.
-func (s *Store) Objects(ctx context.Context, workspaceID string, kind batch.Kind, after string, limit int) ([]batch.Object, error) {
-	q, args := `select `+columns+` from provider_objects where workspace_id = $1 and kind = $2`, []any{workspaceID, string(kind), limit}
+// Objects implements batch.Batches.
+func (s *Batches) Objects(ctx context.Context, workspaceID string, kind batch.Kind, after string, limit int) ([]batch.Object, error) {
+	q, args := `select `+objectColumns+` from provider_objects where workspace_id = $1 and kind = $2`, []any{workspaceID, string(kind), limit}
 	if after != "" {
 		last, err := s.Object(ctx, workspaceID, kind, after)
 		if err != nil {
@@ -96,26 +95,26 @@ func (s *Store) Objects(ctx context.Context, workspaceID string, kind batch.Kind
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	rows, err := s.db.Query(ctx, q+` order by created_at desc, id desc limit $3`, args...)
-	list, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (batch.Object, error) { return scan(workspaceID, row) })
+	list, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (batch.Object, error) { return scanObject(workspaceID, row) })
 	if err != nil {
 		return nil, fmt.Errorf("list %ss: %w", kind, err)
 	}
 	return list, nil
 }
 
-func scan(workspaceID string, row sqldb.Scanner) (batch.Object, error) {
+func scanObject(workspaceID string, row sqldb.Scanner) (batch.Object, error) {
 	o := batch.Object{WorkspaceID: workspaceID}
 	var uses, data string
 	var step, created int64
 	if err := row.Scan(&o.Kind, &o.ID, &o.KeyID, &o.Provider, &o.Credential, &uses, &data, &step, &created); err != nil {
 		return o, err
 	}
-	o.Data, o.Settled, o.CreatedAt = []byte(data), step == settled, sqldb.FromMillis(created)
+	o.Data, o.Settled, o.CreatedAt = []byte(data), step == settledObjects, sqldb.FromMillis(created)
 	return o, json.Unmarshal([]byte(uses), &o.Uses)
 }
 
-// SaveObject implements batch.Store.
-func (s *Store) SaveObject(ctx context.Context, o batch.Object) error {
+// SaveObject implements batch.Batches.
+func (s *Batches) SaveObject(ctx context.Context, o batch.Object) error {
 	_, err := s.db.Exec(ctx, `update provider_objects set data = $4 where workspace_id = $1 and kind = $2 and id = $3`,
 		o.WorkspaceID, string(o.Kind), o.ID, string(o.Data))
 	if err != nil {
@@ -124,17 +123,17 @@ func (s *Store) SaveObject(ctx context.Context, o batch.Object) error {
 	return nil
 }
 
-// RemoveObject implements batch.Store.
-func (s *Store) RemoveObject(ctx context.Context, o batch.Object) error {
+// RemoveObject implements batch.Batches.
+func (s *Batches) RemoveObject(ctx context.Context, o batch.Object) error {
 	if _, err := s.db.Exec(ctx, `delete from provider_objects where workspace_id = $1 and kind = $2 and id = $3`, o.WorkspaceID, string(o.Kind), o.ID); err != nil {
 		return fmt.Errorf("remove %s: %w", o.Kind, err)
 	}
 	return nil
 }
 
-// SettleObject implements batch.Store.
-func (s *Store) SettleObject(ctx context.Context, o batch.Object, at time.Time) (began time.Time, first bool, err error) {
-	q, step := `update provider_objects set settled = $4 where workspace_id = $1 and kind = $2 and id = $3 and settled <> $4`, int64(settled)
+// SettleObject implements batch.Batches.
+func (s *Batches) SettleObject(ctx context.Context, o batch.Object, at time.Time) (began time.Time, first bool, err error) {
+	q, step := `update provider_objects set settled = $4 where workspace_id = $1 and kind = $2 and id = $3 and settled <> $4`, int64(settledObjects)
 	if !at.IsZero() {
 		q, step = `update provider_objects set settled = case when settled = 0 then $4 else settled end
 			where workspace_id = $1 and kind = $2 and id = $3 and settled <> 1`, sqldb.Millis(at)
@@ -144,11 +143,11 @@ func (s *Store) SettleObject(ctx context.Context, o batch.Object, at time.Time) 
 		return tx.QueryRowContext(ctx, q+` returning settled`, o.WorkspaceID, string(o.Kind), o.ID, step).Scan(&stored)
 	})
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // the batch was settled before, or was removed
+	case errors.Is(err, sql.ErrNoRows): // the batch was settledObjects before, or was removed
 		return time.Time{}, false, nil
 	case err != nil:
 		return time.Time{}, false, fmt.Errorf("settle %s: %w", o.Kind, err)
-	case stored == settled:
+	case stored == settledObjects:
 		return time.Time{}, true, nil
 	}
 	return sqldb.FromMillis(stored), true, nil
