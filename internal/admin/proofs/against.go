@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/internal/admin/adminapi"
 	"fairlead.dev/internal/admin/requests"
-	"fairlead.dev/internal/baseline"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -32,7 +31,7 @@ func (a *handlers) against(ctx context.Context, p *Proof, rollup requestlog.Roll
 		return err
 	}
 	defer a.end()
-	report, err := baseline.New(ctx, a.Log, a.Prices.PastSnapshots(), baseline.Options{
+	report, err := newBaseline(ctx, a.Log, a.Prices.PastSnapshots(), BaselineOptions{
 		Filter: requestlog.Filter{
 			WorkspaceID: rollup.WorkspaceID, From: rollup.From, To: rollup.To, Source: rollup.Source,
 			Simulated: rollup.Simulated,

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/admin/adminapi"
 	"fairlead.dev/internal/admin/requests"
-	"fairlead.dev/internal/baseline"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/requestlog"
@@ -26,7 +25,7 @@ type Deps struct {
 	Figures    requestlog.FigureReader
 	Keys       Keys
 	Workspaces Workspaces
-	Log        baseline.Log
+	Log        BaselineLog
 	Samples    proof.Source // nil if comparison is off
 	Costs      Costs        // nil if comparison is off
 	Models     Models
@@ -105,7 +104,7 @@ type Proof struct {
 	From           time.Time            `json:"from"`
 	To             time.Time            `json:"to"`
 	Savings        requests.FigureSet   `json:"savings"`
-	Against        *baseline.Coverage   `json:"against,omitempty" doc:"The chosen baseline model, and how its costs were determined. Absent without the parameter baseline."`
+	Against        *Coverage            `json:"against,omitempty" doc:"The chosen baseline model, and how its costs were determined. Absent without the parameter baseline."`
 	Requests       int64                `json:"requests" doc:"Requests of the period by the roll-ups. The log may have fewer, because of its retention."`
 	Models         []Saving             `json:"models" doc:"Savings by model, most requests first."`
 	Keys           []Saving             `json:"keys" doc:"Savings by key."`

@@ -1,4 +1,4 @@
-package baseline
+package proofs
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-var defaults = sync.OnceValues(catalog.Default)
+var baselineDefaults = sync.OnceValues(catalog.Default)
 
 type noAbilities struct{}
 
@@ -32,7 +32,7 @@ func (noAbilities) Ability(*catalog.Model) predict.Ability { return predict.Abil
 // per million input tokens; output costs twice as much, and cached input a tenth. If large is 0, the price is unknown.
 func snapshot(t *testing.T, large float64) *route.Snapshot {
 	t.Helper()
-	known, err := defaults()
+	known, err := baselineDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +93,13 @@ func served(age time.Duration, change func(*requestlog.Entry)) requestlog.Entry 
 	return e
 }
 
-func compute(t *testing.T, log Log, o Options, past map[string]*route.Snapshot) *Report {
+func compute(t *testing.T, log BaselineLog, o BaselineOptions, past map[string]*route.Snapshot) *Baseline {
 	t.Helper()
 	if o.Limit == 0 {
 		o.Limit = 1000
 	}
 	o.Filter, o.Within, o.Model = requestlog.Filter{WorkspaceID: "ws", From: noon.AddDate(0, 0, -30), To: noon}, time.Minute, "our-large"
-	r, err := New(t.Context(), log, func(_ context.Context, v route.Versions) (*route.Snapshot, bool) {
+	r, err := newBaseline(t.Context(), log, func(_ context.Context, v route.Versions) (*route.Snapshot, bool) {
 		if snap, ok := past[v.Snapshot]; ok {
 			return snap, true
 		}
@@ -136,7 +136,7 @@ func TestCostUsesRecordedTokensAndThePriceOfTheTime(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := compute(t, &memoryLog{entries: []requestlog.Entry{served(time.Hour, test.change)}}, Options{}, past)
+			r := compute(t, &memoryLog{entries: []requestlog.Entry{served(time.Hour, test.change)}}, BaselineOptions{}, past)
 			test.want.Model, test.want.From, test.want.Complete, test.want.Logged = "our-large", noon.AddDate(0, 0, -30), true, 1
 			if diff := cmp.Diff(test.want, r.Coverage); diff != "" {
 				t.Error(diff)
@@ -164,7 +164,7 @@ func TestReportSumsByModelAndKey(t *testing.T) {
 			}
 		}))
 	}
-	r := compute(t, log, Options{Limit: 2000}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
+	r := compute(t, log, BaselineOptions{Limit: 2000}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
 	if r.Logged != n || r.Total.Compared != n || r.Total.BaselineCost != 27*money.Dollar || log.pages != 3 || !r.Complete {
 		t.Errorf("%+v in %d pages, %s", r.Coverage, log.pages, r.Total.BaselineCost)
 	}
@@ -179,7 +179,7 @@ func TestReportCoversTheNewestRequestsUpToTheLimit(t *testing.T) {
 	for i := range 1200 {
 		log.entries = append(log.entries, served(time.Duration(i+1)*time.Minute, nil))
 	}
-	r := compute(t, log, Options{Limit: 700}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
+	r := compute(t, log, BaselineOptions{Limit: 700}, map[string]*route.Snapshot{"now": snapshot(t, 10)})
 	if r.Complete || r.Logged != 1000 || !r.From.Equal(noon.Add(-1000*time.Minute)) { // two pages of requests
 		t.Errorf("%+v", r.Coverage)
 	}
@@ -188,7 +188,7 @@ func TestReportCoversTheNewestRequestsUpToTheLimit(t *testing.T) {
 func TestReportReturnsErrorsOfTheLog(t *testing.T) {
 	t.Parallel()
 	snap := snapshot(t, 10)
-	_, err := New(t.Context(), &memoryLog{failing: true}, func(context.Context, route.Versions) (*route.Snapshot, bool) { return snap, true }, Options{Limit: 1, Within: time.Second})
+	_, err := newBaseline(t.Context(), &memoryLog{failing: true}, func(context.Context, route.Versions) (*route.Snapshot, bool) { return snap, true }, BaselineOptions{Limit: 1, Within: time.Second})
 	if !errors.Is(err, errDisk) {
 		t.Errorf("got %v, want errDisk", err)
 	}

@@ -1,6 +1,4 @@
-// Package baseline recomputes the savings of logged requests against a chosen baseline model. It prices the recorded tokens at
-// the prices that applied when each request was made.
-package baseline
+package proofs
 
 import (
 	"context"
@@ -16,8 +14,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Log reads entries. requestlog.Reader implements it.
-type Log interface {
+// BaselineLog reads entries. requestlog.Reader implements it.
+type BaselineLog interface {
 	Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error)
 }
 
@@ -25,15 +23,15 @@ type Log interface {
 // targets and prices, and stored is false.
 type Snapshots func(ctx context.Context, v route.Versions) (snap *route.Snapshot, stored bool)
 
-// Options selects the requests and the baseline model.
-type Options struct {
+// BaselineOptions selects the requests and the baseline model.
+type BaselineOptions struct {
 	Filter requestlog.Filter // selects the requests, including From and To
 	Model  string            // name or alias of the baseline model
 	Limit  int               // maximum number of requests, newest first
 	Within time.Duration     // time limit for the computation
 }
 
-// Coverage describes how the baseline costs of a report were determined.
+// Coverage describes how the baseline costs of a baselineReport were determined.
 type Coverage struct {
 	Model    string    `json:"model" doc:"Chosen baseline model."`
 	From     time.Time `json:"from" doc:"Start of the requests that were read. Later than the start of the period if complete is false."`
@@ -48,19 +46,19 @@ type Coverage struct {
 	OtherKind     int64 `json:"other_kind" doc:"Served requests of a kind that the model does not serve, such as embeddings. They are not part of the savings."`
 }
 
-// Report holds the figures of the requests, with the baseline costs of the chosen model.
-type Report struct {
+// Baseline holds the figures of the requests, with the baseline costs of the chosen model.
+type Baseline struct {
 	Coverage
 	Total  requestlog.Sums
 	Models map[string]*requestlog.Sums
 	Keys   map[string]*requestlog.Sums
 }
 
-// New reads the requests and computes the report. The options limit its time and memory: if the period has more requests than
-// the limits allow, the report covers the newest ones.
-func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report, error) {
-	r := &report{snapshots: snapshots}
-	r.Report = Report{Models: map[string]*requestlog.Sums{}, Keys: map[string]*requestlog.Sums{}}
+// newBaseline reads the requests and computes the baselineReport. The options limit its time and memory: if the period has more requests than
+// the limits allow, the baselineReport covers the newest ones.
+func newBaseline(ctx context.Context, log BaselineLog, snapshots Snapshots, o BaselineOptions) (*Baseline, error) {
+	r := &baselineReport{snapshots: snapshots}
+	r.Baseline = Baseline{Models: map[string]*requestlog.Sums{}, Keys: map[string]*requestlog.Sums{}}
 	current, _ := snapshots(ctx, route.Versions{})
 	r.Model, r.From = current.Canonical(o.Model), o.Filter.From.UTC()
 	deadline := time.Now().Add(o.Within)
@@ -78,7 +76,7 @@ func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report,
 			before = unfinished.Before
 		case len(page) < requestlog.MaxFigures:
 			r.Complete = true
-			return &r.Report, nil
+			return &r.Baseline, nil
 		default:
 			before = page[len(page)-1].ID
 		}
@@ -86,14 +84,14 @@ func New(ctx context.Context, log Log, snapshots Snapshots, o Options) (*Report,
 			if oldest, ok := id.Time(before); ok {
 				r.From = oldest.UTC()
 			}
-			return &r.Report, nil
+			return &r.Baseline, nil
 		}
 	}
 }
 
-// report is a Report that is being computed.
-type report struct {
-	Report
+// baselineReport is a Baseline that is being computed.
+type baselineReport struct {
+	Baseline
 	snapshots Snapshots
 
 	// Targets and prices for the versions of the previous request. They are cached because neighbouring requests usually have the same
@@ -105,16 +103,16 @@ type report struct {
 	cache    catalog.CacheRule
 }
 
-func (r *report) add(ctx context.Context, e *requestlog.Entry) {
+func (r *baselineReport) add(ctx context.Context, e *requestlog.Entry) {
 	r.Logged++
 	e.BaselineCost = r.cost(ctx, e)
 	e.BaselineModel = r.Model
 	r.Total.Add(e)
-	sums(r.Models, e.Model).Add(e)
-	sums(r.Keys, e.KeyID).Add(e)
+	baselineSums(r.Models, e.Model).Add(e)
+	baselineSums(r.Keys, e.KeyID).Add(e)
 }
 
-func sums(groups map[string]*requestlog.Sums, name string) *requestlog.Sums {
+func baselineSums(groups map[string]*requestlog.Sums, name string) *requestlog.Sums {
 	s := groups[name]
 	if s == nil {
 		s = &requestlog.Sums{}
@@ -125,7 +123,7 @@ func sums(groups map[string]*requestlog.Sums, name string) *requestlog.Sums {
 
 // cost returns the cost of the request with the chosen model, or nil if the cost is unknown or the request is not compared. Cached
 // responses are not compared, because their savings are not an effect of routing.
-func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
+func (r *baselineReport) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 	switch {
 	case !e.Served() || e.Cost == nil:
 		return nil
@@ -164,7 +162,7 @@ func (r *report) cost(ctx context.Context, e *requestlog.Entry) *money.Amount {
 }
 
 // load reads the targets and prices of the given versions, unless they are already loaded.
-func (r *report) load(ctx context.Context, v route.Versions) {
+func (r *baselineReport) load(ctx context.Context, v route.Versions) {
 	v = route.Versions{Router: v.Router, Catalog: v.Catalog, Snapshot: v.Snapshot}
 	if r.snap != nil && v == r.versions {
 		return
