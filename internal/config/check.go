@@ -10,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fairlead.dev/internal/config/unit"
 	"fairlead.dev/internal/document"
 	"fairlead.dev/internal/spelling"
 )
@@ -62,7 +61,7 @@ func (l *loader) checkField(path string, f field, v reflect.Value) {
 	case v.Type() == durationType:
 		l.checkDuration(path, f, time.Duration(v.Int()))
 	case v.Type() == sizeType:
-		l.checkRange(path, f, float64(v.Int()), func(n float64) string { return unit.Size(n).String() })
+		l.checkRange(path, f, float64(v.Int()), func(n float64) string { return Size(n).String() })
 	case v.CanInt():
 		l.checkRange(path, f, float64(v.Int()), plain)
 	case v.CanFloat():
@@ -78,7 +77,7 @@ func (l *loader) checkDuration(path string, f field, d time.Duration) {
 		want = "longer than 0"
 	}
 	if d < 0 || (d == 0 && f.check == "positive") {
-		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, unit.FormatDuration(d)), fix: "write a duration such as 10s"})
+		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, FormatDuration(d)), fix: "write a duration such as 10s"})
 	}
 }
 

@@ -4,8 +4,6 @@ package config
 
 import (
 	"time"
-
-	"fairlead.dev/internal/config/unit"
 )
 
 // Config holds all settings. Field tags give the names used in the file. The environment variable of a field is FAIRLEAD_
@@ -171,9 +169,9 @@ type Timeouts struct {
 
 // ResponseCache limits the size of the response cache.
 type ResponseCache struct {
-	Memory unit.Size `yaml:"memory" min:"0" doc:"Maximum size of the cached responses in memory. 0 disables the response cache."`
-	Redis  unit.Size `yaml:"redis" min:"0" doc:"Maximum size of the cached responses in Redis, which the replicas share. 0 keeps them in memory only."`
-	Entry  unit.Size `yaml:"entry" min:"1" doc:"Maximum size of one response. Larger responses are not cached."`
+	Memory Size `yaml:"memory" min:"0" doc:"Maximum size of the cached responses in memory. 0 disables the response cache."`
+	Redis  Size `yaml:"redis" min:"0" doc:"Maximum size of the cached responses in Redis, which the replicas share. 0 keeps them in memory only."`
+	Entry  Size `yaml:"entry" min:"1" doc:"Maximum size of one response. Larger responses are not cached."`
 }
 
 // Retries configures retries of provider calls.
@@ -190,16 +188,16 @@ type Breaker struct {
 
 // Headers configures limits on request headers.
 type Headers struct {
-	Size unit.Size     `yaml:"size" min:"4096" max:"16777216" doc:"Maximum size of the headers, at least 4KiB."`
+	Size Size          `yaml:"size" min:"4096" max:"16777216" doc:"Maximum size of the headers, at least 4KiB."`
 	Time time.Duration `yaml:"time" check:"positive" doc:"Maximum time to receive the headers."`
 }
 
 // Limits configures limits on request sizes and concurrency.
 type Limits struct {
-	Body       unit.Size     `yaml:"body" min:"1" doc:"Maximum size of a request body."`
-	Buffered   unit.Size     `yaml:"buffered" min:"1" doc:"Maximum total size of buffered request bodies. One workspace can use half of it, and at least one body."`
-	Answer     unit.Size     `yaml:"answer" min:"1" doc:"Maximum size of a provider response."`
-	EventLine  unit.Size     `yaml:"event_line" min:"1" doc:"Maximum length of a line of an event stream."`
+	Body       Size          `yaml:"body" min:"1" doc:"Maximum size of a request body."`
+	Buffered   Size          `yaml:"buffered" min:"1" doc:"Maximum total size of buffered request bodies. One workspace can use half of it, and at least one body."`
+	Answer     Size          `yaml:"answer" min:"1" doc:"Maximum size of a provider response."`
+	EventLine  Size          `yaml:"event_line" min:"1" doc:"Maximum length of a line of an event stream."`
 	Concurrent int           `yaml:"concurrent" min:"1" max:"1000000" doc:"Maximum number of concurrent model requests. Further requests are rejected with OVERLOADED. One key can use three quarters of it."`
 	Wait       time.Duration `yaml:"wait" doc:"How long a request waits for a slot at a provider at its concurrency limit if no other target is available."`
 	ShedAfter  time.Duration `yaml:"shed_after" doc:"Maximum time that a request waits for a CPU. Under overload, requests of the busiest keys that would wait longer are rejected with OVERLOADED. 0 disables load shedding."`
@@ -209,7 +207,7 @@ type Limits struct {
 
 // Realtime configures limits on WebSocket sessions.
 type Realtime struct {
-	Message unit.Size     `yaml:"message" min:"1024" max:"268435456" doc:"Maximum size of a message."`
+	Message Size          `yaml:"message" min:"1024" max:"268435456" doc:"Maximum size of a message."`
 	Idle    time.Duration `yaml:"idle" check:"positive" doc:"Maximum time without a message. The session is then closed."`
 	Total   time.Duration `yaml:"total" check:"positive" doc:"Maximum duration of a session."`
 }
@@ -217,7 +215,7 @@ type Realtime struct {
 // Log configures the request log and the process log.
 type Log struct {
 	Bodies         bool          `yaml:"bodies" doc:"Store request and response bodies."`
-	BodyLimit      unit.Size     `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
+	BodyLimit      Size          `yaml:"body_limit" min:"1" doc:"Maximum stored size of a request or response body."`
 	EntryRetention time.Duration `yaml:"entry_retention" check:"positive" doc:"Retention of log entries."`
 	BodyRetention  time.Duration `yaml:"body_retention" check:"positive" doc:"Retention of request and response bodies."`
 	Redact         []string      `yaml:"redact" check:"redact" doc:"Built-in redaction rules for workspaces without their own rules."`
@@ -227,8 +225,8 @@ type Log struct {
 
 // Spool configures the local queue in front of the database.
 type Spool struct {
-	Limit  unit.Size `yaml:"limit" min:"1048576" doc:"Maximum size of the queue, at least 1MiB. When it is full, requests are rejected with LEDGER_UNAVAILABLE."`
-	Strict bool      `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`
+	Limit  Size `yaml:"limit" min:"1048576" doc:"Maximum size of the queue, at least 1MiB. When it is full, requests are rejected with LEDGER_UNAVAILABLE."`
+	Strict bool `yaml:"strict" doc:"Sync to disk before the response is sent, so that a power failure loses no completed request."`
 }
 
 // Telemetry configures the export of traces and metrics through OTLP.

@@ -2,8 +2,6 @@ package config
 
 import (
 	"time"
-
-	"fairlead.dev/internal/config/unit"
 )
 
 // Default returns the default configuration. DataDir is empty, because Load derives it from the environment.
@@ -30,30 +28,30 @@ func Default() Config {
 		Breaker: Breaker{Failures: 5, ProbeAfter: 3 * time.Second},
 		Rescue:  "continue",
 		Catalog: Catalog{From: "models.dev", Discover: 6 * time.Hour},
-		Routing: Routing{HalfLife: 30 * unit.Day},
-		Headers: Headers{Size: 64 * unit.KiB, Time: 10 * time.Second},
+		Routing: Routing{HalfLife: 30 * Day},
+		Headers: Headers{Size: 64 * KiB, Time: 10 * time.Second},
 		Limits: Limits{
-			Body:       32 * unit.MiB,
-			Buffered:   512 * unit.MiB,
-			Answer:     64 * unit.MiB,
-			EventLine:  16 * unit.MiB,
+			Body:       32 * MiB,
+			Buffered:   512 * MiB,
+			Answer:     64 * MiB,
+			EventLine:  16 * MiB,
 			Concurrent: 4096,
 			Wait:       25 * time.Millisecond,
 			ShedAfter:  100 * time.Millisecond,
 			BodyPause:  15 * time.Second,
 			ReadPause:  time.Minute,
 		},
-		Realtime: Realtime{Message: 16 * unit.MiB, Idle: 10 * time.Minute, Total: time.Hour},
+		Realtime: Realtime{Message: 16 * MiB, Idle: 10 * time.Minute, Total: time.Hour},
 		Log: Log{
 			Bodies:         true,
-			BodyLimit:      unit.MiB,
-			EntryRetention: 90 * unit.Day,
-			BodyRetention:  30 * unit.Day,
+			BodyLimit:      MiB,
+			EntryRetention: 90 * Day,
+			BodyRetention:  30 * Day,
 			Level:          "info",
 			Format:         "auto",
 		},
-		ResponseCache: ResponseCache{Memory: 64 * unit.MiB, Redis: 256 * unit.MiB, Entry: unit.MiB},
-		Spool:         Spool{Limit: 256 * unit.MiB},
+		ResponseCache: ResponseCache{Memory: 64 * MiB, Redis: 256 * MiB, Entry: MiB},
+		Spool:         Spool{Limit: 256 * MiB},
 		Alerts:        Alerts{SMTP: SMTP{TLS: "starttls"}},
 		Telemetry:     Telemetry{Protocol: "auto", Traces: true, Metrics: true, SampleRatio: 1},
 	}

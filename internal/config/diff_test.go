@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"fairlead.dev/internal/config/unit"
 )
 
 func TestDiffSeparatesSettingsThatRequireRestart(t *testing.T) {
@@ -24,7 +22,7 @@ func TestDiffSeparatesSettingsThatRequireRestart(t *testing.T) {
 		"a timeout":           {func(c *Config) { c.Timeouts.Idle = time.Hour }, []string{"timeouts.idle"}, nil},
 		"a provider":          {func(c *Config) { c.Providers = []Provider{{Name: "a"}} }, []string{"providers"}, nil},
 		"the listener":        {func(c *Config) { c.Listen = ":1" }, nil, []string{"listen"}},
-		"the spool":           {func(c *Config) { c.Spool.Limit = unit.MiB; c.Spool.Strict = true }, nil, []string{"spool.limit", "spool.strict"}},
+		"the spool":           {func(c *Config) { c.Spool.Limit = MiB; c.Spool.Strict = true }, nil, []string{"spool.limit", "spool.strict"}},
 		"some of both":        {func(c *Config) { c.Rescue = "off"; c.Store = "postgres://h/d" }, []string{"rescue"}, []string{"store"}},
 		"the log's lines":     {func(c *Config) { c.Log.Level = "debug"; c.Log.Format = "text" }, []string{"log.level"}, []string{"log.format"}},
 		"limits and log":      {func(c *Config) { c.Limits.Body = 1; c.Log.Bodies = false }, []string{"limits.body", "log.bodies"}, nil},
@@ -47,7 +45,7 @@ func TestDiffSeparatesSettingsThatRequireRestart(t *testing.T) {
 func TestKeepUntilRestart(t *testing.T) {
 	t.Parallel()
 	running, next := Default(), Default()
-	next.Store, next.Simulator, next.Spool.Limit = "postgres://h/d", "off", unit.MiB
+	next.Store, next.Simulator, next.Spool.Limit = "postgres://h/d", "off", MiB
 	next.Rescue, next.Limits.Body = "off", 1
 	next.Log.Format, next.Log.Level = "text", "debug"
 	want := Default()

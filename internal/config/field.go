@@ -6,13 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"fairlead.dev/internal/config/unit"
 )
 
 var (
 	durationType = reflect.TypeFor[time.Duration]()
-	sizeType     = reflect.TypeFor[unit.Size]()
+	sizeType     = reflect.TypeFor[Size]()
 	policiesType = reflect.TypeFor[Policies]()
 )
 

@@ -14,7 +14,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead.dev/internal/config/unit"
 	"fairlead.dev/internal/document"
 )
 
@@ -112,9 +111,9 @@ func show(v reflect.Value, f field) string {
 	}
 	switch {
 	case v.Type() == durationType:
-		return unit.FormatDuration(time.Duration(v.Int()))
+		return FormatDuration(time.Duration(v.Int()))
 	case v.Type() == sizeType:
-		return unit.Size(v.Int()).String()
+		return Size(v.Int()).String()
 	case v.CanInt():
 		return strconv.FormatInt(v.Int(), 10)
 	case v.CanFloat():

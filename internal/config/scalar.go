@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead.dev/internal/config/unit"
 	"fairlead.dev/internal/document"
 	"fairlead.dev/internal/spelling"
 )
@@ -25,15 +24,15 @@ type fault struct {
 func setScalar(v reflect.Value, f field, text string) *fault {
 	switch {
 	case v.Type() == durationType:
-		d, err := unit.ParseDuration(text)
+		d, err := ParseDuration(text)
 		if err != nil {
-			return notA(f, text, "a duration", unit.SuggestDuration(text), "write a duration with its unit, such as 250ms, 10s, 5m or 30d")
+			return notA(f, text, "a duration", SuggestDuration(text), "write a duration with its unit, such as 250ms, 10s, 5m or 30d")
 		}
 		v.SetInt(int64(d))
 	case v.Type() == sizeType:
-		n, err := unit.ParseSize(text)
+		n, err := ParseSize(text)
 		if err != nil {
-			return notA(f, text, "a size", unit.SuggestSize(text), "write a size such as 512, 64KiB, 32MiB or 1GiB")
+			return notA(f, text, "a size", SuggestSize(text), "write a size such as 512, 64KiB, 32MiB or 1GiB")
 		}
 		v.SetInt(int64(n))
 	case v.Kind() == reflect.String:

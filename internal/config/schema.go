@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-
-	"fairlead.dev/internal/config/unit"
 )
 
 const (
@@ -41,9 +39,9 @@ func (s *schemaWriter) section(v reflect.Value) map[string]any {
 		if !value.IsZero() && f.typ.Kind() != reflect.Struct {
 			switch f.typ {
 			case durationType:
-				property["default"] = unit.FormatDuration(time.Duration(value.Int()))
+				property["default"] = FormatDuration(time.Duration(value.Int()))
 			case sizeType:
-				property["default"] = unit.Size(value.Int()).String()
+				property["default"] = Size(value.Int()).String()
 			default:
 				property["default"] = value.Interface()
 			}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"fairlead.dev/internal/config/unit"
 	"fairlead.dev/internal/document"
 )
 
@@ -22,7 +21,7 @@ func (l *loader) checkSSO() {
 		return
 	}
 	if c.Recheck < 5*time.Second || c.Recheck > time.Hour {
-		l.complain("sso.recheck", fault{code: OutOfRange, message: fmt.Sprintf("recheck must be from 5s to 1h, not %s", unit.FormatDuration(c.Recheck)), fix: "write a duration such as 30s"})
+		l.complain("sso.recheck", fault{code: OutOfRange, message: fmt.Sprintf("recheck must be from 5s to 1h, not %s", FormatDuration(c.Recheck)), fix: "write a duration such as 30s"})
 	}
 	if c.ClientID == "" {
 		l.complain("sso.client_id", fault{code: MissingField, message: "sso has an issuer and no client_id", fix: "register Fairlead at the identity provider and set sso.client_id"})

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/alert"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
-	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/config"
 )
 
 // New returns the alerts commands.
@@ -294,7 +294,7 @@ func (a *alertCommands) newMute() *cobra.Command {
 		Example: `  fairlead alerts mute "Error rate" --for 2h
   fairlead alerts mute "Error rate" --off`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			length, err := unit.ParseDuration(span)
+			length, err := config.ParseDuration(span)
 			if err != nil || length <= 0 {
 				return cli.Usagef("write it as 2h or 7d", "--for: %q is not a duration", cli.Clean(span))
 			}

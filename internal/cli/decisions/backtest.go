@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
-	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/explain"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/replay"
@@ -105,7 +105,7 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 			if text == "" {
 				text = end.usual
 			}
-			if d, err := unit.ParseDuration(text); err == nil && d > 0 {
+			if d, err := config.ParseDuration(text); err == nil && d > 0 {
 				text = "now-" + text
 			}
 			values.Set(end.name, text)

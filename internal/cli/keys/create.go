@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
-	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/session"
@@ -148,7 +148,7 @@ func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if span, err := unit.ParseDuration(text); err == nil {
+	if span, err := config.ParseDuration(text); err == nil {
 		return now.Add(span), nil
 	}
 	end, err := requestlog.ParseTime(text, now)

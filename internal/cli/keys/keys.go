@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
-	"fairlead.dev/internal/config/unit"
+	"fairlead.dev/internal/config"
 )
 
 // New returns the keys commands.
@@ -105,7 +105,7 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := unit.ParseDuration(text)
+	d, err := config.ParseDuration(text)
 	if err != nil || d < 0 {
 		return 0, cli.Usagef("write it as 1h, 24h or 7d", "--%s: %q is not a duration", flag, text)
 	}
@@ -130,10 +130,10 @@ func (k *keyCommands) rotate(ctx context.Context, i *instance.Instance, w accoun
 	}
 	var ends []string
 	if g.For > 0 {
-		ends = append(ends, unit.FormatDuration(g.For)+" from now")
+		ends = append(ends, config.FormatDuration(g.For)+" from now")
 	}
 	if g.AfterUse > 0 {
-		ends = append(ends, unit.FormatDuration(g.AfterUse)+" after the first use of the new one")
+		ends = append(ends, config.FormatDuration(g.AfterUse)+" after the first use of the new one")
 	}
 	if len(ends) == 0 {
 		k.console.Infof(k.options, "\nThe old secret has been revoked.")

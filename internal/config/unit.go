@@ -1,5 +1,4 @@
-// Package unit parses and formats durations and sizes in the configuration, such as 30d and 64KiB.
-package unit
+package config
 
 import (
 	"fmt"
