@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/catalog/importer"
 	"fairlead.dev/internal/config"
-	"fairlead.dev/internal/config/file"
 	"fairlead.dev/internal/pricebook"
 )
 
@@ -25,7 +24,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)
 	if err == nil {
-		err = file.Watch(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
+		err = config.WatchFile(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
 	}
 	a.report("watch prices", err)
 }

@@ -3,8 +3,6 @@ package config
 import (
 	"crypto/tls"
 	"strings"
-
-	"fairlead.dev/internal/config/file"
 )
 
 // largestPEM is the maximum size of a certificate or key.
@@ -18,13 +16,13 @@ func (l *Loaded) Certificate() (*tls.Certificate, error) {
 	if c.Cert == "" {
 		return nil, nil //nolint:nilnil // a nil certificate means that TLS is not configured
 	}
-	cert, err := file.Read(c.Cert, largestPEM)
+	cert, err := ReadFile(c.Cert, largestPEM)
 	if err != nil {
-		return nil, l.problemAt("tls.cert", fault{code: MissingFile, message: "tls.cert: " + file.Describe(c.Cert, err), fix: "create the file and make it readable for this process"})
+		return nil, l.problemAt("tls.cert", fault{code: MissingFile, message: "tls.cert: " + DescribeFileError(c.Cert, err), fix: "create the file and make it readable for this process"})
 	}
-	key, err := file.Read(c.Key, largestPEM)
+	key, err := ReadFile(c.Key, largestPEM)
 	if err != nil {
-		return nil, l.problemAt("tls.key", fault{code: MissingFile, message: "tls.key: " + file.Describe(c.Key, err), fix: "create the file and make it readable for this process"})
+		return nil, l.problemAt("tls.key", fault{code: MissingFile, message: "tls.key: " + DescribeFileError(c.Key, err), fix: "create the file and make it readable for this process"})
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {

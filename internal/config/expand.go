@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"fairlead.dev/internal/config/file"
 	"fairlead.dev/internal/spelling"
 )
 
@@ -65,7 +64,7 @@ func (l *loader) secret(f field, text string) (string, *fault) {
 	}
 	content, err := l.readFile(path, largestSecret)
 	if err != nil {
-		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, file.Describe(path, err)), fix: "create the file and make it readable for this process"}
+		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, DescribeFileError(path, err)), fix: "create the file and make it readable for this process"}
 	}
 	secret := strings.TrimRight(string(content), "\r\n")
 	if secret == "" {

@@ -14,7 +14,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"fairlead.dev/internal/config/file"
 	"fairlead.dev/internal/document"
 )
 
@@ -85,7 +84,7 @@ func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
 
 // Watch calls onChange whenever the content of the file differs from the loaded content. It returns nil when ctx is cancelled.
 func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
-	return file.WatchSince(ctx, l.Path, largestFile, l.sum, onChange)
+	return WatchFileSince(ctx, l.Path, largestFile, l.sum, onChange)
 }
 
 // loader holds the state of one call to Load.
@@ -109,7 +108,7 @@ func newLoader(o Options) *loader {
 		origins:  map[string]Origin{},
 		damaged:  map[string]bool{},
 		environ:  map[string]string{},
-		readFile: file.Read,
+		readFile: ReadFile,
 	}
 	for _, pair := range o.Env {
 		if name, value, ok := strings.Cut(pair, "="); ok {
@@ -151,8 +150,8 @@ func (l *loader) read(path string) ([]byte, bool) {
 	if err == nil {
 		return text, true
 	}
-	wrong := fault{code: Unreadable, message: file.Describe(path, err), fix: "use an existing file that this process can read"}
-	if errors.Is(err, file.ErrTooLarge) {
+	wrong := fault{code: Unreadable, message: DescribeFileError(path, err), fix: "use an existing file that this process can read"}
+	if errors.Is(err, ErrFileTooLarge) {
 		wrong = fault{code: TooLarge, message: fmt.Sprintf("the file %s is larger than 1MiB", path), fix: "reduce the size of the file"}
 	}
 	l.report("", Origin{}, wrong)

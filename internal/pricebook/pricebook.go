@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/catalog/importer"
 	"fairlead.dev/internal/config"
-	"fairlead.dev/internal/config/file"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/store"
 )
@@ -83,7 +82,7 @@ func (b Book) Update(ctx context.Context, change func(*catalog.PriceHistory, *ca
 	if err != nil {
 		return err
 	}
-	return file.Replace(b.Path(), text)
+	return config.ReplaceFile(b.Path(), text)
 }
 
 func (b Book) lock(ctx context.Context) (release func() error, err error) {

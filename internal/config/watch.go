@@ -1,4 +1,4 @@
-package file
+package config
 
 import (
 	"context"
@@ -11,40 +11,40 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is the delay between the last event for the file and reading it, because editors write a file in several steps.
-const settle = 200 * time.Millisecond
+// settleTime is the delay between the last event for the file and reading it, because editors writeWatched a file in several steps.
+const settleTime = 200 * time.Millisecond
 
-// Watch calls onChange whenever the content of a file of at most limit bytes changes. It returns nil when ctx is cancelled. It
+// WatchFile calls onChange whenever the content of a file of at most limit bytes changes. It returns nil when ctx is cancelled. It
 // watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file does not
 // count as a change.
-func Watch(ctx context.Context, path string, limit int64, onChange func()) error {
-	w, err := newWatcher(path, limit)
+func WatchFile(ctx context.Context, path string, limit int64, onChange func()) error {
+	w, err := newFileWatcher(path, limit)
 	if err != nil {
 		return err
 	}
-	return w.run(ctx, settle, onChange)
+	return w.run(ctx, settleTime, onChange)
 }
 
-// WatchSince is like Watch, but first compares the file with the content that was read earlier, so that it detects changes made
+// WatchFileSince is like WatchFile, but first compares the file with the content that was read earlier, so that it detects changes made
 // after that read. sum is the SHA-256 hash of that content.
-func WatchSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
-	w, err := newWatcher(path, limit)
+func WatchFileSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
+	w, err := newFileWatcher(path, limit)
 	if err != nil {
 		return err
 	}
 	w.last = sum
 	w.compare(onChange)
-	return w.run(ctx, settle, onChange)
+	return w.run(ctx, settleTime, onChange)
 }
 
-type watcher struct {
+type fileWatcher struct {
 	path   string
 	events *fsnotify.Watcher
 	limit  int64
 	last   [sha256.Size]byte
 }
 
-func newWatcher(path string, limit int64) (*watcher, error) {
+func newFileWatcher(path string, limit int64) (*fileWatcher, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", path, err)
@@ -53,7 +53,7 @@ func newWatcher(path string, limit int64) (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", path, err)
 	}
-	w := &watcher{path: absolute, events: events, limit: limit}
+	w := &fileWatcher{path: absolute, events: events, limit: limit}
 	if err := w.follow(); err != nil {
 		_ = events.Close()
 		return nil, fmt.Errorf("watch %s: %w", path, err)
@@ -63,7 +63,7 @@ func newWatcher(path string, limit int64) (*watcher, error) {
 }
 
 // follow watches the directory of the file and, for a link, the directory of its target.
-func (w *watcher) follow() error {
+func (w *fileWatcher) follow() error {
 	if err := w.events.Add(filepath.Dir(w.path)); err != nil {
 		return err
 	}
@@ -75,16 +75,16 @@ func (w *watcher) follow() error {
 }
 
 // fingerprint returns the hash of the content. ok is false if the file cannot be read.
-func (w *watcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
-	content, err := Read(w.path, w.limit)
+func (w *fileWatcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
+	content, err := ReadFile(w.path, w.limit)
 	if err != nil {
 		// A file that becomes too large counts as a change, so that loading it reports the problem.
-		return sha256.Sum256([]byte(err.Error())), errors.Is(err, ErrTooLarge)
+		return sha256.Sum256([]byte(err.Error())), errors.Is(err, ErrFileTooLarge)
 	}
 	return sha256.Sum256(content), true
 }
 
-func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()) error {
+func (w *fileWatcher) run(ctx context.Context, settle time.Duration, onChange func()) error {
 	defer w.events.Close() //nolint:errcheck // the error is ignored: the watcher only reads
 	quiet := time.NewTimer(settle)
 	quiet.Stop()
@@ -114,7 +114,7 @@ func (w *watcher) run(ctx context.Context, settle time.Duration, onChange func()
 	}
 }
 
-func (w *watcher) compare(onChange func()) {
+func (w *fileWatcher) compare(onChange func()) {
 	_ = w.follow() // a directory may have been replaced; if it is missing, a later event calls follow again
 	current, ok := w.fingerprint()
 	if !ok || current == w.last {

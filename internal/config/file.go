@@ -1,5 +1,4 @@
-// Package file reads and watches configuration files.
-package file
+package config
 
 import (
 	"errors"
@@ -9,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// ErrTooLarge is returned by Read for a file that exceeds the limit.
-var ErrTooLarge = errors.New("too large")
+// ErrFileTooLarge is returned by ReadFile for a file that exceeds the limit.
+var ErrFileTooLarge = errors.New("too large")
 
-// Read reads a file of at most limit bytes. It returns ErrTooLarge for a larger file.
-func Read(path string, limit int64) ([]byte, error) {
+// ReadFile reads a file of at most limit bytes. It returns ErrFileTooLarge for a larger file.
+func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -24,19 +23,19 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(content)) > limit {
-		return nil, ErrTooLarge
+		return nil, ErrFileTooLarge
 	}
 	return content, nil
 }
 
-// Describe returns a message that explains why a file cannot be read. The message is the same on all systems.
-func Describe(path string, err error) string {
+// DescribeFileError returns a message that explains why a file cannot be read. The message is the same on all systems.
+func DescribeFileError(path string, err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Sprintf("the file %s does not exist", path)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Sprintf("permission denied for file %s", path)
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, ErrFileTooLarge):
 		return fmt.Sprintf("the file %s is too large", path)
 	}
 	if pathError, ok := errors.AsType[*os.PathError](err); ok {
@@ -45,8 +44,8 @@ func Describe(path string, err error) string {
 	return fmt.Sprintf("the file %s cannot be read: %v", path, err)
 }
 
-// Replace replaces a file atomically. The file is complete even after a power failure.
-func Replace(path string, text []byte) (err error) {
+// ReplaceFile replaces a file atomically. The file is complete even after a power failure.
+func ReplaceFile(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // CreateTemp sets mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -1,4 +1,4 @@
-package file
+package config
 
 import (
 	"context"
@@ -6,32 +6,28 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience is the maximum time to detect a change on a busy machine. Usually it takes milliseconds.
-const patience = 20 * time.Second
+// watchPatience is the maximum time to detect a change on a busy machine. Usually it takes milliseconds.
+const watchPatience = 20 * time.Second
 
 const (
 	name    = "fairlead.yaml"
 	maxSize = 1 << 10
 )
 
-// write creates a file in a temporary directory.
-func write(t *testing.T, text string) string {
+// writeWatched creates a file in a temporary directory.
+func writeWatched(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	put(t, path, text)
+	putFile(t, path, text)
 	return path
 }
 
-// watching starts a watcher and returns a channel that receives a value for every call of onChange.
-func watching(t *testing.T, path string) <-chan struct{} {
+// startWatching starts a fileWatcher and returns a channel that receives a value for every call of onChange.
+func startWatching(t *testing.T, path string) <-chan struct{} {
 	t.Helper()
-	w, err := newWatcher(path, maxSize)
+	w, err := newFileWatcher(path, maxSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +43,16 @@ func watching(t *testing.T, path string) <-chan struct{} {
 	return changes
 }
 
-func expectChange(t *testing.T, changes <-chan struct{}) {
+func expectFileChange(t *testing.T, changes <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-changes:
-	case <-time.After(patience):
+	case <-time.After(watchPatience):
 		t.Fatal("the change was not detected")
 	}
 }
 
-func put(t *testing.T, path, text string) {
+func putFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -65,34 +61,34 @@ func put(t *testing.T, path, text string) {
 
 func TestWatchDetectsFileWrittenInPlace(t *testing.T) {
 	t.Parallel()
-	path := write(t, "listen: :1")
-	changes := watching(t, path)
-	put(t, path, "listen: :2")
-	expectChange(t, changes)
+	path := writeWatched(t, "listen: :1")
+	changes := startWatching(t, path)
+	putFile(t, path, "listen: :2")
+	expectFileChange(t, changes)
 }
 
 func TestWatchDetectsReplacedFile(t *testing.T) {
 	t.Parallel()
-	path := write(t, "listen: :1")
-	changes := watching(t, path)
+	path := writeWatched(t, "listen: :1")
+	changes := startWatching(t, path)
 	for _, text := range []string{"listen: :2", "listen: :3"} {
-		put(t, path+".new", text)
+		putFile(t, path+".new", text)
 		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}
-		expectChange(t, changes)
+		expectFileChange(t, changes)
 	}
 }
 
 func TestWatchDetectsRecreatedFile(t *testing.T) {
 	t.Parallel()
-	path := write(t, "listen: :1")
-	changes := watching(t, path)
+	path := writeWatched(t, "listen: :1")
+	changes := startWatching(t, path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	put(t, path, "listen: :2")
-	expectChange(t, changes)
+	putFile(t, path, "listen: :2")
+	expectFileChange(t, changes)
 }
 
 // Kubernetes mounts a directory whose files are links through ..data, and swaps that link.
@@ -103,7 +99,7 @@ func TestWatchDetectsSwappedLink(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(dir, version, name), text)
+		putFile(t, filepath.Join(dir, version, name), text)
 	}
 	relink := func(version string) {
 		t.Helper()
@@ -119,27 +115,27 @@ func TestWatchDetectsSwappedLink(t *testing.T) {
 	if err := os.Symlink("..data/"+name, path); err != nil {
 		t.Fatal(err)
 	}
-	changes := watching(t, path)
+	changes := startWatching(t, path)
 	for _, version := range []string{"..v2", "..v3"} {
 		relink(version)
-		expectChange(t, changes)
+		expectFileChange(t, changes)
 	}
-	put(t, filepath.Join(dir, "..v3", name), "listen: :4")
-	expectChange(t, changes)
+	putFile(t, filepath.Join(dir, "..v3", name), "listen: :4")
+	expectFileChange(t, changes)
 }
 
 func TestWatchIgnoresUnchangedContent(t *testing.T) {
 	t.Parallel()
-	path := write(t, "listen: :1")
-	w, err := newWatcher(path, maxSize)
+	path := writeWatched(t, "listen: :1")
+	w, err := newFileWatcher(path, maxSize)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.events.Close()
 	calls := 0
 	for _, step := range []func(){
-		func() { put(t, path, "listen: :1") },
-		func() { put(t, filepath.Join(filepath.Dir(path), "other"), "x") },
+		func() { putFile(t, path, "listen: :1") },
+		func() { putFile(t, filepath.Join(filepath.Dir(path), "other"), "x") },
 		func() { os.Remove(path) },
 	} {
 		step()
@@ -148,7 +144,7 @@ func TestWatchIgnoresUnchangedContent(t *testing.T) {
 	if calls != 0 {
 		t.Errorf("%d changes reported, want none", calls)
 	}
-	put(t, path, string(make([]byte, maxSize+1)))
+	putFile(t, path, string(make([]byte, maxSize+1)))
 	w.compare(func() { calls++ })
 	if calls != 1 {
 		t.Errorf("%d changes reported, want 1 for the oversized file", calls)
