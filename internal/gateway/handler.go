@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/modellist"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/realtime"
 	"fairlead.dev/internal/recording"
@@ -69,12 +68,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case path == "/models":
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.List(r) })
+			g.serveModels(w, r, requestID, func(o modelOffer) (any, error) { return o.List(r) })
 		}
 	case strings.HasPrefix(path, "/models/"):
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
 			name := strings.TrimPrefix(path, "/models/")
-			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.Show(r, name) })
+			g.serveModels(w, r, requestID, func(o modelOffer) (any, error) { return o.Show(r, name) })
 		}
 	default:
 		var names []string

@@ -5,18 +5,17 @@ import (
 	"time"
 
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/modellist"
 )
 
 // serveModels responds with the models that the key may use. shape converts them to the client's format.
-func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID string, shape func(modellist.Offer) (any, error)) {
+func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID string, shape func(modelOffer) (any, error)) {
 	settings := g.settings.Load()
 	grant, err := modelapi.AuthenticateReader(r, settings, g.Keys, time.Now())
 	if err != nil {
 		g.reject(w, r, requestID, err)
 		return
 	}
-	shown, err := shape(modellist.Offer{Grant: grant, Snapshot: g.snapshot.Load(), Unpriced: settings.AllowsUnpriced(grant)})
+	shown, err := shape(modelOffer{Grant: grant, Snapshot: g.snapshot.Load(), Unpriced: settings.AllowsUnpriced(grant)})
 	if err != nil {
 		g.reject(w, r, requestID, err)
 		return

@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/modellist"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 )
@@ -46,7 +45,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 	switch {
 	case path == "models":
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.ListForGoogle(r.URL.Query()) })
+			g.serveModels(w, r, requestID, func(o modelOffer) (any, error) { return o.ListForGoogle(r.URL.Query()) })
 		}
 		return
 	case inList && colon > 0:
@@ -61,7 +60,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 	}
 	if inList && name != "" && r.Method != http.MethodPost {
 		if g.requireMethod(w, r, requestID, http.MethodGet) {
-			g.serveModels(w, r, requestID, func(o modellist.Offer) (any, error) { return o.ShowForGoogle(name) })
+			g.serveModels(w, r, requestID, func(o modelOffer) (any, error) { return o.ShowForGoogle(name) })
 		}
 		return
 	}

@@ -1,4 +1,4 @@
-package modellist
+package gateway
 
 import (
 	"net/url"
@@ -45,7 +45,7 @@ func describeForGoogle(m modelInfo) googleModel {
 func servesChat(m modelInfo) bool { return m.Kind == "auto" || m.Kind == string(llm.Chat) }
 
 // ListForGoogle returns, in Google's format, the chat models that the key may use.
-func (o Offer) ListForGoogle(query url.Values) (any, error) {
+func (o modelOffer) ListForGoogle(query url.Values) (any, error) {
 	return pageForGoogle(slices.DeleteFunc(o.models(o.Snapshot.Targets()), func(m modelInfo) bool { return !servesChat(m) }), query)
 }
 
@@ -74,7 +74,7 @@ func pageForGoogle(models []modelInfo, query url.Values) (page googlePage, err e
 }
 
 // ShowForGoogle returns one model in Google's format.
-func (o Offer) ShowForGoogle(name string) (any, error) {
+func (o modelOffer) ShowForGoogle(name string) (any, error) {
 	model, err := o.find(name)
 	if err != nil {
 		return nil, err

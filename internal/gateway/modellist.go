@@ -1,5 +1,4 @@
-// Package modellist lists the models that a key may use, in the formats of OpenAI, Anthropic and Google.
-package modellist
+package gateway
 
 import (
 	"cmp"
@@ -29,15 +28,15 @@ type modelInfo struct {
 	Providers []string `json:"providers,omitempty"`
 }
 
-// Offer contains the inputs of a model list.
-type Offer struct {
+// modelOffer contains the inputs of a model list.
+type modelOffer struct {
 	Grant    *account.Grant
 	Snapshot *route.Snapshot
 	Unpriced bool // whether to list models without a price
 }
 
 // List returns the models that the key may use, starting with the variants of auto, in OpenAI's or Anthropic's format.
-func (o Offer) List(r *http.Request) (any, error) {
+func (o modelOffer) List(r *http.Request) (any, error) {
 	models := o.models(o.Snapshot.Targets())
 	if wantsAnthropic(r) {
 		return pageForAnthropic(models, r.URL.Query())
@@ -49,7 +48,7 @@ func (o Offer) List(r *http.Request) (any, error) {
 }
 
 // Show returns one model. Its name may contain slashes.
-func (o Offer) Show(r *http.Request, name string) (any, error) {
+func (o modelOffer) Show(r *http.Request, name string) (any, error) {
 	model, err := o.find(name)
 	if err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func (o Offer) Show(r *http.Request, name string) (any, error) {
 }
 
 // find returns the model with the given name if the key may use it. The ID in the result is the given name, even if it is an alias.
-func (o Offer) find(name string) (modelInfo, error) {
+func (o modelOffer) find(name string) (modelInfo, error) {
 	canonical := route.AsAuto(name)
 	if !route.IsAuto(canonical) {
 		canonical = o.Snapshot.Canonical(name)
@@ -81,7 +80,7 @@ func (o Offer) find(name string) (modelInfo, error) {
 }
 
 // models returns the variants of auto and the models of the given targets that the key may use.
-func (o Offer) models(targets []*provider.Target) []modelInfo {
+func (o modelOffer) models(targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
 	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {
 		models = append(models, modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"})

@@ -1,4 +1,4 @@
-package modellist
+package gateway
 
 import (
 	"net/http"
@@ -11,20 +11,20 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// anthropicModel is a model in Anthropic's format.
-type anthropicModel struct {
+// anthropicModelInfo is a model in Anthropic's format.
+type anthropicModelInfo struct {
 	Type        string    `json:"type"`
 	ID          string    `json:"id"`
 	DisplayName string    `json:"display_name"`
 	CreatedAt   time.Time `json:"created_at"`
 }
 
-// anthropicPage is one page of a list of models.
-type anthropicPage struct {
-	Data    []anthropicModel `json:"data"`
-	HasMore bool             `json:"has_more"`
-	FirstID *string          `json:"first_id"` // null if the page is empty
-	LastID  *string          `json:"last_id"`
+// anthropicModelPage is one page of a list of models.
+type anthropicModelPage struct {
+	Data    []anthropicModelInfo `json:"data"`
+	HasMore bool                 `json:"has_more"`
+	FirstID *string              `json:"first_id"` // null if the page is empty
+	LastID  *string              `json:"last_id"`
 }
 
 // wantsAnthropic reports whether a client expects models in Anthropic's format. Claude Code sends the limit query parameter but no
@@ -33,18 +33,18 @@ func wantsAnthropic(r *http.Request) bool {
 	return r.Header.Get("Anthropic-Version") != "" || r.URL.Query().Has("limit")
 }
 
-func describeForAnthropic(m modelInfo) anthropicModel {
+func describeForAnthropic(m modelInfo) anthropicModelInfo {
 	name := m.ID
 	if auto := route.AsAuto(m.ID); route.IsAuto(auto) {
 		name = "Fairlead " + auto
 	}
-	return anthropicModel{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
+	return anthropicModelInfo{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
 }
 
 // pageForAnthropic returns the page of chat models selected by limit, after_id and before_id. Each variant of auto is listed twice: with
 // and without the prefix route.AutoAlias.
-func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, error) {
-	var aliases, all []anthropicModel
+func pageForAnthropic(models []modelInfo, query url.Values) (anthropicModelPage, error) {
+	var aliases, all []anthropicModelInfo
 	for _, m := range models {
 		switch m.Kind {
 		case "auto":
@@ -60,7 +60,7 @@ func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, erro
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 1000 {
-			return anthropicPage{}, invalidQuery("limit", "Query parameter limit must be a number from 1 to 1000.")
+			return anthropicModelPage{}, invalidQuery("limit", "Query parameter limit must be a number from 1 to 1000.")
 		}
 		limit = n
 	}
@@ -70,9 +70,9 @@ func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, erro
 		if id == "" {
 			continue
 		}
-		i := slices.IndexFunc(all, func(m anthropicModel) bool { return m.ID == id })
+		i := slices.IndexFunc(all, func(m anthropicModelInfo) bool { return m.ID == id })
 		if i < 0 {
-			return anthropicPage{}, invalidQuery(param, "Query parameter "+param+" must be the id of a listed model.")
+			return anthropicModelPage{}, invalidQuery(param, "Query parameter "+param+" must be the id of a listed model.")
 		}
 		if param == "after_id" {
 			from = i + 1
@@ -81,7 +81,7 @@ func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, erro
 		}
 	}
 	to = max(from, to)
-	page := anthropicPage{HasMore: to-from > limit}
+	page := anthropicModelPage{HasMore: to-from > limit}
 	switch {
 	case !page.HasMore:
 	case query.Get("before_id") != "" && query.Get("after_id") == "":
@@ -89,7 +89,7 @@ func pageForAnthropic(models []modelInfo, query url.Values) (anthropicPage, erro
 	default:
 		to = from + limit
 	}
-	page.Data = append([]anthropicModel{}, all[from:to]...)
+	page.Data = append([]anthropicModelInfo{}, all[from:to]...)
 	if n := len(page.Data); n > 0 {
 		page.FirstID, page.LastID = &page.Data[0].ID, &page.Data[n-1].ID
 	}
