@@ -31,7 +31,7 @@ var layers = []string{
 	// The nouns of a request, from its endpoints down to accounts and limits.
 	"internal/objects internal/recording internal/storedresponse",
 	"internal/alert internal/modelapi internal/replay internal/report internal/rescue",
-	"internal/attempt internal/budget internal/realtime/meter",
+	"internal/attempt internal/budget",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
 	"internal/account internal/config internal/config/* internal/egress internal/feedback internal/health " +

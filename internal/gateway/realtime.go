@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/realtime"
-	"fairlead.dev/internal/realtime/meter"
 	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
@@ -87,7 +86,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if err != nil {
 		return err
 	}
-	m := meter.New(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, slot, hold)
+	m := newRealtimeMeter(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, slot, hold)
 	defer m.Release(ctx) // Release has no effect after the end of the session
 	series := g.newSeries(in, who.Grant, plan, terms, false)
 	if err := g.begin(rec, series); err != nil {
@@ -118,7 +117,7 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 }
 
 // admission returns the functions that decide whether a session may continue. They apply the limits and budgets of the key.
-func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Admission {
+func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) realtimeAdmission {
 	authenticate := func() (*account.Grant, error) {
 		grant, err := g.Keys.Authenticate(in.HTTP.Header)
 		if err != nil {
@@ -194,7 +193,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) meter.Ad
 		}
 		hold.Settle(cost)
 	}
-	return meter.Admission{Check: check, Next: next, Transcribe: transcribe, Charge: charge}
+	return realtimeAdmission{Check: check, Next: next, Transcribe: transcribe, Charge: charge}
 }
 
 // requireAudioPrice removes targets without an audio price if a budget can reject the request, because their cost cannot be reserved.
@@ -212,7 +211,7 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 }
 
 // endSession records a session that has ended.
-func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *attempt.Attempt, m *meter.Meter, r realtime.Result) {
+func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
 	m.Release(ctx) // budgets are released before the entry is visible
 	charge, unreported := m.Charge()
 	var failure *llm.Error

@@ -1,5 +1,4 @@
-// Package meter charges the cost of the responses and transcriptions in realtime sessions to budgets.
-package meter
+package gateway
 
 import (
 	"context"
@@ -18,8 +17,8 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// Admission holds the gateway functions that decide whether a session may continue.
-type Admission struct {
+// realtimeAdmission holds the gateway functions that decide whether a session may continue.
+type realtimeAdmission struct {
 	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
 	Check func() error
 	// Next counts the next response towards the key's limits and holds its maximum cost. It may return the slot of the next response
@@ -32,9 +31,9 @@ type Admission struct {
 	Charge func(ctx context.Context, cost money.Amount)
 }
 
-// Meter implements realtime.Meter. It holds the maximum cost of one response and one transcription at a time.
-type Meter struct {
-	admission Admission
+// realtimeMeter implements realtime.realtimeMeter. It holds the maximum cost of one response and one transcription at a time.
+type realtimeMeter struct {
+	admission realtimeAdmission
 	snapshot  *route.Snapshot
 	start     time.Time // start of the session, which determines the prices
 	target    *provider.Target
@@ -49,13 +48,13 @@ type Meter struct {
 	unreported int64          // number of responses without usage
 }
 
-// New returns a meter for a session. turn and hold are the slot and the hold of the first response.
-func New(a Admission, snap *route.Snapshot, start time.Time, turn *limit.Slot, hold *ledger.Hold) *Meter {
-	return &Meter{admission: a, snapshot: snap, start: start, turn: turn, hold: hold}
+// newRealtimeMeter returns a meter for a session. turn and hold are the slot and the hold of the first response.
+func newRealtimeMeter(a realtimeAdmission, snap *route.Snapshot, start time.Time, turn *limit.Slot, hold *ledger.Hold) *realtimeMeter {
+	return &realtimeMeter{admission: a, snapshot: snap, start: start, turn: turn, hold: hold}
 }
 
 // Begin sets the target of the session and starts the charge. baseline is the price of the baseline model and may be nil.
-func (m *Meter) Begin(t *provider.Target, baseline *catalog.Price) {
+func (m *realtimeMeter) Begin(t *provider.Target, baseline *catalog.Price) {
 	m.target = t
 	m.charge.Bill = m.empty(t.Price)
 	m.baseline = baseline
@@ -63,7 +62,7 @@ func (m *Meter) Begin(t *provider.Target, baseline *catalog.Price) {
 }
 
 // Charge returns the charge of the session so far, and the number of responses without usage.
-func (m *Meter) Charge() (charge bill.Charge, unreported int64) {
+func (m *realtimeMeter) Charge() (charge bill.Charge, unreported int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	charge = m.charge
@@ -74,7 +73,7 @@ func (m *Meter) Charge() (charge bill.Charge, unreported int64) {
 }
 
 // empty returns a bill without rows, or nil for an unknown price.
-func (m *Meter) empty(p *catalog.Price) *catalog.Bill {
+func (m *realtimeMeter) empty(p *catalog.Price) *catalog.Bill {
 	if p == nil {
 		return nil
 	}
@@ -83,9 +82,9 @@ func (m *Meter) empty(p *catalog.Price) *catalog.Bill {
 	return &b
 }
 
-// Response implements realtime.Meter. It charges the response, counts it towards the key's limits and holds the maximum cost of the next
+// Response implements realtime.realtimeMeter. It charges the response, counts it towards the key's limits and holds the maximum cost of the next
 // response.
-func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
+func (m *realtimeMeter) Response(ctx context.Context, u *llm.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var cost money.Amount
@@ -111,7 +110,7 @@ func (m *Meter) Response(ctx context.Context, u *llm.Usage) error {
 
 // settle charges a cost to the budgets. The first call settles the hold. Later costs are charged directly, because a response can
 // end after its hold was settled.
-func (m *Meter) settle(ctx context.Context, cost money.Amount) {
+func (m *realtimeMeter) settle(ctx context.Context, cost money.Amount) {
 	switch {
 	case !m.settled:
 		m.hold.Settle(cost)
@@ -122,7 +121,7 @@ func (m *Meter) settle(ctx context.Context, cost money.Amount) {
 }
 
 // transcriber returns the target of a transcription model at the provider of the session, or nil for an unknown model.
-func (m *Meter) transcriber(model string) *provider.Target {
+func (m *realtimeMeter) transcriber(model string) *provider.Target {
 	targets := m.snapshot.Named(m.target.Provider + "/" + model)
 	if model == "" || len(targets) == 0 || !targets[0].Serves(llm.Transcribe) {
 		return nil
@@ -130,8 +129,8 @@ func (m *Meter) transcriber(model string) *provider.Target {
 	return targets[0]
 }
 
-// Transcriber implements realtime.Meter. It replaces the hold of the previous model.
-func (m *Meter) Transcriber(ctx context.Context, model string) error {
+// Transcriber implements realtime.realtimeMeter. It replaces the hold of the previous model.
+func (m *realtimeMeter) Transcriber(ctx context.Context, model string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	hold, err := m.admission.Transcribe(ctx, model, m.transcriber(model), m.hold.Amount())
@@ -145,8 +144,8 @@ func (m *Meter) Transcriber(ctx context.Context, model string) error {
 	return nil
 }
 
-// Transcription implements realtime.Meter. It uses the price of the transcription model at the session's provider.
-func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) error {
+// Transcription implements realtime.realtimeMeter. It uses the price of the transcription model at the session's provider.
+func (m *realtimeMeter) Transcription(ctx context.Context, model string, u *llm.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	target := m.transcriber(model)
@@ -174,7 +173,7 @@ func (m *Meter) Transcription(ctx context.Context, model string, u *llm.Usage) e
 }
 
 // add adds usage to the charge and returns its cost, which is limited to the amount of the hold. hold may be nil for a transcription.
-func (m *Meter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amount {
+func (m *realtimeMeter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amount {
 	response := hold == m.hold
 	sum := &m.charge.Usage
 	sum.Input, sum.CacheRead, sum.Output = sum.Input+u.Input, sum.CacheRead+u.CacheRead, sum.Output+u.Output
@@ -202,11 +201,11 @@ func (m *Meter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amou
 	return cost
 }
 
-// Check implements realtime.Meter.
-func (m *Meter) Check() error { return m.admission.Check() }
+// Check implements realtime.realtimeMeter.
+func (m *realtimeMeter) Check() error { return m.admission.Check() }
 
 // Release releases the holds of the next response and the next transcription.
-func (m *Meter) Release(ctx context.Context) {
+func (m *realtimeMeter) Release(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn.Settle(0)
