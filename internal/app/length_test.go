@@ -1,11 +1,10 @@
-package app_test
+package app
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
-	"fairlead.dev/internal/app"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
@@ -36,7 +35,7 @@ func response(workspace, model string, visible, reasoning int64) *requestlog.Ent
 
 func TestFactorsApproachTheObservedLengths(t *testing.T) {
 	t.Parallel()
-	l := app.newLengthTracker()
+	l := newLengthTracker()
 	if got := l.Factors("w1", predict.ToolUse); got != (route.LengthFactors{}) {
 		t.Fatalf("factors without observations = %+v, want none", got)
 	}
@@ -66,7 +65,7 @@ func TestFactorsApproachTheObservedLengths(t *testing.T) {
 // Two workspaces use two models. One model is twice as verbose as the other, one workspace asks for half the length of the other.
 func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
 	t.Parallel()
-	l := app.newLengthTracker()
+	l := newLengthTracker()
 	for range 200 {
 		l.Observe(response("long", "brief", 100, 0))
 		l.Observe(response("long", "verbose", 200, 0))
@@ -83,7 +82,7 @@ func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
 
 func TestDriftIsForgotten(t *testing.T) {
 	t.Parallel()
-	l := app.newLengthTracker()
+	l := newLengthTracker()
 	for range 2000 {
 		l.Observe(response("w", "a", 400, 0))
 	}
@@ -110,7 +109,7 @@ func TestUnusableResponsesAreIgnored(t *testing.T) {
 		"housekeeping":    func(e *requestlog.Entry) { e.Decision.Input.Conversation.Purpose = "title" },
 		"embedding":       func(e *requestlog.Entry) { e.Decision.Input.Op = llm.Embed },
 	} {
-		l := app.newLengthTracker()
+		l := newLengthTracker()
 		e := response("w", "a", 900, 10)
 		change(e)
 		l.Observe(e)
@@ -122,7 +121,7 @@ func TestUnusableResponsesAreIgnored(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	l := app.newLengthTracker()
+	l := newLengthTracker()
 	for i := range 50_000 {
 		l.Observe(response(fmt.Sprint("w", i), "a", 200, 0))
 	}
