@@ -94,7 +94,7 @@ race: ## run the package tests with the race detector, where goroutines share me
 	$(COMPILE) scripts/with-services.sh scripts/race-tests.sh
 
 costs: ## run the tests of CPU time and memory, which other tests must not disturb
-	$(COMPILE) $(GO) test -count=1 -tags costs -run 'Cost|Memory|Time' ./internal/...
+	$(COMPILE) $(GO) test -count=1 -tags costs -run 'CostIsLinear|LittleMemory|TimeOfAKeyCheck' ./internal/gateway ./internal/account/keyring
 
 contract: build ## run the contract cases against the built binary
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead $(GO) test -count=1 ./test/contract
@@ -148,9 +148,9 @@ faults: build ## run the fault catalogue against the built binary with real serv
 faults-fast: build # run every case of the fault catalogue in its fast form
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh $(GO) test -count=1 -short -timeout 40m ./test/faults/...
 
-matrix: ## run the complete tests of client formats, models and parameters, and of the cost of every list; make test runs a part
+matrix: ## run the complete tests of client formats, models and parameters, and of the cost of every list
 	$(GO) test -count=1 -timeout 30m ./test/matrix -complete
-	$(GO) test -count=1 -timeout 30m -run TestRequestCostIsLinear ./internal/gateway -complete
+	$(GO) test -count=1 -timeout 30m -tags costs -run TestRequestCostIsLinear ./internal/gateway -complete
 
 faults-table: ## copy the results of the last make faults into docs/reliability.md
 	scripts/faults-table.sh

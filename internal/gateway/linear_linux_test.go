@@ -1,4 +1,4 @@
-//go:build !race
+//go:build costs
 
 package gateway_test
 
