@@ -1,3 +1,4 @@
+// Package playground serves chat requests that are sent from the dashboard.
 package playground
 
 import (
@@ -22,8 +23,12 @@ type playgroundInput struct {
 	RawBody []byte `contentType:"application/json" doc:"Chat completion request in the OpenAI format. Supports auto and streaming like the model API."`
 }
 
-func (a *handlers) registerPlayground() {
-	adminapi.Register(a.Server, account.UsePlayground, huma.Operation{
+// Deps are the dependencies of the operations.
+type Deps struct{ Playground Playground }
+
+// Mount registers the operations.
+func Mount(s *adminapi.Server, d Deps) {
+	adminapi.Register(s, account.UsePlayground, huma.Operation{
 		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
 		SkipValidateBody: true, // the model API validates the body
 		Summary:          "Send a chat completion request from the dashboard",
@@ -37,7 +42,7 @@ func (a *handlers) registerPlayground() {
 			r, w := c.Unwrap() // the huma.Context argument is c itself, which humago.Unwrap does not accept
 			r = r.Clone(ctx)
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
-			a.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)
+			d.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)
 		}}, nil
 	})
 }
