@@ -69,7 +69,7 @@ func Served() requestlog.Entry {
 		Result:     requestlog.Result{Outcome: requestlog.OK, Status: 200, Finish: "stop"},
 		Charge:     requestlog.Charge{Usage: use, Cost: &ownBill.Total, Bill: &ownBill},
 		Baseline:   requestlog.Baseline{BaselineModel: "large-a", BaselineSource: "default", BaselineCost: &baseBill.Total, BaselineBill: &baseBill},
-		Labels:     requestlog.Labels{Session: "s-1", EndUser: "u-1", Tags: map[string]string{"team": "search", "stage": "prod"}},
+		Labels:     requestlog.Labels{Session: "s-1", SessionSource: "given", EndUser: "u-1", Tags: map[string]string{"team": "search", "stage": "prod"}},
 		Connection: requestlog.Connection{Client: "openai-python/2.1", IP: "10.0.0.7", BytesIn: 3210, BytesOut: 15004},
 		BodyState:  requestlog.BodyStored,
 		Body:       requestlog.Body{Request: []byte(`{"model":"auto","messages":[{"role":"user","content":"Hi"}]}`), Response: []byte("not \x1b[31mJSON")},
