@@ -45,6 +45,9 @@ func NewSession(e *Entry) Session {
 			Tokens: Tokens{InputTokens: e.Usage.Prompt(), CachedTokens: e.Usage.CacheRead, OutputTokens: e.Usage.Output},
 		},
 	}
+	if s.Source == "" {
+		s.Source = "given" // a request that ended early has only the session that the client named
+	}
 	switch {
 	case e.Outcome.IsError():
 		s.Errors = 1
