@@ -148,9 +148,8 @@ faults: build ## run the fault catalogue against the built binary with real serv
 faults-fast: build # run every case of the fault catalogue in its fast form
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh $(GO) test -count=1 -short -timeout 40m ./test/faults/...
 
-matrix: ## run the complete tests of client formats, models and parameters, and of the cost of every list
+matrix: ## send every combination of client format, model and parameters to simulated vendors
 	$(GO) test -count=1 -timeout 30m ./test/matrix -complete
-	$(GO) test -count=1 -timeout 30m -tags costs -run TestRequestCostIsLinear ./internal/gateway -complete
 
 faults-table: ## copy the results of the last make faults into docs/reliability.md
 	scripts/faults-table.sh

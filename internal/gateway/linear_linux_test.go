@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,8 +39,6 @@ import (
 	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
-
-var complete = flag.Bool("complete", false, "run the tests that measure the cost of long lists")
 
 const (
 	smallList = 512 // elements added to a list
@@ -87,9 +84,6 @@ var ingresses = []ingress{
 // to it. A quadratic step makes the cost 64 times as high. A single measurement may be noise, for example from CPU caches, so the test fails only
 // after repeated measurements above maxGrowth.
 func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test measures CPU time
-	if !*complete {
-		t.Skip("runs with -complete")
-	}
 	for _, in := range ingresses {
 		t.Run(in.file, func(t *testing.T) {
 			var recipients []recipient
@@ -124,9 +118,6 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // the test m
 // TestResponseCostIsLinear writes responses with many tool calls in every format, and reads a stream that sends a signature in
 // many small deltas. See TestRequestCostIsLinear for the measurement.
 func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // the test measures CPU time
-	if !*complete {
-		t.Skip("runs with -complete")
-	}
 	for _, in := range append(ingresses[:3:3], ingresses[7]) {
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
