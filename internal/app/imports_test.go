@@ -22,7 +22,7 @@ var layers = []string{
 
 	// The two APIs, and parts that only app and the command line use.
 	"internal/providerset internal/redaction internal/shadow internal/otlp internal/explain " +
-		"internal/migration internal/pricebook internal/settings internal/transcript",
+		"internal/pricebook internal/settings internal/transcript",
 	"internal/gateway internal/admin internal/admin/*",
 
 	// Parts that implement interfaces of the packages below.

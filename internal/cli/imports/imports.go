@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/config"
-	"fairlead.dev/internal/migration"
 	"fairlead.dev/internal/providerset"
 )
 
@@ -32,37 +31,29 @@ func newLiteLLM(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead import litellm config.yaml
   fairlead import litellm config.yaml --out /etc/fairlead/fairlead.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := convert(c, args[0])
+			data, err := read(c, args[0])
 			if err != nil {
 				return err
 			}
-			return deliver(c, o, r, out)
+			known, err := catalog.Default()
+			if err != nil {
+				return fmt.Errorf("read the catalog: %w", err)
+			}
+			text, findings, err := convertLiteLLM(data, known, providerset.VendorNames())
+			if err != nil {
+				return fmt.Errorf("%s: %w", cli.Clean(args[0]), err)
+			}
+			return deliver(c, o, text, findings, out)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", config.FileName, "file to write; an existing file is not changed; - for standard output")
 	return cmd
 }
 
-func convert(c *cli.Console, path string) (*migration.Result, error) {
-	data, err := read(c, path)
-	if err != nil {
-		return nil, err
-	}
-	known, err := catalog.Default()
-	if err != nil {
-		return nil, fmt.Errorf("read the catalog: %w", err)
-	}
-	r, err := migration.LiteLLM(data, known, providerset.VendorNames())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cli.Clean(path), err)
-	}
-	return r, nil
-}
-
 // read returns the content of a file, or of standard input for "-". It reads at most one byte more than the maximum, enough to detect a
 // larger file.
 func read(c *cli.Console, path string) ([]byte, error) {
-	const most = 4<<20 + 1
+	const most = maxFile + 1
 	if path == "-" {
 		data, err := io.ReadAll(io.LimitReader(c.In, most))
 		if err != nil {
@@ -86,29 +77,29 @@ func read(c *cli.Console, path string) ([]byte, error) {
 
 // view is the JSON form of an import.
 type view struct {
-	Path     string              `json:"path,omitempty"`
-	YAML     string              `json:"yaml,omitempty"` // content of the configuration file; empty if it was written to Path
-	Findings []migration.Finding `json:"findings"`
+	Path     string    `json:"path,omitempty"`
+	YAML     string    `json:"yaml,omitempty"` // content of the configuration file; empty if it was written to Path
+	Findings []finding `json:"findings"`
 }
 
 // deliver writes the configuration file and prints the report.
-func deliver(c *cli.Console, o *cli.Options, r *migration.Result, out string) error {
+func deliver(c *cli.Console, o *cli.Options, text string, findings []finding, out string) error {
 	if out != "-" {
-		if err := write(out, r.YAML); err != nil {
+		if err := write(out, text); err != nil {
 			return err
 		}
 	}
 	switch {
 	case o.JSON && out == "-":
-		return c.PrintJSON(view{YAML: r.YAML, Findings: r.Findings})
+		return c.PrintJSON(view{YAML: text, Findings: findings})
 	case o.JSON:
-		return c.PrintJSON(view{Path: out, Findings: r.Findings})
+		return c.PrintJSON(view{Path: out, Findings: findings})
 	case out == "-":
-		fmt.Fprint(c.Err, cli.CleanLines(r.Report()))
-		return c.Print(r.YAML)
+		fmt.Fprint(c.Err, cli.CleanLines(report(findings)))
+		return c.Print(text)
 	}
 	c.Infof(o, "check the report and the file, then run  fairlead config check %s", cli.Clean(out))
-	return c.Print(cli.CleanLines(r.Report()) + cli.Clean(out) + ": written\n")
+	return c.Print(cli.CleanLines(report(findings)) + cli.Clean(out) + ": written\n")
 }
 
 // write creates the file. It is readable only by its owner, because users may add secrets to it.

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const litellm = `model_list:
+const sample = `model_list:
   - model_name: fast
     litellm_params: {model: openai/gpt-4.1-mini, api_key: os.environ/OPENAI_API_KEY}
 `
@@ -21,7 +21,7 @@ const litellm = `model_list:
 func TestImportWritesFileAndReport(t *testing.T) {
 	t.Parallel()
 	l := clitest.New(t, New)
-	from, to := l.File("config.yaml", litellm), filepath.Join(t.TempDir(), "fairlead.yaml")
+	from, to := l.File("config.yaml", sample), filepath.Join(t.TempDir(), "fairlead.yaml")
 	out, _ := l.Run(cli.ExitOK, "import", "litellm", from, "--out", to)
 	clitest.MustContain(t, out, "Taken over", "fast is an alias of gpt-4.1-mini", "written")
 	text, err := os.ReadFile(to)
