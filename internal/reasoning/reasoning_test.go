@@ -18,10 +18,10 @@ import (
 )
 
 // signedCall returns a call with a block of signed reasoning.
-func signedCall(id string) Call {
-	return Call{
-		ID: id, Name: "look", Model: "thinker",
-		Thinking: []llm.Thinking{{Text: "look first", Signature: "sig-" + id, Provider: "vendor"}},
+func signedCall(workspace, id string) *call {
+	return &call{
+		key: key{workspace, id}, name: "look", model: "thinker",
+		thinking: []llm.Thinking{{Text: "look first", Signature: "sig-" + id, Provider: "vendor"}},
 	}
 }
 
@@ -43,7 +43,7 @@ func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Convers
 	t.Helper()
 	session := s.Begin(workspace, true)
 	session.Recall(nil, conv)
-	for _, m := range session.recalled.restore(conv, model).Messages {
+	for _, m := range session.restore(conv, model).Messages {
 		for _, p := range m.Parts {
 			if p.Kind == llm.ThinkingPart {
 				signatures = append(signatures, p.Thinking.Signature)
@@ -56,7 +56,7 @@ func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Convers
 func TestReasoningIsRestoredToItsWorkspaceAndModelOnly(t *testing.T) {
 	t.Parallel()
 	s := New()
-	s.keep("ws_1", []Call{signedCall("a"), signedCall("b")})
+	s.keep([]*call{signedCall("ws_1", "a"), signedCall("ws_1", "b")})
 	for _, c := range []struct {
 		name, workspace, model string
 		want                   []string
@@ -75,19 +75,19 @@ func TestReasoningExpiresAnHourAfterItsLastUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
-		s.keep("ws", []Call{signedCall("a")})
+		s.keep([]*call{signedCall("ws", "a")})
 		for range 3 { // a conversation that continues keeps its reasoning
-			time.Sleep(Lifetime - time.Second)
+			time.Sleep(lifetime - time.Second)
 			if got := restored(t, s, "ws", "thinker", conversation("a")); len(got) != 1 {
 				t.Fatalf("restored %v while in use, want one signature", got)
 			}
 		}
-		time.Sleep(Lifetime)
+		time.Sleep(lifetime)
 		if got := restored(t, s, "ws", "thinker", conversation("a")); got != nil {
 			t.Errorf("restored %v after an hour without use, want none", got)
 		}
-		if len(s.entries) != 0 || s.bytes != 0 {
-			t.Errorf("%d entries with %d bytes remain, want none", len(s.entries), s.bytes)
+		if len(s.calls) != 0 || s.bytes != 0 {
+			t.Errorf("%d entries with %d bytes remain, want none", len(s.calls), s.bytes)
 		}
 	})
 }
@@ -95,36 +95,26 @@ func TestReasoningExpiresAnHourAfterItsLastUse(t *testing.T) {
 func TestStoreIsBounded(t *testing.T) {
 	t.Parallel()
 	s := New()
-	s.maxEntries, s.maxBytes = 40, 1<<20
-	for w := range 10 {
-		for i := range 20 {
-			s.keep(fmt.Sprint("ws", w), []Call{signedCall(fmt.Sprint("c", i))})
-		}
-	}
-	if len(s.entries) != 40 || s.order.Len() != 40 {
-		t.Errorf("%d entries, want 40", len(s.entries))
-	}
-	s.maxEntries, s.maxBytes = 1000, 64<<10
-	long := signedCall("long")
-	long.Thinking[0].Text = strings.Repeat("x", 10<<10)
+	s.maxBytes = 64 << 10
 	for i := range 20 {
-		long.ID = fmt.Sprint("l", i)
-		s.keep("big", []Call{long})
+		long := signedCall("ws", fmt.Sprint("l", i))
+		long.thinking[0].Text = strings.Repeat("x", 10<<10)
+		s.keep([]*call{long})
 	}
-	if len(s.entries) != s.order.Len() || s.order.Len() != 6 || s.bytes > 64<<10 {
-		t.Errorf("%d entries with %d bytes, want 6 and at most 64 KiB", s.order.Len(), s.bytes)
+	if len(s.calls) != 6 || s.order.Len() != 6 || s.bytes > 64<<10 {
+		t.Errorf("%d calls with %d bytes, want 6 and at most 64 KiB", s.order.Len(), s.bytes)
 	}
 }
 
 func TestLeastRecentlyUsedReasoningIsEvicted(t *testing.T) {
 	t.Parallel()
 	s := New()
-	s.maxEntries = 3
+	s.maxBytes = 3 * (entryOverhead + signedCall("ws", "a").size())
 	for _, id := range []string{"a", "b", "c"} {
-		s.keep("ws", []Call{signedCall(id)})
+		s.keep([]*call{signedCall("ws", id)})
 	}
 	restored(t, s, "ws", "thinker", conversation("a"))
-	s.keep("ws", []Call{signedCall("d")})
+	s.keep([]*call{signedCall("ws", "d")})
 	if diff := cmp.Diff([]string{"sig-a", "sig-c", "sig-d"}, restored(t, s, "ws", "thinker", conversation("a", "b", "c", "d"))); diff != "" {
 		t.Error(diff)
 	}
@@ -135,38 +125,38 @@ func TestRestoredReasoningIsBoundedPerRequest(t *testing.T) {
 	s := New()
 	var ids []string
 	for i := range 100 {
-		call := signedCall(fmt.Sprint("c", i))
-		call.Thinking[0].Text = strings.Repeat("x", 100<<10)
-		s.keep("ws", []Call{call})
-		ids = append(ids, call.ID)
+		long := signedCall("ws", fmt.Sprint("c", i))
+		long.thinking[0].Text = strings.Repeat("x", 100<<10)
+		s.keep([]*call{long})
+		ids = append(ids, long.key.call)
 	}
 	session := s.Begin("ws", true)
 	if n := session.Recall(nil, conversation(ids...)); n > maxRestored || n < maxRestored/2 {
 		t.Errorf("%d bytes were restored with a limit of %d, want at least half of it", n, maxRestored)
 	}
-	if session.recalled.calls["c99"] == nil || session.recalled.calls["c0"] != nil {
+	if session.recalled["c99"] == nil || session.recalled["c0"] != nil {
 		t.Errorf("newest call restored = %t, oldest = %t; want true, false",
-			session.recalled.calls["c99"] != nil, session.recalled.calls["c0"] != nil)
+			session.recalled["c99"] != nil, session.recalled["c0"] != nil)
 	}
 }
 
 func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 	t.Parallel()
 	s := New()
-	second := signedCall("b")
-	second.Signature, second.Provider = "call-sig", "vendor"
-	s.keep("ws", []Call{signedCall("a"), second})
-	call := func(id string) llm.Part {
+	second := signedCall("ws", "b")
+	second.signature, second.provider = "call-sig", "vendor"
+	s.keep([]*call{signedCall("ws", "a"), second})
+	part := func(id string) llm.Part {
 		return llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: "look"}}
 	}
 	conv := &llm.Conversation{Messages: []llm.Message{
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "without signature"}}, {Kind: llm.TextPart, Text: "one moment"}}},
-		{Role: llm.Assistant, Parts: []llm.Part{call("a"), call("b")}},
+		{Role: llm.Assistant, Parts: []llm.Part{part("a"), part("b")}},
 	}}
 	session := s.Begin("ws", true)
 	session.Recall(nil, conv)
 	var got []string
-	for i, m := range session.recalled.restore(conv, "thinker").Messages {
+	for i, m := range session.restore(conv, "thinker").Messages {
 		for _, p := range m.Parts {
 			switch p.Kind {
 			case llm.ThinkingPart:
@@ -189,7 +179,7 @@ func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 func TestSignaturesOfTheClientAreKept(t *testing.T) {
 	t.Parallel()
 	s := New()
-	s.keep("ws", []Call{signedCall("a")})
+	s.keep([]*call{signedCall("ws", "a")})
 	conv := conversation("a")
 	own := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Signature: "from the client", Provider: "vendor"}}
 	conv.Messages[1].Parts = append([]llm.Part{own}, conv.Messages[1].Parts...)
@@ -201,11 +191,11 @@ func TestSignaturesOfTheClientAreKept(t *testing.T) {
 func TestRepeatedIDRestoresTheLastCall(t *testing.T) {
 	t.Parallel()
 	s := New()
-	s.keep("ws", []Call{signedCall("a")})
+	s.keep([]*call{signedCall("ws", "a")})
 	conv := conversation("a", "a")
 	session := s.Begin("ws", true)
 	session.Recall(nil, conv)
-	got := session.recalled.restore(conv, "thinker")
+	got := session.restore(conv, "thinker")
 	if got.Messages[1].Parts[0].Kind != llm.CallPart || got.Messages[3].Parts[0].Kind != llm.ThinkingPart {
 		t.Errorf("first parts are of kinds %v and %v; want reasoning only before the last call",
 			got.Messages[1].Parts[0].Kind, got.Messages[3].Parts[0].Kind)

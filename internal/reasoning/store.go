@@ -13,79 +13,76 @@ import (
 
 // Limits of a Store.
 const (
-	// Lifetime is the time for which reasoning is kept after its last use. It is the longest lifetime of any vendor's prompt cache, so that
+	// lifetime is the time for which reasoning is kept after its last use. It is the longest lifetime of any vendor's prompt cache, so that
 	// a conversation that continues within this time keeps the same prefix.
-	Lifetime = time.Hour
+	lifetime = time.Hour
 
-	defaultEntries = 16_384
-	defaultBytes   = 64 << 20
-	maxCallBytes   = 128 << 10 // maximum bytes of reasoning before one call
-	maxRestored    = 4 << 20   // maximum bytes of reasoning restored in one request
-	entryOverhead  = 256       // estimated bytes of memory that an entry uses in addition to its reasoning
+	defaultBytes  = 64 << 20
+	maxCallBytes  = 128 << 10 // maximum bytes of reasoning before one call
+	maxRestored   = 4 << 20   // maximum bytes of reasoning restored in one request
+	entryOverhead = 512       // estimated bytes of memory that a call uses in addition to its reasoning
 )
-
-// Call is a tool call with the reasoning that preceded it.
-type Call struct {
-	ID        string
-	Name      string
-	Model     string // canonical name of the model that made the call
-	Thinking  []llm.Thinking
-	Signature string // signature of the call itself
-	Provider  string // provider that created Signature
-}
-
-// size returns the size of the reasoning in bytes.
-func (c *Call) size() int {
-	n := len(c.Signature)
-	for i := range c.Thinking {
-		n += len(c.Thinking[i].Text) + len(c.Thinking[i].Signature) + len(c.Thinking[i].Redacted)
-	}
-	return n
-}
-
-// Store holds the reasoning of calls. It evicts the least recently used calls. It is safe for concurrent use.
-type Store struct {
-	maxEntries int
-	maxBytes   int
-
-	mu      sync.Mutex
-	entries map[key]*list.Element // elements of order
-	order   *list.List            // list of *entry, least recently used first
-	bytes   int
-}
 
 // key identifies a call in a workspace.
 type key struct{ workspace, call string }
 
-type entry struct {
-	key     key
-	call    *Call
-	expires time.Time
+// call is a tool call with the reasoning that preceded it.
+type call struct {
+	key       key
+	name      string
+	model     string // canonical name of the model that made the call
+	thinking  []llm.Thinking
+	signature string // signature of the call itself
+	provider  string // provider that created the signature
+	expires   time.Time
 }
 
-func (e *entry) size() int { return entryOverhead + e.call.size() }
+// size returns the size of the reasoning in bytes.
+func (c *call) size() int {
+	n := len(c.signature)
+	for i := range c.thinking {
+		n += len(c.thinking[i].Text) + len(c.thinking[i].Signature) + len(c.thinking[i].Redacted)
+	}
+	return n
+}
+
+func (c *call) thinkingParts() (parts []llm.Part) {
+	for i := range c.thinking {
+		parts = append(parts, llm.Part{Kind: llm.ThinkingPart, Thinking: &c.thinking[i]})
+	}
+	return parts
+}
+
+// Store holds the reasoning of calls. It evicts the least recently used calls. It is safe for concurrent use.
+type Store struct {
+	maxBytes int
+
+	mu    sync.Mutex
+	calls map[key]*list.Element // elements of order
+	order *list.List            // list of *call, least recently used first
+	bytes int
+}
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{maxEntries: defaultEntries, maxBytes: defaultBytes, entries: map[key]*list.Element{}, order: list.New()}
+	return &Store{maxBytes: defaultBytes, calls: map[key]*list.Element{}, order: list.New()}
 }
 
 // keep stores the calls of a response.
-func (s *Store) keep(workspaceID string, calls []Call) {
+func (s *Store) keep(calls []*call) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range calls {
-		k := key{workspaceID, calls[i].ID}
-		if old := s.entries[k]; old != nil {
+	for _, c := range calls {
+		if old := s.calls[c.key]; old != nil {
 			s.remove(old)
 		}
-		e := &entry{k, &calls[i], now.Add(Lifetime)}
-		s.entries[k] = s.order.PushBack(e)
-		s.bytes += e.size()
+		c.expires = now.Add(lifetime)
+		s.calls[c.key] = s.order.PushBack(c)
+		s.bytes += entryOverhead + c.size()
 	}
 	for oldest := s.order.Front(); oldest != nil; oldest = s.order.Front() {
-		if s.order.Len() <= s.maxEntries && s.bytes <= s.maxBytes && oldest.Value.(*entry).expires.After(now) {
+		if s.bytes <= s.maxBytes && oldest.Value.(*call).expires.After(now) {
 			break
 		}
 		s.remove(oldest)
@@ -93,30 +90,26 @@ func (s *Store) keep(workspaceID string, calls []Call) {
 }
 
 func (s *Store) remove(at *list.Element) {
-	e := s.order.Remove(at).(*entry)
-	s.bytes -= e.size()
-	delete(s.entries, e.key)
+	c := s.order.Remove(at).(*call)
+	s.bytes -= entryOverhead + c.size()
+	delete(s.calls, c.key)
 }
 
-// recall returns the stored reasoning of the wanted calls, newest first, up to maxRestored bytes.
-func (s *Store) recall(workspaceID string, wanted []wantedCall) *Recalled {
-	found := &Recalled{calls: map[string]*Call{}}
+// find returns a stored call and extends its lifetime, or returns nil.
+func (s *Store) find(k key) *call {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range wanted {
-		at := s.entries[key{workspaceID, w.id}]
-		if at == nil {
-			continue
-		}
-		e := at.Value.(*entry)
-		if !e.expires.After(now) {
-			s.remove(at)
-			continue
-		}
-		e.expires = now.Add(Lifetime)
-		s.order.MoveToBack(at)
-		found.add(w, e.call)
+	at := s.calls[k]
+	if at == nil {
+		return nil
 	}
-	return found
+	c := at.Value.(*call)
+	if !c.expires.After(now) {
+		s.remove(at)
+		return nil
+	}
+	c.expires = now.Add(lifetime)
+	s.order.MoveToBack(at)
+	return c
 }
