@@ -18,6 +18,7 @@ func TestResponsesAndErrorsNeverContainTheCredential(t *testing.T) {
 		"response":          {Body: []byte(`{"id":"c","object":"chat.completion","model":"TEXT","choices":[{"index":0,"message":{"role":"assistant","content":"key TEXT","tool_calls":[{"id":"TEXT","type":"function","function":{"name":"f","arguments":"{\"key\":\"TEXT\"}"}}]},"finish_reason":"stop"}]}`)},
 		"unknown members":   {Body: []byte(`{"id":"c","object":"chat.completion","model":"m","TEXT":"x","extra":{"key":["TEXT"]},"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)},
 		"error":             {Status: 400, Body: []byte(`{"error":{"message":"bad key TEXT","type":"TEXT","code":"TEXT"}}`)},
+		"escaped error":     {Status: 400, Body: []byte(`{"error":{"message":"bad key \u0073` + alphaSecret[1:] + `"}}`)},
 		"text error":        {Status: 500, Body: []byte(`bad key TEXT`)},
 		"error in a 200":    {Body: []byte(`{"error":{"message":"bad key TEXT","code":"TEXT"}}`)},
 		"malformed":         {Body: []byte(`{"TEXT`)},
