@@ -178,37 +178,3 @@ func TestConnectionsPerHostAreLimited(t *testing.T) {
 	}
 	_ = second.Body.Close()
 }
-
-func BenchmarkCall(b *testing.B) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(b.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	go func() {
-		c, err := ln.Accept()
-		if err != nil {
-			return
-		}
-		in := bufio.NewReader(c)
-		for {
-			req, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			_, _ = io.Copy(io.Discard, req.Body)
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
-		}
-	}()
-	client := New(Options{AllowPrivate: loopback})
-	defer client.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		ctx, _ := Trace(b.Context())
-		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+ln.Addr().String(), strings.NewReader("{}"))
-		if _, err := fetch(client.current.Load().transport, req); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

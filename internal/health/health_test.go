@@ -279,18 +279,6 @@ func TestUnusedTargetsAreRemoved(t *testing.T) {
 	}
 }
 
-func BenchmarkAdmitStateReport(b *testing.B) {
-	tr := New(Options{})
-	ids := []string{"openai#1", "openai#2"}
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = tr.State(here)
-		id, _ := tr.pick("openai", ids)
-		probe, _ := tr.admit(here, false)
-		tr.Report(Report{Target: here, Credential: id, TTFT: time.Millisecond, Duration: time.Second, OutputTokens: 10, Probe: probe})
-	}
-}
-
 func TestResponseInOnePieceCountsOnlyForOutputSpeed(t *testing.T) {
 	t.Parallel()
 	h := New(Options{})

@@ -217,15 +217,3 @@ func TestInputsAreStoredSeparately(t *testing.T) {
 		t.Errorf("found %v, want only the first and the third input", found)
 	}
 }
-
-func BenchmarkHit(b *testing.B) {
-	c := small()
-	_, f, _ := c.Get(b.Context(), Query{Key: keyOf(1), MaxAge: time.Hour})
-	f.Add(&llm.Event{Data: make([]byte, 4<<10), Finish: "stop"})
-	f.Store(b.Context(), Response{})
-	for b.Loop() {
-		if found, _, _ := c.Get(b.Context(), Query{Key: keyOf(1), MaxAge: time.Hour}); found == nil {
-			b.Fatal("Get returned no response")
-		}
-	}
-}

@@ -350,22 +350,6 @@ func TestInputKeysDependOnOneInput(t *testing.T) {
 	}
 }
 
-func BenchmarkKey(b *testing.B) {
-	for _, size := range []int{2 << 10, 32 << 10} {
-		b.Run(fmt.Sprint(size>>10, "KiB"), func(b *testing.B) {
-			id := identities()
-			text := fmt.Sprintf(`{"model":"auto","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":%q}],"temperature":0}`, strings.Repeat("word ", size/5))
-			req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, []byte(text))
-			if err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				responsecache.KeyOf(&id, req)
-			}
-		})
-	}
-}
-
 // TestKeysStayStable compares a key with a key that the test computes from the definition: a changed key would empty the caches in Redis at
 // an upgrade.
 func TestKeysStayStable(t *testing.T) {

@@ -269,37 +269,6 @@ func TestTokenIDsAreRejectedByTextModels(t *testing.T) {
 	}
 }
 
-// reads records the size of each read of a body.
-type reads struct {
-	io.Reader
-	asked []int
-}
-
-func (r *reads) Read(p []byte) (int, error) {
-	r.asked = append(r.asked, len(p))
-	return r.Reader.Read(p)
-}
-
-func TestContentLengthSavesCopies(t *testing.T) {
-	t.Parallel()
-	for op, tc := range map[llm.Op]struct{ request, answer string }{
-		llm.Chat:  {`{"model":"m","messages":[{"role":"user","content":"x"}]}`, `{"choices":[{"message":{"content":"` + strings.Repeat("x", 100_000) + `"}}]}`},
-		llm.Embed: {`{"model":"m","input":"x"}`, `{"data":[{"embedding":[` + strings.Repeat("0.25,", 20_000) + `1]}]}`},
-	} {
-		body := &reads{Reader: strings.NewReader(tc.answer)}
-		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: int64(len(tc.answer))}
-		call := &provider.Call{Target: &provider.Target{Model: &catalog.Model{Name: "m", Op: op}}, Request: request(t, op, tc.request)}
-		for _, err := range llm.All(New(row, provider.Settings{}).Exchange(op).Events(call, resp)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if len(body.asked) > 2 || body.asked[0] <= len(tc.answer) {
-			t.Errorf("%s: %d bytes were read with buffers of %v, want one buffer", op, len(tc.answer), body.asked)
-		}
-	}
-}
-
 func TestUnexpectedContentTypeIsReported(t *testing.T) {
 	t.Parallel()
 	for op, body := range map[llm.Op]string{llm.Chat: `{"model":"m","messages":[{"role":"user","content":"x"}]}`, llm.Embed: `{"model":"m","input":"x"}`} {

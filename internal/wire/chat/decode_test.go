@@ -350,19 +350,6 @@ func TestDecodeStopsAtLimits(t *testing.T) {
 	}
 }
 
-func BenchmarkDecodeHostile(b *testing.B) {
-	for name, tc := range hostileBodies() {
-		b.Run(name, func(b *testing.B) {
-			body := []byte(tc.body)
-			for b.Loop() {
-				if _, err := (Format{}).DecodeRequest(b.Context(), llm.Chat, body); err == nil {
-					b.Fatal("the hostile body was accepted")
-				}
-			}
-		})
-	}
-}
-
 func TestDecodeEmbeddings(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

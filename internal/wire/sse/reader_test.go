@@ -3,7 +3,6 @@ package sse
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -113,21 +112,6 @@ func TestReader(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestReaderReleasesLargeBuffers(t *testing.T) {
-	t.Parallel()
-	big := strings.Repeat("x", 3<<20)
-	r := NewReader(strings.NewReader("data: a\n\ndata: "+big+"\n\ndata: b\n\n"), 0)
-	for _, want := range []string{"a", big, "b"} {
-		ev, err := r.Next()
-		if err != nil || string(ev.Data) != want {
-			t.Fatalf("got %d bytes, %v; want %d bytes", len(ev.Data), err, len(want))
-		}
-	}
-	if cap(r.buf) > keepBuffer {
-		t.Errorf("the buffer has %d bytes, want at most %d", cap(r.buf), keepBuffer)
 	}
 }
 
@@ -270,24 +254,6 @@ func (s *stepReader) Read(p []byte) (int, error) {
 	n := copy(p[:min(len(p), max(1, s.step))], s.rest)
 	s.rest = s.rest[n:]
 	return n, nil
-}
-
-func BenchmarkReader(b *testing.B) {
-	for _, size := range []int{200, 20_000} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			stream := []byte(strings.Repeat("data: "+strings.Repeat("x", size)+"\n\n", 100))
-			b.SetBytes(int64(len(stream)))
-			b.ReportAllocs()
-			for b.Loop() {
-				r := NewReader(bytes.NewReader(stream), 0)
-				for {
-					if _, err := r.Next(); err != nil {
-						break
-					}
-				}
-			}
-		})
-	}
 }
 
 // A complete event is returned before the source is read again, because the next read may block while the stream is
