@@ -23,18 +23,6 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s %s %s %q", r.Method, r.URL, r.Host, body)
 }
 
-func TestPipelinedRequestsAreServedInOrder(t *testing.T) {
-	t.Parallel()
-	_, ln := start(t, options(echo))
-	c := dial(t, ln)
-	c.send("%s", get("/1")+"POST /2 HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\nab"+get("/3"))
-	for i, want := range []string{`GET /1 here ""`, `POST /2 here "ab"`, `GET /3 here ""`} {
-		if _, text := c.receive("GET"); text != want {
-			t.Errorf("response %d is %s, want %s", i, text, want)
-		}
-	}
-}
-
 func TestConnectionIsClosedAfterAChunkedRequest(t *testing.T) {
 	t.Parallel()
 	_, ln := start(t, options(echo))
@@ -85,21 +73,6 @@ func TestAmbiguousFramingIsAtMostOneRequest(t *testing.T) {
 				t.Errorf("second response: %q", rest)
 			}
 		})
-	}
-}
-
-func TestExpectContinueIsAnswered(t *testing.T) {
-	t.Parallel()
-	_, ln := start(t, options(echo))
-	c := dial(t, ln)
-	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
-	if line, _, err := c.in.ReadLine(); err != nil || string(line) != "HTTP/1.1 100 Continue" {
-		t.Fatalf("got %q, %v; want 100 Continue", line, err)
-	}
-	_, _, _ = c.in.ReadLine() // the empty line that ends the interim response
-	c.send("abc")
-	if resp, text := c.receive("POST"); text != `POST / here "abc"` || resp.Close {
-		t.Errorf("got %s, close %t; want the body abc, close false", text, resp.Close)
 	}
 }
 
@@ -243,26 +216,6 @@ func TestDisconnectCancelsTheRequest(t *testing.T) {
 			<-ended
 		})
 	}
-}
-
-func TestPipelinedRequestDoesNotCancelTheFirst(t *testing.T) {
-	t.Parallel()
-	begun, release := make(chan context.Context, 2), make(chan bool)
-	_, ln := start(t, options(func(_ http.ResponseWriter, r *http.Request) {
-		begun <- r.Context()
-		<-release
-	}))
-	c := dial(t, ln)
-	c.send("%s", get("/")+get("/next"))
-	ctx := <-begun
-	select {
-	case <-ctx.Done():
-		t.Error("the first request was cancelled")
-	case <-time.After(50 * time.Millisecond): // net/http reads from the connection in the meantime
-	}
-	close(release)
-	c.receive("GET")
-	c.receive("GET")
 }
 
 func TestPanicClosesOnlyItsConnection(t *testing.T) {

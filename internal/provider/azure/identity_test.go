@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"fairlead.dev/internal/llm"
@@ -103,28 +102,6 @@ func TestMachineIdentityFailuresAreClassified(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestSlowMetadataServiceTimesOut(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		hang := hanging{}
-		p := New(provider.Settings{
-			BaseURL: "https://res.test", Credentials: []provider.Credential{{Secret: provider.Identity, Source: "file"}},
-			Fetch: &http.Client{Transport: hang}, Metadata: func(...string) http.RoundTripper { return hang },
-		})
-		began := time.Now()
-		if _, err := p.Login(t.Context(), provider.Identity); llm.AsError(err).Kind != llm.UpstreamTimeout || time.Since(began) != 15*time.Second {
-			t.Errorf("Login: %v after %s, want UpstreamTimeout after 15s", err, time.Since(began))
-		}
-	})
-}
-
-type hanging struct{}
-
-func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
 }
 
 func TestDashboardCredentialCannotUseTheMachine(t *testing.T) {

@@ -7,9 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
@@ -89,59 +87,6 @@ func TestKeysAndTokensAreReturnedUnchanged(t *testing.T) {
 	plain := New(provider.Settings{BaseURL: "https://res.test"})
 	if got, err := plain.Login(t.Context(), "0123abc"); err != nil || got != "0123abc" {
 		t.Errorf("Login with a key = %q, %v; want it unchanged", got, err)
-	}
-}
-
-func TestTokensAreRenewedAheadOfTime(t *testing.T) {
-	t.Parallel()
-	now := noon()
-	entra := &service{}
-	entra.say = func(n int) (int, string, error) {
-		switch n {
-		case 1:
-			return 200, `{"access_token":"one","expires_in":3600}`, nil
-		case 2:
-			return 0, "", errors.New("unavailable")
-		}
-		return 200, `{"access_token":"two"}`, nil
-	}
-	l := newLogin(provider.Settings{Fetch: &http.Client{Transport: entra}, Now: func() time.Time { return now }})
-	for _, step := range []struct {
-		later time.Duration
-		want  string
-		asked int
-	}{
-		{0, "one", 1},
-		{54 * time.Minute, "one", 1},
-		{2 * time.Minute, "one", 2}, // the service is down, but the old token is still valid
-		{time.Minute, "two", 3},
-		{4 * time.Minute, "two", 3},
-		{2 * time.Minute, "two", 4}, // a token without expiry is cached for a short time
-	} {
-		now = now.Add(step.later)
-		if got, err := l.token(t.Context(), secret); err != nil || got != step.want || len(entra.asked) != step.asked {
-			t.Errorf("after %s more: %q, %v, %d requests; want %q, %d requests",
-				step.later, got, err, len(entra.asked), step.want, step.asked)
-		}
-	}
-}
-
-func TestConcurrentRequestsShareOneExchange(t *testing.T) {
-	t.Parallel()
-	entra := responding(200, `{"access_token":"one","expires_in":3600}`)
-	l := newLogin(provider.Settings{Fetch: &http.Client{Transport: entra}, Now: noon})
-	var wait sync.WaitGroup
-	var wrong atomic.Int32
-	for range 20 {
-		wait.Go(func() {
-			if got, err := l.token(t.Context(), secret); err != nil || got != "one" {
-				wrong.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	if wrong.Load() != 0 || len(entra.asked) != 1 {
-		t.Errorf("%d wrong tokens, %d requests; want 0 and 1", wrong.Load(), len(entra.asked))
 	}
 }
 

@@ -74,15 +74,6 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
-	t.Parallel()
-	for version, old := range map[string]bool{"2024-02-01": true, "2024-06-01": true, "2024-09-01-preview": false, "2024-10-21": false, "2025-04-01-preview": false} {
-		if asks := askedBy(version); asks.NoStreamOptions != old || asks.MaxTokensOnly != old {
-			t.Errorf("%s: %+v, want both restrictions %t", version, asks, old)
-		}
-	}
-}
-
 func TestDeploymentsInThePath(t *testing.T) {
 	t.Parallel()
 	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))

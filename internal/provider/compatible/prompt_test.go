@@ -87,17 +87,3 @@ func TestLegacyCompletionTargets(t *testing.T) {
 		t.Error("New changed the given target")
 	}
 }
-
-func TestVendorsOfCompletionsAndModerations(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string][2]bool{
-		"openai": {true, true}, "mistral": {false, true}, "together": {true, false}, "fireworks": {true, false}, "deepinfra": {true, false},
-		"vllm": {true, false}, "ollama": {true, false}, "groq": {false, false},
-	} {
-		row, _ := Find(name)
-		p := New(row, provider.Settings{})
-		if got := [2]bool{p.Complete != nil, p.Moderate != nil}; got != want {
-			t.Errorf("%s: completions and moderations %v, want %v", name, got, want)
-		}
-	}
-}

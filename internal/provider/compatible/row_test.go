@@ -60,32 +60,3 @@ func TestEveryVendorWithOffersHasARow(t *testing.T) {
 		}
 	}
 }
-
-func TestVendorsAreSortedCopies(t *testing.T) {
-	t.Parallel()
-	rows := Rows()
-	if len(rows) < 35 {
-		t.Errorf("%d rows, want at least 35", len(rows))
-	}
-	if !slices.IsSortedFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Error("the rows are not sorted")
-	}
-	rows[0].Name = "changed"
-	if Rows()[0].Name == "changed" {
-		t.Error("a change of the result of Rows changed the rows")
-	}
-}
-
-func TestUsualVariablesEnableTheirVendors(t *testing.T) {
-	t.Parallel()
-	for variable, name := range map[string]string{
-		"OPENAI_API_KEY": "openai", "MISTRAL_API_KEY": "mistral",
-		"GROQ_API_KEY": "groq", "DEEPSEEK_API_KEY": "deepseek", "XAI_API_KEY": "xai", "OPENROUTER_API_KEY": "openrouter",
-		"TOGETHER_API_KEY": "together", "FIREWORKS_API_KEY": "fireworks", "CEREBRAS_API_KEY": "cerebras", "COHERE_API_KEY": "cohere",
-	} {
-		v, ok := Find(name)
-		if !ok || v.Env[0] != variable {
-			t.Errorf("variables of %s are %v, want %s first", name, v.Env, variable)
-		}
-	}
-}

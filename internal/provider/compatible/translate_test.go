@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/responses"
 )
 
 // another is a client format other than chat. It records the deltas of the response.
@@ -125,36 +124,5 @@ func TestResponsesUseTheClientsFormat(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestResponsesReachAChatProvider(t *testing.T) {
-	t.Parallel()
-	req, err := responses.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","instructions":"be","max_output_tokens":9,"tools":[{"type":"function","name":"f","parameters":{"z":1,"a":2},"strict":true}],`+
-		`"input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	call := &provider.Call{Target: &provider.Target{Provider: "vee", Model: &catalog.Model{Name: "m", Op: llm.Chat}, Upstream: "up"}, Client: responses.Format{}, Request: req}
-	exchange := New(row, provider.Settings{}).Chat
-	r, err := exchange.NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"model":"up","messages":[{"role":"system","content":"be"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
-		`{"role":"tool","tool_call_id":"c","content":"1"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"z":1,"a":2},"strict":true}}],"max_tokens":9}`
-	if diff := cmp.Diff(want, string(body)); diff != "" {
-		t.Error(diff)
-	}
-	const answer = `{"id":"c","choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`
-	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
-	for ev, err := range llm.All(exchange.Events(call, resp)) {
-		if err != nil || !strings.Contains(string(ev.Data), `"text":"done"`) || ev.Finish != "stop" || ev.Usage == nil {
-			t.Errorf("event %s, %v; want the text done with finish and usage", ev.Data, err)
-		}
 	}
 }

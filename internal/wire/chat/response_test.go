@@ -59,13 +59,11 @@ func collect(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 	return all, nil
 }
 
-// answers maps test names to responses, each given as deltas and in the chat format. HEAD is a placeholder for the members that are the
-// same in all chunks.
+// answers maps test names to responses, each given as deltas and as the choices of their chunks.
 var answers = map[string]struct {
 	more   string // additional members of the request
 	pieces []llm.Delta
 	chunks []string
-	whole  string // the choices, and the members that follow them
 }{
 	"text": {
 		pieces: []llm.Delta{
@@ -85,7 +83,6 @@ var answers = map[string]struct {
 			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"length"}`,
 			``,
 		},
-		whole: `[{"index":0,"message":{"role":"assistant","content":"h\u00e9<&>\n\u2028y","refusal":null},"logprobs":null,"finish_reason":"length"}]`,
 	},
 	"parallel calls": {
 		pieces: []llm.Delta{
@@ -103,8 +100,6 @@ var answers = map[string]struct {
 			`{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"logprobs":null,"finish_reason":null}`,
 			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"tool_calls"}`,
 		},
-		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}},` +
-			`{"id":"b","type":"custom","custom":{"name":"g","input":"ij"}}]},"logprobs":null,"finish_reason":"tool_calls"}]`,
 	},
 	"thinking with signatures": {
 		pieces: []llm.Delta{
@@ -126,7 +121,6 @@ var answers = map[string]struct {
 			`{"index":0,"delta":{"refusal":"no"},"logprobs":null,"finish_reason":null}`,
 			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"content_filter"}`,
 		},
-		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":"no","reasoning_content":"hm","thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"s","provider":"anthropic"},{"type":"redacted_thinking","data":"d","provider":"anthropic"}]},"logprobs":null,"finish_reason":"content_filter"}]`,
 	},
 	"several choices": {
 		more: `,"n":2`,
@@ -146,7 +140,6 @@ var answers = map[string]struct {
 			`{"index":1,"delta":{},"logprobs":null,"finish_reason":"stop"}`,
 			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}`,
 		},
-		whole: `[{"index":0,"message":{"role":"assistant","content":"a","refusal":null},"logprobs":null,"finish_reason":"stop"},{"index":1,"message":{"role":"assistant","content":"b","refusal":null},"logprobs":null,"finish_reason":"stop"}]`,
 	},
 	"a client that knows only functions": {
 		more: `,"functions":[{"name":"f"}]`,
@@ -162,7 +155,6 @@ var answers = map[string]struct {
 			`{"index":0,"delta":{"function_call":{"arguments":"{\"a\":1}"}},"logprobs":null,"finish_reason":null}`,
 			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"function_call"}`,
 		},
-		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}},"logprobs":null,"finish_reason":"function_call"}]`,
 	},
 }
 
@@ -200,29 +192,6 @@ func TestEncodeResponseAsChunks(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestEncodeResponseAsOneEvent(t *testing.T) {
-	t.Parallel()
-	for name, tc := range answers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			events, err := collect(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
-			if err != nil || len(events) != 1 {
-				t.Fatalf("%d events, %v; want 1", len(events), err)
-			}
-			want := `{"id":"chatcmpl-msg_1","object":"chat.completion","created":1700000000,"model":"canon","choices":` + tc.whole
-			if name == "text" {
-				want += `,"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}`
-			}
-			if diff := cmp.Diff(decoded(t, []byte(want+"}")), decoded(t, events[0].Data)); diff != "" {
-				t.Error(diff)
-			}
-			if !events[0].Content || events[0].Finish == "" {
-				t.Errorf("event %+v, want content and a finish reason", events[0])
 			}
 		})
 	}
@@ -294,13 +263,6 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
-	t.Parallel()
-	for range dated.EncodeResponse(chatRequest(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
-		break
 	}
 }
 
@@ -530,7 +492,6 @@ func FuzzDeltas(f *testing.F) {
 		for _, chunk := range tc.chunks {
 			f.Add([]byte(`{"choices":[` + chunk + `]}`))
 		}
-		f.Add([]byte(`{"choices":` + tc.whole + `}`))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events := func(yield func(llm.Event, error) bool) {

@@ -1,63 +1,12 @@
 package chat
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/llm"
 )
-
-// sentLines joins the data of sent events with line breaks, in the form that Resume expects.
-func sentLines(events []llm.Event) []byte {
-	var lines [][]byte
-	for _, ev := range events {
-		lines = append(lines, ev.Data)
-	}
-	return bytes.Join(lines, []byte("\n"))
-}
-
-func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
-	t.Parallel()
-	req := chatRequest(t, true, "")
-	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
-		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
-		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
-		delivered := ""
-		for i, text := range texts {
-			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
-			if i < n {
-				delivered += text
-			}
-		}
-		pieces = append(pieces,
-			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
-			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
-			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole, err := collect(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := whole[:n+1] // the first chunk has the role
-
-		rest, ok := Format{}.Resume(req, sentLines(before))
-
-		if !ok || rest.Text != delivered {
-			t.Fatalf("Resume after %q = %q, %t", delivered, rest.Text, ok)
-		}
-		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
-		got, err := collect(rest.Encode(sequence(after, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(whole[n+1:], got); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
 
 func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()
@@ -82,22 +31,6 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 				t.Errorf("Resume = %q, true; want false", rest.Text)
 			}
 		})
-	}
-}
-
-func TestResumeKeepsTheProvidersIDAndModel(t *testing.T) {
-	t.Parallel()
-	sent := `{"id":"odd id","created":17,"model":"canon","choices":[{"index":0,"delta":{"content":"x"}}]}`
-
-	rest, ok := dated.Resume(chatRequest(t, true, ""), []byte(sent))
-	if !ok {
-		t.Fatal("Resume = false, want true")
-	}
-	got, err := collect(rest.Encode(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
-
-	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"canon","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
-	if err != nil || string(got[0].Data) != want {
-		t.Errorf("event %s (%v), want %s", got[0].Data, err, want)
 	}
 }
 
@@ -129,18 +62,6 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 				t.Errorf("%d messages, %d answers; want 2 and 1", got.Messages, got.Answers)
 			}
 		})
-	}
-}
-
-func TestPrefixIsMarkedForVendorsThatRequireIt(t *testing.T) {
-	t.Parallel()
-	req, err := Format{}.Prefill(t.Context(), chatRequest(t, false, ""), "so", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so","prefix":true}]}`
-	if got := string(Render(req, Edit{Prefix: true})); got != want {
-		t.Errorf("Render = %s, want %s", got, want)
 	}
 }
 

@@ -192,20 +192,6 @@ func TestEventsAreLimited(t *testing.T) {
 	}
 }
 
-func TestEventsStopWithTheConsumer(t *testing.T) {
-	t.Parallel()
-	for _, body := range []string{strings.Repeat(oneChunk, 5), `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":1}}`} {
-		n := 0
-		for range llm.All(Read(strings.NewReader(body), EventOptions{Stream: true})) {
-			n++
-			break
-		}
-		if n != 1 {
-			t.Errorf("%d events, want 1", n)
-		}
-	}
-}
-
 func FuzzEvents(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/events/*.txt")
 	for _, path := range paths {

@@ -53,14 +53,6 @@ func TestInferenceConfig(t *testing.T) {
 	}
 }
 
-func TestLimitSetByTheGatewayIsReported(t *testing.T) {
-	t.Parallel()
-	_, warnings := render(t, conversationWith(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, "inferenceConfig")
-	if diff := cmp.Diff([]string{"maxTokens set to 5: a budget or a policy allows no more"}, warnings); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestThinkingUsesTheModelsSettings(t *testing.T) {
 	t.Parallel()
 	adaptive := Dialect{ThinkingRules: ThinkingRules{Thinking: ThinkAdaptive, Efforts: []string{"low", "medium", "high", "max"}}, Force: ForceNamed}

@@ -12,32 +12,6 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-func TestRenderEmbed(t *testing.T) {
-	t.Parallel()
-	texts := []string{"a<b", "ü"}
-	batch, err := RenderEmbed(texts, EmbedOptions{Model: "models/m", Dimensions: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	predict, err := RenderPredict(texts, EmbedOptions{Model: "m"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	small, err := RenderPredict(texts[:1], EmbedOptions{Dimensions: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for want, got := range map[string][]byte{
-		`{"requests":[{"model":"models/m","content":{"parts":[{"text":"a<b"}]},"outputDimensionality":5},{"model":"models/m","content":{"parts":[{"text":"ü"}]},"outputDimensionality":5}]}`: batch,
-		`{"instances":[{"content":"a<b"},{"content":"ü"}]}`:                         predict,
-		`{"instances":[{"content":"a<b"}],"parameters":{"outputDimensionality":5}}`: small,
-	} {
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-}
-
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

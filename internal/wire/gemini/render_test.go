@@ -237,12 +237,3 @@ func TestConversationBeginsWithTheUser(t *testing.T) {
 		}
 	}
 }
-
-func TestInstructionsAloneAreSentAsAUserTurn(t *testing.T) {
-	t.Parallel()
-	conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text1("Write a haiku.")}}}}
-	got, warnings := rendered(t, conv, RenderOptions{Traits: newestTraits}, "contents")
-	if got != `[{"role":"user","parts":[{"text":"Write a haiku."}]}]` || len(warnings) != 1 {
-		t.Errorf("contents %s, warnings %q; want one user turn and one warning", got, warnings)
-	}
-}

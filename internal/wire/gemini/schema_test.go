@@ -69,19 +69,6 @@ func TestSchemaIsConvertedToTheSubset(t *testing.T) {
 	}
 }
 
-func TestResponseSchemaHasAMemberOrder(t *testing.T) {
-	t.Parallel()
-	got, _, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"string"}}}}}`), true, newSchemaBudget(&llm.Conversation{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, order := range []string{`"propertyOrdering":["z","a"]`, `"propertyOrdering":["y","b"]`} {
-		if !strings.Contains(string(got), order) {
-			t.Errorf("no %s in the schema %s", order, got)
-		}
-	}
-}
-
 func TestSchemaReportsLosses(t *testing.T) {
 	t.Parallel()
 	_, lost, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false, newSchemaBudget(&llm.Conversation{}))

@@ -140,24 +140,6 @@ func TestUsageIsEstimatedUntilItIsReported(t *testing.T) {
 	}
 }
 
-func TestEncodeWholeResponse(t *testing.T) {
-	t.Parallel()
-	req := &llm.Request{Payload: llm.Payload{Body: []byte("{}")}}
-	events := collect(t, Format{}.EncodeResponse(req, "claude-x", seq(someAnswer, nil)))
-	if len(events) != 1 || !events[0].Content || events[0].Finish != "tool_calls" || events[0].Usage.Output != 9 || events[0].NonASCIIBytes != 2 {
-		t.Fatalf("events %+v, want one with content, tool_calls, 9 output tokens and 2 other bytes", events)
-	}
-	message := rawjson.Parse(events[0].Data)
-	want := []string{`"msg_chatcmpl-1"`, `"message"`, `["thinking","text","redacted_thinking","tool_use","tool_use"]`, `[{"a":1},{}]`, `"tool_use"`}
-	var got []string
-	for _, path := range []string{"id", "type", "content.#.type", "content.#.input", "stop_reason"} {
-		got = append(got, message.Get(path).Raw)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 	t.Helper()
 	var list []llm.Event
@@ -242,20 +224,6 @@ func TestEncodeResponseRejectsInterleavedCalls(t *testing.T) {
 	}
 	if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamMalformed {
 		t.Errorf("interleaved calls: %v, want UpstreamMalformed", failed)
-	}
-}
-
-func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
-	t.Parallel()
-	all := len(collect(t, Format{}.EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "m", seq(someAnswer, nil))))
-	for n := range all {
-		seen := 0
-		for range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "m", seq(someAnswer, nil)) {
-			if seen == n {
-				break
-			}
-			seen++
-		}
 	}
 }
 

@@ -1,63 +1,10 @@
 package messages
 
 import (
-	"bytes"
-	"iter"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/llm"
 )
-
-// eventsOf collects the events of a response, with copied data.
-func eventsOf(t rapid.TB, events iter.Seq2[llm.Event, error]) []llm.Event {
-	t.Helper()
-	var all []llm.Event
-	for ev, err := range events {
-		if err != nil {
-			t.Fatal(err)
-		}
-		ev.Data, ev.Usage = bytes.Clone(ev.Data), nil // not compared, because a resumed response counts usage again
-		all = append(all, ev)
-	}
-	return all
-}
-
-func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
-	t.Parallel()
-	req := &llm.Request{Op: llm.Chat, ResponseOptions: llm.ResponseOptions{Stream: true}, Payload: llm.Payload{Body: []byte("{}")}}
-	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
-		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
-		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
-		for _, text := range texts {
-			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
-		}
-		pieces = append(pieces,
-			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
-			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
-			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole := eventsOf(t, Format{}.EncodeResponse(req, "m", seq(pieces, nil)))
-		n += 2 // message_start and content_block_start come before the text
-		var sent [][]byte
-		for _, ev := range whole[:n] {
-			sent = append(sent, ev.Data)
-		}
-
-		rest, ok := Format{}.Resume(req, bytes.Join(sent, []byte("\n")))
-
-		if want := strings.Join(texts[:n-2], ""); !ok || rest.Text != want {
-			t.Fatalf("Resume after %q = %q, %t", want, rest.Text, ok)
-		}
-		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n-1:]...)
-		if diff := cmp.Diff(whole[n:], eventsOf(t, rest.Encode(seq(after, nil)))); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
 
 func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()

@@ -1,58 +1,12 @@
 package responses
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/llm"
 )
-
-func TestResumedResponseEqualsAnUninterruptedOne(t *testing.T) {
-	t.Parallel()
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","input":"x","stream":true}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
-		n := rapid.IntRange(1, len(texts)).Draw(t, "model-before-the-break")
-		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
-		for _, text := range texts {
-			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
-		}
-		pieces = append(pieces,
-			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
-			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
-			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole, err := collect(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		const opening = 4 // number of events before the first text: created, in_progress, the item and its part
-		var sent [][]byte
-		for _, ev := range whole[:n+opening] {
-			sent = append(sent, ev.Data)
-		}
-
-		rest, ok := dated.Resume(req, bytes.Join(sent, []byte("\n")))
-
-		if want := strings.Join(texts[:n], ""); !ok || rest.Text != want {
-			t.Fatalf("Resume after %q = %q, %t", want, rest.Text, ok)
-		}
-		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
-		got, err := collect(rest.Encode(sequence(after, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(whole[n+opening:], got); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
 
 func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 	t.Parallel()

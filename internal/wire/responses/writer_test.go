@@ -326,10 +326,3 @@ func TestAssembleWithoutAResponseFails(t *testing.T) {
 		t.Errorf("Assemble of a truncated stream = %s, %v; want the response", cut, err)
 	}
 }
-
-func TestEncodeResponseStopsWithTheConsumer(t *testing.T) {
-	t.Parallel()
-	for range dated.EncodeResponse(request(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
-		break
-	}
-}

@@ -2,13 +2,11 @@ package responsesconv_test
 
 import (
 	"encoding/json"
-	"iter"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -239,84 +237,6 @@ func TestFinishReasons(t *testing.T) {
 		got, err := read(t, body, responsesconv.DeltaOptions{})
 		if err != nil || got[len(got)-1].Finish != want {
 			t.Errorf("%s: finish %v, %v; want %s", body, got, err, want)
-		}
-	}
-}
-
-// TestEncodedResponsesRoundTrip encodes deltas as a response for a client and decodes it as a provider's response. The deltas must be
-// equal.
-func TestEncodedResponsesRoundTrip(t *testing.T) {
-	t.Parallel()
-	want := []llm.Delta{
-		{Kind: llm.BeginDelta, ID: "resp_1", Model: "m"},
-		{Kind: llm.TextDelta, Text: "Hello "},
-		{Kind: llm.TextDelta, Text: "there"},
-		{Kind: llm.CallDelta, Index: 0, Call: &llm.ToolCall{ID: "call_1", Name: "look"}},
-		{Kind: llm.ArgumentsDelta, Index: 0, Text: `{"a":1}`},
-		{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "call_2", Name: "patch", Custom: true}},
-		{Kind: llm.ArgumentsDelta, Index: 1, Text: "x"},
-		{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, CacheRead: 2, Output: 5, Reasoning: 1}},
-		{Kind: llm.FinishDelta, Finish: "tool_calls"},
-	}
-	for _, streamed := range []bool{true, false} {
-		req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: responses.Name, Body: []byte(`{"model":"m","input":"x"}`)}, ResponseOptions: llm.ResponseOptions{Stream: streamed}}
-		var wire strings.Builder
-		for ev, err := range (responses.Format{}).EncodeResponse(req, "m", deltas(want)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !streamed {
-				wire.Write(ev.Data)
-				continue
-			}
-			wire.WriteString("event: " + ev.Name + "\ndata: " + string(ev.Data) + "\n\n")
-		}
-		got, err := read(t, wire.String(), responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: streamed}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ignore := cmpopts.IgnoreFields(llm.Delta{}, "ID", "Model")
-		if diff := cmp.Diff(join(want), join(got), ignore, cmpopts.IgnoreFields(llm.Usage{}, "ServiceTier")); diff != "" {
-			t.Errorf("streamed %t: %s", streamed, diff)
-		}
-	}
-}
-
-func deltas(list []llm.Delta) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		for _, d := range list {
-			if !yield(d, nil) {
-				return
-			}
-		}
-	}
-}
-
-// join merges adjacent text deltas, because a non-streamed response has only one text.
-func join(list []llm.Delta) []llm.Delta {
-	var out []llm.Delta
-	for _, d := range list {
-		if n := len(out); n > 0 && d.Kind == llm.TextDelta && out[n-1].Kind == d.Kind {
-			out[n-1].Text += d.Text
-			continue
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-func TestDeltasStopWithTheConsumer(t *testing.T) {
-	t.Parallel()
-	o := responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}}
-	for n := range 12 {
-		seen := 0
-		for range responsesconv.Deltas(strings.NewReader(stream), o) {
-			if seen++; seen > n {
-				break
-			}
-		}
-		if seen != n+1 {
-			t.Errorf("got %d deltas, want %d", seen, n+1)
 		}
 	}
 }

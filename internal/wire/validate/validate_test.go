@@ -43,36 +43,6 @@ func params(problems []strict.Problem) []string {
 	return list
 }
 
-func TestProblemsHaveThePathAndOrderOfTheirFields(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		body string
-		want []string
-	}{
-		"valid":                     {`{"model":"m","models":["a","b"],"provider":{"max_price":{"prompt":"0.5"}},"unknown":{"model":1}}`, nil},
-		"null is absent":            {`{"model":null,"models":null,"provider":null,"session_id":null,"metadata":null,"max_tokens":null}`, nil},
-		"order of the body":         {`{"session_id":1,"models":{},"model":[]}`, []string{"session_id", "models", "model"}},
-		"nested":                    {`{"provider":{"sort":"random","only":[1],"max_price":{"prompt":-1,"completion":"NaN"}}}`, []string{"provider.sort", "provider.only", "provider.max_price.prompt", "provider.max_price.completion"}},
-		"every wrong element":       {`{"models":["a",1,"",null]}`, []string{"models", "models", "models"}},
-		"a misspelled key":          {`{"Model":"m","provider":{"ZDR":true}}`, []string{"Model", "provider.ZDR"}},
-		"an object of another type": {`{"provider":"openai","metadata":[]}`, []string{"provider", "metadata"}},
-		"several problems":          {`{"max_tokens":0,"model":""}`, []string{"max_tokens", "model"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, problems := read(t, tc.body)
-			if diff := cmp.Diff(tc.want, params(problems)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			for _, p := range problems {
-				if !strings.HasSuffix(p.Message, ".") {
-					t.Errorf("%s: %q is not a sentence", p.Param, p.Message)
-				}
-			}
-		})
-	}
-}
-
 func TestLimitsOfSingleValues(t *testing.T) {
 	t.Parallel()
 	names := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"m",`, n), ",") }
@@ -105,38 +75,6 @@ func TestLimitsOfSingleValues(t *testing.T) {
 	}
 }
 
-func TestValidValuesAreStored(t *testing.T) {
-	t.Parallel()
-	got, problems := read(t, `{"model":"m","models":["a","b"],"session_id":"s","service_tier":"flex","max_tokens":7,
-		"provider":{"order":["x"],"allow_fallbacks":false,"sort":"price","max_price":{"completion":"2.5"},"data_collection":"deny","zdr":true},
-		"metadata":{"team":"a","number":1}}`)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	price := 2.5
-	want := &llm.Request{
-		Model: "m", ResponseOptions: llm.ResponseOptions{ServiceTier: "flex", MaxOutput: 7}, Labels: llm.Labels{Metadata: map[string]string{"team": "a"}},
-		Controls: llm.Controls{
-			Models: []string{"a", "b"}, SessionID: "s",
-			Provider: llm.ProviderPreferences{
-				Order: []string{"x"}, NoFallbacks: true, Sort: "price", MaxPrice: &llm.MaxPrice{Completion: &price},
-				DenyCollection: true, ZeroRetention: true,
-			},
-		},
-	}
-	if diff := cmp.Diff(want.Controls, got.Controls); diff != "" {
-		t.Errorf("controls (-want +got):\n%s", diff)
-	}
-	type rest struct {
-		Model, Tier string
-		MaxOutput   int64
-		Metadata    map[string]string
-	}
-	if diff := cmp.Diff(rest{want.Model, want.ServiceTier, want.MaxOutput, want.Metadata}, rest{got.Model, got.ServiceTier, got.MaxOutput, got.Metadata}); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestMetadataIsShortened(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -151,38 +89,5 @@ func TestMetadataIsShortened(t *testing.T) {
 		if len(value) > maxLabel {
 			t.Errorf("%s has %d bytes, want at most %d", key, len(value), maxLabel)
 		}
-	}
-}
-
-func TestOnlyTheFirstProblemsAreKept(t *testing.T) {
-	t.Parallel()
-	var r Reader
-	for i := range maxProblems + 5 {
-		r.Problem(fmt.Sprintf("field%d", i), "Problem %d.", i)
-	}
-	if n := len(r.problems); n != maxProblems {
-		t.Fatalf("%d problems, want %d", n, maxProblems)
-	}
-	if err := r.Reject(); err.Kind != llm.InvalidRequest || err.Param != "field0" || err.Message != "Problem 0." {
-		t.Errorf("kind %s, param %q, message %q", err.Kind, err.Param, err.Message)
-	}
-	if last := r.problems[maxProblems-1].Param; last != fmt.Sprintf("field%d", maxProblems-1) {
-		t.Errorf("last problem is %s, want the last one below the limit", last)
-	}
-}
-
-func TestRequireReportsAMissingFieldOnce(t *testing.T) {
-	t.Parallel()
-	var r Reader
-	r.Require("present", true, "Send it.")
-	r.Problem("Wrong", "It has the wrong type.")
-	r.Require("wrong", false, "Send it.")
-	r.Require("missing", false, "Send it.")
-	want := []strict.Problem{
-		{Param: "Wrong", Message: "It has the wrong type."},
-		{Param: "missing", Message: `The field "missing" is missing. Send it.`},
-	}
-	if diff := cmp.Diff(want, r.problems); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
