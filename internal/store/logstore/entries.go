@@ -15,7 +15,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/store/logquery"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -75,7 +74,7 @@ func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog
 // newest lists ids by time, newest first. A page with After is listed oldest first.
 func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
 	var all []string
-	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
+	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b idBounds, limit int) (int, error) {
 		q, args := s.query().Listing(f, b, limit)
 		some, err := s.db.Strings(ctx, q, args)
 		all = append(all, some...)
@@ -85,7 +84,7 @@ func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.P
 }
 
 // listing lists at most limit entries within the bounds and returns their number. It must have no effect if it is cancelled.
-type listing func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error)
+type listing func(ctx context.Context, f *requestlog.Filter, b idBounds, limit int) (int, error)
 
 // inParts lists a page in order of time. It calls list for one or more consecutive parts of the time span.
 func (s *Store) inParts(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int, list listing) error {
@@ -94,7 +93,7 @@ func (s *Store) inParts(ctx context.Context, f *requestlog.Filter, p requestlog.
 		return s.walk(ctx, &timeless, b, limit, list)
 	}
 	found := 0
-	return s.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b logquery.Bounds) (bool, error) {
+	return s.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b idBounds) (bool, error) {
 		n, err := list(ctx, &timeless, b, limit-found)
 		found += n
 		return found >= limit, err
@@ -248,7 +247,7 @@ func (s *Store) Count(ctx context.Context, f requestlog.Filter, limit int) (int,
 	}
 	timeless, b := s.query().Within(&f, requestlog.Page{})
 	total := 0
-	count := func(ctx context.Context, b logquery.Bounds) (bool, error) {
+	count := func(ctx context.Context, b idBounds) (bool, error) {
 		q, args := s.query().Counting(&timeless, b, limit-total)
 		var n int
 		err := s.db.QueryRow(ctx, q, args...).Scan(&n)

@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/internal/report"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/store/feedbackstore"
-	"fairlead.dev/internal/store/logquery"
 	"fairlead.dev/internal/store/messagestore"
 	"fairlead.dev/internal/store/proofstore"
 	"fairlead.dev/internal/store/reportstore"
@@ -204,7 +203,7 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 		return 0, err
 	}
 	if dryRun {
-		w := s.query().Where(&f, logquery.Bounds{})
+		w := s.query().Where(&f, idBounds{})
 		var n int64
 		if err := s.db.QueryRow(ctx, `select count(*) from requests r where `+w.String(), w.Args...).Scan(&n); err != nil {
 			return 0, fmt.Errorf("count entries to delete: %w", err)
@@ -213,7 +212,7 @@ func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	}
 	values := reportstore.Values{}
 	n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
-		q, args := s.query().Listing(&f, logquery.Bounds{}, sqldb.DeleteBatch)
+		q, args := s.query().Listing(&f, idBounds{}, sqldb.DeleteBatch)
 		ids, err := sqldb.Column[string](ctx, tx, q, args...)
 		if err != nil {
 			return 0, err

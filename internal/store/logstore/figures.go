@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/store/logquery"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -24,7 +23,7 @@ func (s *Store) entryFigures(ctx context.Context, f *requestlog.Filter, p reques
 	limit := min(max(p.Limit, 1), requestlog.MaxFigures)
 	reader := &figureReader{texts: map[string]string{}}
 	var all []requestlog.Entry
-	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int) (int, error) {
+	err := s.inParts(ctx, f, p, limit, func(ctx context.Context, f *requestlog.Filter, b idBounds, limit int) (int, error) {
 		some, n, err := s.figuresWithin(ctx, reader, f, b, limit)
 		if all == nil {
 			all = some // use the first part without a copy; most pages have only one part
@@ -40,7 +39,7 @@ func (s *Store) entryFigures(ctx context.Context, f *requestlog.Filter, p reques
 }
 
 // figuresWithin returns the entries within the bounds, and the number of listed ids, which includes entries deleted in the meantime.
-func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requestlog.Filter, b logquery.Bounds, limit int) ([]requestlog.Entry, int, error) {
+func (s *Store) figuresWithin(ctx context.Context, reader *figureReader, f *requestlog.Filter, b idBounds, limit int) ([]requestlog.Entry, int, error) {
 	if s.db.Dialect() != sqldb.SQLite {
 		q, args := s.query().Listing(f, b, limit)
 		ids, err := s.db.Strings(ctx, q, args)

@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/store/logquery"
 )
 
 // TestEveryFilterUsesAnIndex checks that no filter scans a whole table or sorts more than one page of rows per filter value, so
@@ -54,13 +53,13 @@ func TestEveryFilterUsesAnIndex(t *testing.T) {
 			if bounded {
 				f.From = from
 			}
-			counting, countArgs := db.query().Counting(&f, logquery.Bounds{}, 1000)
+			counting, countArgs := db.query().Counting(&f, idBounds{}, 1000)
 			for _, line := range queryPlan(t, db, counting, countArgs) {
 				if strings.HasPrefix(line, "SEARCH r ") && !strings.Contains(line, test.index) && !strings.Contains(line, "(workspace_id=? AND id=?)") {
 					t.Errorf("counting %s (bounded %v) uses another index: %s", name, bounded, line)
 				}
 			}
-			q, args := db.query().Listing(&f, logquery.Bounds{High: "req_z", Descending: true}, 50)
+			q, args := db.query().Listing(&f, idBounds{High: "req_z", Descending: true}, 50)
 			for _, line := range queryPlan(t, db, q, args) {
 				if strings.HasPrefix(line, "SCAN r") || strings.HasPrefix(line, "SCAN g") {
 					t.Errorf("%s (bounded %v) reads a whole table: %s", name, bounded, line)

@@ -10,7 +10,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/store/logquery"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -39,7 +38,7 @@ func (s *Store) greatest(ctx context.Context, f *requestlog.Filter, column strin
 		return s.db.Strings(ctx, q, args)
 	}
 	var all []string
-	for c := logquery.MaxClass; c >= 0 && len(all) < limit; c-- {
+	for c := maxClass; c >= 0 && len(all) < limit; c-- {
 		q, args := s.query().Ranking(f, column, ofClass(column, c), limit-len(all))
 		some, err := s.db.Strings(ctx, q, args)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/store/logquery"
 )
 
 const (
@@ -21,12 +20,12 @@ const (
 )
 
 // step searches one stretch of a time span and reports whether enough entries were found. It must have no effect if it is cancelled.
-type step func(ctx context.Context, part logquery.Bounds) (enough bool, err error)
+type step func(ctx context.Context, part idBounds) (enough bool, err error)
 
 // search searches a time span in stretches, newest first, until enough entries are found. Stretches do not overlap. Their length grows
 // faster when steps are quick. When the time limit is reached, search cancels the current step and returns an UnfinishedError. Every
 // search makes progress, even with a short limit: the first step is repeated with a shorter stretch until it succeeds.
-func (s *Store) search(ctx context.Context, workspaceID string, b logquery.Bounds, limit time.Duration, run step) error {
+func (s *Store) search(ctx context.Context, workspaceID string, b idBounds, limit time.Duration, run step) error {
 	if limit <= 0 {
 		limit = s.db.Timeout() * 3 / 4 // the rest is for reading the results
 	}
@@ -38,7 +37,7 @@ func (s *Store) search(ctx context.Context, workspaceID string, b logquery.Bound
 }
 
 // searchSpan searches between the times of the oldest and the newest entry.
-func searchSpan(ctx context.Context, b logquery.Bounds, oldest, newest time.Time, limit time.Duration, run step) error {
+func searchSpan(ctx context.Context, b idBounds, oldest, newest time.Time, limit time.Duration, run step) error {
 	begun, stretch, steps := time.Now(), firstStretch, 0
 	for edge := newest; ; {
 		low := edge.Add(-stretch)
@@ -86,7 +85,7 @@ func stepTimeout(limit time.Duration, begun time.Time, steps int, stretch time.D
 var errStepTimeout = errors.New("search step timed out")
 
 // withTimeout runs a step with a timeout; 0 means no timeout. It returns errStepTimeout when the step times out.
-func (s step) withTimeout(ctx context.Context, timeout time.Duration, part logquery.Bounds) (bool, error) {
+func (s step) withTimeout(ctx context.Context, timeout time.Duration, part idBounds) (bool, error) {
 	if timeout <= 0 {
 		return s(ctx, part)
 	}
@@ -100,8 +99,8 @@ func (s step) withTimeout(ctx context.Context, timeout time.Duration, part logqu
 }
 
 // ends returns the times of the oldest and the newest entry within the bounds, or zero times without entries.
-func (s *Store) ends(ctx context.Context, workspaceID string, b logquery.Bounds) (oldest, newest time.Time, err error) {
-	w := (logquery.Builder{}).Where(&requestlog.Filter{WorkspaceID: workspaceID}, b)
+func (s *Store) ends(ctx context.Context, workspaceID string, b idBounds) (oldest, newest time.Time, err error) {
+	w := (queryBuilder{}).Where(&requestlog.Filter{WorkspaceID: workspaceID}, b)
 	q := fmt.Sprintf(`select coalesce((select min(r.id) from requests r where %[1]s), ''), coalesce((select max(r.id) from requests r where %[1]s), '')`, w)
 	var first, last string
 	if err := s.db.QueryRow(ctx, q, w.Args...).Scan(&first, &last); err != nil || last == "" {

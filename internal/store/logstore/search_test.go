@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/store/logquery"
 )
 
 // minutely returns a database with one entry per minute.
@@ -47,7 +46,7 @@ func TestSearchCancelsSlowSteps(t *testing.T) {
 			t.Parallel()
 			var searched []string
 			var err error
-			run := func(ctx context.Context, part logquery.Bounds) (bool, error) {
+			run := func(ctx context.Context, part idBounds) (bool, error) {
 				edge := newest
 				if high, ok := id.Time(part.High); ok {
 					edge = high
@@ -64,7 +63,7 @@ func TestSearchCancelsSlowSteps(t *testing.T) {
 				return false, ctx.Err()
 			}
 			synctest.Test(t, func(t *testing.T) {
-				err = searchSpan(t.Context(), logquery.Bounds{Descending: true}, oldest, newest, 100*time.Millisecond, run)
+				err = searchSpan(t.Context(), idBounds{Descending: true}, oldest, newest, 100*time.Millisecond, run)
 			})
 
 			if diff := cmp.Diff(test.searched, searched); diff != "" {
@@ -86,7 +85,7 @@ func TestSearchEndsWhenContextIsCancelled(t *testing.T) {
 	db := minutely(t, time.Now(), 3)
 	ctx, cancel := context.WithCancel(t.Context())
 
-	err := db.search(ctx, "ws", logquery.Bounds{Descending: true}, time.Minute, func(ctx context.Context, _ logquery.Bounds) (bool, error) {
+	err := db.search(ctx, "ws", idBounds{Descending: true}, time.Minute, func(ctx context.Context, _ idBounds) (bool, error) {
 		cancel()
 		return false, ctx.Err()
 	})

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/store/entryblock"
 	"fairlead.dev/internal/store/feedbackstore"
 	"fairlead.dev/internal/store/figurestore"
-	"fairlead.dev/internal/store/logquery"
 	"fairlead.dev/internal/store/messagestore"
 	"fairlead.dev/internal/store/partition"
 	"fairlead.dev/internal/store/proofstore"
@@ -81,8 +80,8 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 func (s *Store) MaintainPartitions(ctx context.Context) error { return s.partitions.Maintain(ctx) }
 
 // query returns a statement builder that hides expired entries and bodies.
-func (s *Store) query() logquery.Builder {
-	b := logquery.Builder{Dialect: s.db.Dialect()}
+func (s *Store) query() queryBuilder {
+	b := queryBuilder{Dialect: s.db.Dialect()}
 	if r := s.retention.Load(); r != nil {
 		b.EntriesFrom, b.BodiesFrom = r.entriesFrom, r.bodiesFrom
 	}
@@ -132,7 +131,7 @@ func requestRow(e *requestlog.Entry) []any {
 		case c.IsRange() && !known:
 			row = append(row, nil, nil)
 		case c.IsRange():
-			row = append(row, n, logquery.Class(n))
+			row = append(row, n, classOf(n))
 		default:
 			row = append(row, n)
 		}

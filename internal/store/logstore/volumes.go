@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/store/figurestore"
-	"fairlead.dev/internal/store/logquery"
 )
 
 // volumes maps the start of each bucket to its counts.
@@ -39,7 +38,7 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 		cut = func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) }
 		next = func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
 	}
-	err := s.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part logquery.Bounds) (bool, error) {
+	err := s.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part idBounds) (bool, error) {
 		some, err := s.volumesOf(ctx, &timeless, part, cut)
 		if err != nil {
 			return false, err
@@ -75,7 +74,7 @@ func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]reques
 }
 
 // volumesOf counts the entries within the bounds.
-func (s *Store) volumesOf(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, cut func(time.Time) time.Time) (volumes, error) {
+func (s *Store) volumesOf(ctx context.Context, f *requestlog.Filter, b idBounds, cut func(time.Time) time.Time) (volumes, error) {
 	w := s.query().Where(f, b)
 	rows, err := s.db.Query(ctx, `select r.id, r.outcome, r.decision from requests r where `+w.String(), w.Args...)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/store/logquery"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -17,7 +16,7 @@ const (
 )
 
 // walk lists entries in order by following an index.
-func (s *Store) walk(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, limit int, list listing) error {
+func (s *Store) walk(ctx context.Context, f *requestlog.Filter, b idBounds, limit int, list listing) error {
 	found, edge := 0, s.db.Now()
 	if at, ok := id.Time(b.High); ok && at.Before(edge) {
 		edge = at

@@ -1,4 +1,4 @@
-package logquery
+package logstore
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ type scan struct {
 	from  string // from clause, in which the requests table has the alias r
 	id    string // column that the index is ordered by
 	cond  string
-	class bool // whether the scan reads one Class of a number column
+	class bool // whether the scan reads one class of a number column
 }
 
 const (
@@ -88,12 +88,12 @@ func figureScans(f *requestlog.Filter) []scan {
 
 // classScans returns one scan for each class between the bounds.
 func classScans(column string, low, high *int64) []scan {
-	first, last := int64(-MaxClass), int64(MaxClass)
+	first, last := int64(-maxClass), int64(maxClass)
 	if low != nil {
-		first = Class(*low)
+		first = classOf(*low)
 	}
 	if high != nil {
-		last = Class(*high)
+		last = classOf(*high)
 	}
 	var out []scan
 	for c := first; c <= last; c++ {
@@ -106,12 +106,12 @@ func classScans(column string, low, high *int64) []scan {
 }
 
 // Listing builds the statement that lists the ids of matching entries in order, at most limit of them.
-func (b Builder) Listing(f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
+func (b queryBuilder) Listing(f *requestlog.Filter, bounds idBounds, limit int) (string, []any) {
 	return b.ListingOf("r.id as id", f, bounds, limit)
 }
 
 // ListingOf is like Listing, but selects the given columns of requests. The table has the alias r, and the columns must include id.
-func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
+func (b queryBuilder) ListingOf(columns string, f *requestlog.Filter, bounds idBounds, limit int) (string, []any) {
 	w := &sqldb.Where{}
 	rest := *f
 	if len(f.ID) == 0 {
@@ -146,7 +146,7 @@ func (b Builder) ListingOf(columns string, f *requestlog.Filter, bounds Bounds, 
 // Indexed reports whether an index can be used to find the next matching entry directly. A filter with several conditions, a text
 // search, or a value that the index omits may have to skip any number of entries. The same applies to ranges in PostgreSQL, where
 // each class of each day would need a separate scan.
-func (b Builder) Indexed(f *requestlog.Filter) bool {
+func (b queryBuilder) Indexed(f *requestlog.Filter) bool {
 	switch conditions := f.Conditions(); {
 	case conditions == 0:
 		return true
@@ -166,7 +166,7 @@ func (b Builder) Indexed(f *requestlog.Filter) bool {
 
 // Counting builds the statement that counts matching entries, at most limit of them. Entries are counted by their tags alone,
 // without reading them, if the filter has no other condition. An entry with several tags counts once.
-func (b Builder) Counting(f *requestlog.Filter, bounds Bounds, limit int) (string, []any) {
+func (b queryBuilder) Counting(f *requestlog.Filter, bounds idBounds, limit int) (string, []any) {
 	if len(f.Tag) == 0 || f.Conditions() > 1 {
 		w := b.Where(f, bounds)
 		return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.Args
@@ -183,7 +183,7 @@ func (b Builder) Counting(f *requestlog.Filter, bounds Bounds, limit int) (strin
 }
 
 // Ranking builds the statement that lists ids, the greatest values of a column first.
-func (b Builder) Ranking(f *requestlog.Filter, column, cond string, limit int) (string, []any) {
-	w := b.Where(f, Bounds{Low: b.EntriesFrom})
+func (b queryBuilder) Ranking(f *requestlog.Filter, column, cond string, limit int) (string, []any) {
+	w := b.Where(f, idBounds{Low: b.EntriesFrom})
 	return fmt.Sprintf("select r.id from requests r where %[1]s and %[3]s order by r.%[2]s desc, r.id desc limit %[4]d", w, column, cond, limit), w.Args
 }

@@ -1,6 +1,4 @@
-// Package logquery builds the SQL statements that select log entries by a filter. It derives their conditions and the index
-// that a statement uses from the columns declared in requestlog.
-package logquery
+package logstore
 
 import (
 	"fmt"
@@ -11,15 +9,15 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Builder builds statements for one dialect.
-type Builder struct {
+// queryBuilder builds statements for one dialect.
+type queryBuilder struct {
 	Dialect     sqldb.Dialect
 	EntriesFrom string // smallest id of an unexpired entry; empty when none have expired
 	BodiesFrom  string // smallest id of an entry whose bodies have not expired; empty when none have expired
 }
 
-// Bounds are the ids between which a statement selects entries.
-type Bounds struct {
+// idBounds are the ids between which a statement selects entries.
+type idBounds struct {
 	Low, High  string // Low <= id < High; empty for no bound
 	After      string // id > After; empty for no bound
 	Descending bool
@@ -27,8 +25,8 @@ type Bounds struct {
 
 // Within removes the time span from a filter and returns it as bounds on ids, combined with the position of a page: a
 // database can use only one bound on each side to limit an index scan.
-func (b Builder) Within(f *requestlog.Filter, p requestlog.Page) (requestlog.Filter, Bounds) {
-	bounds := Bounds{Low: b.EntriesFrom, High: p.Before, After: p.After, Descending: p.After == ""}
+func (b queryBuilder) Within(f *requestlog.Filter, p requestlog.Page) (requestlog.Filter, idBounds) {
+	bounds := idBounds{Low: b.EntriesFrom, High: p.Before, After: p.After, Descending: p.After == ""}
 	if !f.From.IsZero() {
 		bounds.Low = max(bounds.Low, requestlog.FloorID(f.From))
 	}
@@ -42,14 +40,14 @@ func (b Builder) Within(f *requestlog.Filter, p requestlog.Page) (requestlog.Fil
 	return timeless, bounds
 }
 
-func (b Bounds) direction() string {
+func (b idBounds) direction() string {
 	if b.Descending {
 		return "desc"
 	}
 	return "asc"
 }
 
-func (b Bounds) conds(w *sqldb.Where, column string) []string {
+func (b idBounds) conds(w *sqldb.Where, column string) []string {
 	var out []string
 	if b.Low != "" {
 		out = append(out, column+" >= "+w.Arg(b.Low))
@@ -64,7 +62,7 @@ func (b Bounds) conds(w *sqldb.Where, column string) []string {
 }
 
 // Where returns the conditions of a filter and of bounds on "requests r". The workspace is the first argument.
-func (b Builder) Where(f *requestlog.Filter, bounds Bounds) *sqldb.Where {
+func (b queryBuilder) Where(f *requestlog.Filter, bounds idBounds) *sqldb.Where {
 	w := &sqldb.Where{}
 	b.match(w, f)
 	w.Conds = append(w.Conds, bounds.conds(w, "r.id")...)
@@ -73,7 +71,7 @@ func (b Builder) Where(f *requestlog.Filter, bounds Bounds) *sqldb.Where {
 
 // match adds the conditions of a filter on "requests r"; they select the same entries as Filter.Match. It must come first:
 // the workspace is the statement's first argument.
-func (b Builder) match(w *sqldb.Where, f *requestlog.Filter) {
+func (b queryBuilder) match(w *sqldb.Where, f *requestlog.Filter) {
 	w.And("r.workspace_id = %s", f.WorkspaceID)
 	if !f.From.IsZero() {
 		w.And("r.id >= %s", requestlog.FloorID(f.From))
@@ -100,7 +98,7 @@ func (b Builder) match(w *sqldb.Where, f *requestlog.Filter) {
 		w.Conds = append(w.Conds, losses)
 	}
 	if f.Text != "" {
-		w.Conds = append(w.Conds, "r.body_state = 'stored'") // package logstore searches the text of these entries
+		w.Conds = append(w.Conds, "r.body_state = 'stored'") // the text of these entries is searched afterwards
 	}
 	if f.Q != "" {
 		b.matchText(w, requestlog.Fold(f.Q))
@@ -133,17 +131,17 @@ func matchColumn(w *sqldb.Where, c *requestlog.Column, f *requestlog.Filter) {
 		low, high := c.Range(f)
 		if low != nil {
 			w.And(column+" >= %s", *low)
-			w.And(column+"_class >= %s", Class(*low))
+			w.And(column+"_class >= %s", classOf(*low))
 		}
 		if high != nil {
 			w.And(column+" <= %s", *high)
-			w.And(column+"_class <= %s", Class(*high))
+			w.And(column+"_class <= %s", classOf(*high))
 		}
 	}
 }
 
 // matchText adds a text search, which reads every row. IDs are compared only if they can contain the text.
-func (b Builder) matchText(w *sqldb.Where, text string) {
+func (b queryBuilder) matchText(w *sqldb.Where, text string) {
 	columns := []string{"r.preview", "r.failure"}
 	if strings.Trim(text, idLetters) == "" {
 		columns = append(columns, "r.id")
