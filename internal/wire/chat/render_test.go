@@ -2,14 +2,9 @@ package chat
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/llm"
 )
@@ -70,125 +65,6 @@ func TestRender(t *testing.T) {
 			}
 		})
 	}
-}
-
-// member is a member as encoding/json reads it: the name, and the value with unchanged numbers and without white space.
-type member struct{ Name, Value string }
-
-// referenceMembers reads the top-level members with encoding/json.
-func referenceMembers(t *rapid.T, body []byte) []member {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	if _, err := dec.Token(); err != nil {
-		t.Fatalf("%s: %v", body, err)
-	}
-	var members []member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			t.Fatalf("%s: %v", body, err)
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			t.Fatalf("%s: %v", body, err)
-		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, raw); err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
-		members = append(members, member{name.(string), compact.String()})
-	}
-	return members
-}
-
-// drawBody generates a request with unknown members of all types and unusual spacing.
-func drawBody(t *rapid.T) string {
-	space := rapid.SampledFrom([]string{"", " ", "\n\t", "  "})
-	values := rapid.SampledFrom([]string{
-		`1`, `1.0`, `0.10`, `1e-7`, `9007199254740993`, `"x"`, `"\u0000\ud800"`, `null`, `true`, `[]`, `{}`, `[ 1 , {"b":1,"a":[2]} ]`, `{"z":1, "a":{"m":[]}}`, `"grüße \/"`,
-	})
-	members := []string{`"model"@:@"auto"`, `"messages"@:@[{"role":"user","content":"hi"}]`}
-	for i := range rapid.IntRange(0, 6).Draw(t, "unknown") {
-		members = append(members, fmt.Sprintf(`"x%d"@:@%s`, i, values.Draw(t, "value")))
-	}
-	for _, known := range []string{
-		`"stream"@:@true`, `"stream_options"@:@{@"include_usage"@:@false@,@"y"@:@1@}`, `"models"@:@["a","b"]`, `"provider"@:@{"order":["x"]}`,
-		`"session_id"@:@"s"`, `"max_tokens"@:@5`, `"temperature"@:@0.50`, `"user"@:@"u"`,
-	} {
-		if rapid.Bool().Draw(t, known) {
-			members = append(members, known)
-		}
-	}
-	members = rapid.Permutation(members).Draw(t, "order")
-	body := "@{@" + strings.Join(members, "@,@") + "@}@"
-	for strings.Contains(body, "@") {
-		body = strings.Replace(body, "@", space.Draw(t, "space"), 1)
-	}
-	return body
-}
-
-func TestRenderChangesOnlyEditedMembers(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		body := drawBody(t)
-		edit := Edit{
-			Model:        rapid.SampledFrom([]string{"", "gpt-4.1", `q"uote`}).Draw(t, "model"),
-			IncludeUsage: rapid.Bool().Draw(t, "usage"),
-			Drop:         rapid.SliceOf(rapid.SampledFrom([]string{"temperature", "x0", "x1", "user"})).Draw(t, "drop"),
-		}
-		if rapid.Bool().Draw(t, "rename") {
-			edit.Rename = map[string]string{"max_tokens": "max_completion_tokens"}
-		}
-		if rapid.Bool().Draw(t, "set") {
-			edit.Set = []Member{{"x2", []byte(`"set"`)}, {"new", []byte(`[1]`)}}
-		}
-		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
-		if err != nil {
-			t.Fatalf("%s: %v", body, err)
-		}
-		want := applySlowly(t, referenceMembers(t, []byte(body)), req.Stream, edit)
-		got := referenceMembers(t, Render(req, edit))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s\n(-want +got):\n%s", body, diff)
-		}
-	})
-}
-
-// applySlowly applies the edit to a list of members, as a reference for Render.
-func applySlowly(t *rapid.T, members []member, stream bool, e Edit) []member {
-	find := func(name string) int {
-		return slices.IndexFunc(members, func(m member) bool { return m.Name == name })
-	}
-	for _, name := range append([]string{"models", "provider", "session_id"}, e.Drop...) {
-		members = slices.DeleteFunc(members, func(m member) bool { return m.Name == name })
-	}
-	if i := find("model"); e.Model != "" {
-		quoted, err := json.Marshal(e.Model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		members[i].Value = string(quoted)
-	}
-	for from, to := range e.Rename {
-		if i := find(from); i >= 0 {
-			members[i].Name = to
-		}
-	}
-	for _, m := range e.Set {
-		if i := find(m.Name); i >= 0 {
-			members[i].Value = string(m.Value)
-			continue
-		}
-		members = append(members, member{m.Name, string(m.Value)})
-	}
-	if e.IncludeUsage && stream {
-		if i := find("stream_options"); i >= 0 {
-			members[i].Value = `{"include_usage":true,"y":1}`
-		} else {
-			members = append(members, member{"stream_options", `{"include_usage":true}`})
-		}
-	}
-	return members
 }
 
 func TestFraming(t *testing.T) {

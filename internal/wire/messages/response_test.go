@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/messagesconv"
-	"fairlead.dev/internal/wire/messagesstream"
 )
 
 func seq(list []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
@@ -225,85 +222,4 @@ func TestEncodeResponseRejectsInterleavedCalls(t *testing.T) {
 	if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamMalformed {
 		t.Errorf("interleaved calls: %v, want UpstreamMalformed", failed)
 	}
-}
-
-// merge joins adjacent deltas, so responses that are split into deltas differently can be compared.
-func merge(list []llm.Delta) []llm.Delta {
-	var out []llm.Delta
-	for _, p := range list {
-		n := len(out) - 1
-		switch {
-		case p.Kind == llm.BeginDelta:
-			continue
-		case (p.Kind == llm.TextDelta || p.Kind == llm.ThinkingDelta) && n >= 0 && out[n].Kind == p.Kind:
-			out[n].Text += p.Text
-		case p.Kind == llm.ArgumentsDelta && n >= 0 && out[n].Kind == llm.CallDelta:
-			joined := *out[n].Call
-			joined.Arguments += p.Text
-			out[n].Call = &joined
-		default:
-			out = append(out, p)
-		}
-	}
-	last := len(out) - 1
-	for i, p := range slices.Backward(out) {
-		if p.Kind == llm.UsageDelta && i < last { // only the last usage applies
-			out = slices.Delete(out, i, i+1)
-		}
-	}
-	return out
-}
-
-// An encoded response decodes to the same deltas.
-func TestResponseRoundTrip(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		var list []llm.Delta
-		calls := 0
-		for range rapid.IntRange(0, 6).Draw(t, "blocks") {
-			switch rapid.IntRange(0, 2).Draw(t, "kind") {
-			case 0:
-				list = append(list, llm.Delta{Kind: llm.TextDelta, Text: rapid.String().Filter(func(s string) bool { return s != "" }).Draw(t, "text")})
-			case 1:
-				list = append(list, llm.Delta{Kind: llm.ThinkingDelta, Text: words.Draw(t, "thought")},
-					llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "q"}})
-			case 2:
-				list = append(list, llm.Delta{Kind: llm.CallDelta, Index: calls, Call: &llm.ToolCall{ID: "id", Name: "t"}},
-					llm.Delta{Kind: llm.ArgumentsDelta, Index: calls, Text: `{"a":`}, llm.Delta{Kind: llm.ArgumentsDelta, Index: calls, Text: `"b"}`})
-				calls++
-			}
-		}
-		list = append(list,
-			llm.Delta{Kind: llm.FinishDelta, Finish: rapid.SampledFrom([]string{"stop", "length", "tool_calls", "content_filter"}).Draw(t, "finish")},
-			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 5, CacheWriteLong: 3, Output: 6, Reasoning: 4}})
-		stream := rapid.Bool().Draw(t, "stream")
-		var wire bytes.Buffer
-		for ev, err := range (Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: stream}, Payload: llm.Payload{Body: []byte("{}")}}, "m", seq(list, nil)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !stream {
-				wire.Write(ev.Data)
-			} else if err := (Format{}).Framing().WriteEvent(&wire, ev); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var read []llm.Delta
-		for p, err := range messagesconv.Deltas(bytes.NewReader(wire.Bytes()), messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: stream}, Signer: "q"}) {
-			if err != nil {
-				t.Fatalf("%v in\n%s", err, wire.String())
-			}
-			if p.Kind == llm.SignatureDelta {
-				opened := *p.Thinking
-				if s, wrapped := messagesconv.UnwrapSignature(opened.Signature); wrapped {
-					opened.Signature, opened.Provider = s.Value, s.Provider
-				}
-				p.Thinking = &opened
-			}
-			read = append(read, p)
-		}
-		if diff := cmp.Diff(merge(list), merge(read)); diff != "" {
-			t.Fatalf("%s\n(-want +got):\n%s", wire.String(), diff)
-		}
-	})
 }
