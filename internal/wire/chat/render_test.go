@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 func TestRender(t *testing.T) {
 	t.Parallel()
 	const messages = `"messages":[{"role":"user","content":"hi"}]`
+	long := strings.Repeat("x", 2*minShared)
 	tests := map[string]struct {
 		body string
 		edit Edit
@@ -23,6 +25,7 @@ func TestRender(t *testing.T) {
 			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `,
 		},
 		"model":                      {`{"model":"a",` + messages + `}`, Edit{Model: `b"\` + "\n"}, `{"model":"b\"\\\n",` + messages + `}`},
+		"a long value":               {`{"model":"a","x":"` + long + `",` + messages + `}`, Edit{Model: "b"}, `{"model":"b","x":"` + long + `",` + messages + `}`},
 		"an escaped key":             {`{"mod\u0065l":"a",` + messages + `}`, Edit{Model: "b"}, `{"mod\u0065l":"b",` + messages + `}`},
 		"own members removed, first": {`{"models":["x"],"provider":{}, "model":"a",` + messages + `}`, Edit{}, `{"model":"a",` + messages + `}`},
 		"own members removed, last":  {`{"model":"a",` + messages + `, "session_id":"s" , "models":[] }`, Edit{}, `{"model":"a",` + messages + ` }`},

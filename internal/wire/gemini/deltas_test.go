@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -164,6 +166,26 @@ func TestResponseLimits(t *testing.T) {
 	}
 	if _, _, err := deltaWords(strings.NewReader(long), DeltaOptions{MaxResponse: int64(len(long)), SizeHint: 10}); err != nil {
 		t.Errorf("a response at the limit: %v", err)
+	}
+}
+
+func TestConnectionErrors(t *testing.T) {
+	t.Parallel()
+	classified := llm.Errorf(llm.UpstreamTimeout, "silence")
+	for _, stream := range []bool{false, true} {
+		for cause, want := range map[error]llm.Kind{io.ErrUnexpectedEOF: llm.StreamInterrupted, context.Canceled: llm.Internal, classified: llm.UpstreamTimeout} {
+			body := `{"candidates":`
+			if stream {
+				body = events(`{"candidates":[{}]}`)
+			}
+			_, _, err := deltaWords(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), DeltaOptions{Stream: stream})
+			if !errors.Is(err, cause) || llm.AsError(err).Kind != want {
+				t.Errorf("stream %t, %v: got %v, want %s", stream, cause, err, want)
+			}
+		}
+	}
+	if _, _, err := deltaWords(iotest.ErrReader(io.ErrClosedPipe), DeltaOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
+		t.Errorf("connection without data: %v, want StreamInterrupted", err)
 	}
 }
 
