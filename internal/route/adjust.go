@@ -79,12 +79,6 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 	return o, step
 }
 
-// AdjustForTrouble returns the features used for predictions in a conversation with the given trouble, assuming that no policy limits the
-// escalation. typical contains the skills of an unknown prompt.
-func AdjustForTrouble(f predict.Features, t *conversation.Trouble, typical []float64) predict.Features {
-	return escalateFeatures(f, escalation(t), typical)
-}
-
 // escalateFeatures returns features that lower the predictions according to the escalation step.
 func escalateFeatures(f predict.Features, step int, typical []float64) predict.Features {
 	if step == 0 {

@@ -123,15 +123,6 @@ func (s Session) usage(prompt int64, caches bool) llm.Usage {
 	return u
 }
 
-// ExpectedTokens returns the expected numbers of prompt and output tokens of a request and the remainder of its conversation, for a model
-// that does not reason.
-func ExpectedTokens(in *Input) (input, output int64) {
-	prior := expectedOutput(in)
-	rest := expectedSession(in, prior)
-	u := rest.usage(in.InputTokens, false)
-	return in.InputTokens + u.Input, prior.visible + u.Output
-}
-
 // expect estimates the cost of the request at a target, with cached tokens at the cached price, and the cost of the remainder of the
 // conversation.
 func (r *ranking) expect(cand *candidate) {

@@ -47,7 +47,6 @@ func readModelsDev(text []byte) ([]Row, error) {
 type modelsDevModel struct {
 	ID               string `json:"id"`
 	Family           string `json:"family"`
-	Attachment       bool   `json:"attachment"`
 	Reasoning        bool   `json:"reasoning"`
 	ToolCall         bool   `json:"tool_call"`
 	StructuredOutput bool   `json:"structured_output"`

@@ -183,11 +183,6 @@ func (g *segment) encode(text []byte, pack func(text []byte) []byte) ([]byte, er
 	return text, nil
 }
 
-// Existed reports whether a part of an entry in the batch was stored before the batch was written.
-func (b Batch) Existed(e *requestlog.Entry, a outline.Address) bool {
-	return b[scopeOf(e.WorkspaceID, e.ID)].exists[a]
-}
-
 // scopes returns the scopes in the order of their keys.
 func (b Batch) scopes() []partScope {
 	scopes := make([]partScope, 0, len(b))
