@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/internal/store/logstore"
 	"fairlead.dev/internal/store/proofstore"
 	"fairlead.dev/internal/store/reportstore"
-	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -32,7 +31,7 @@ type DB struct {
 	Figures  *figurestore.Store
 	Proof    *proofstore.Store
 	Report   *reportstore.Store
-	Sessions *sessionstore.Store
+	Sessions *logstore.SessionStore
 	Log      *logstore.Store
 }
 
@@ -52,7 +51,7 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 		Alerts:   newAlerts(core),
 		Batches:  newBatches(core),
 		Report:   reportstore.New(core),
-		Sessions: sessionstore.New(core),
+		Sessions: logstore.NewSessionStore(core),
 	}
 	db.Log = logstore.New(core, db.Figures, db.Report, db.Sessions, db.Feedback, db.Proof, db.Config)
 	return db, nil

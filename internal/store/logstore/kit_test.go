@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/store/pgtest"
 	"fairlead.dev/internal/store/proofstore"
 	"fairlead.dev/internal/store/reportstore"
-	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -31,7 +30,7 @@ func newTestDB(t *testing.T, db *sqldb.DB, err error) *testDB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return &testDB{db, New(db, figurestore.New(db), reportstore.New(db), sessionstore.New(db), feedbackstore.New(db), proofstore.New(db), configstore.New(db))}
+	return &testDB{db, New(db, figurestore.New(db), reportstore.New(db), NewSessionStore(db), feedbackstore.New(db), proofstore.New(db), configstore.New(db))}
 }
 
 func openTest(t *testing.T, dsn, dir string, o sqldb.Options) *testDB {

@@ -18,7 +18,6 @@ import (
 	"fairlead.dev/internal/store/partition"
 	"fairlead.dev/internal/store/proofstore"
 	"fairlead.dev/internal/store/reportstore"
-	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -40,7 +39,7 @@ type Store struct {
 // related holds the stores of other data about requests.
 type related struct {
 	figures  *figurestore.Store
-	sessions *sessionstore.Store
+	sessions *SessionStore
 	reports  *reportstore.Store
 	feedback *feedbackstore.Store
 	proof    *proofstore.Store
@@ -49,7 +48,7 @@ type related struct {
 
 // New returns the request log stored in db. Writing a batch also writes its figures, report facts and sessions. Deleting entries also
 // deletes their feedback and comparisons. Expire also deletes expired figures and archived versions.
-func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *sessionstore.Store, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
+func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, sessions *SessionStore, feedback *feedbackstore.Store, proof *proofstore.Store, config *configstore.Store) *Store {
 	codec := entryblock.NewCodec()
 	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
 	s := &Store{

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/store/figurestore"
 	"fairlead.dev/internal/store/messagestore"
 	"fairlead.dev/internal/store/reportstore"
-	"fairlead.dev/internal/store/sessionstore"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -182,7 +181,7 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 		return err
 	}
 	var tags, ledger [][]any
-	figures, reports, sessions, now := figurestore.Batch{}, reportstore.Batch{}, sessionstore.Batch{}, s.db.Now()
+	figures, reports, sessions, now := figurestore.Batch{}, reportstore.Batch{}, sessionBatch{}, s.db.Now()
 	for _, r := range fresh {
 		tags = append(tags, r.tags...)
 		if r.ledger != nil {

@@ -1,4 +1,4 @@
-package sessionstore
+package logstore
 
 import (
 	"context"
@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	pageLimit    = 50
-	maxPageLimit = 200
+	sessionsPerPage    = 50
+	maxSessionsPerPage = 200
 )
 
-func columns() string {
-	return "s.session, s.first_id, s.last_id, s.source, s.key_id, s.end_user, s.client, s.simulated, s." + strings.Join(sumColumns(), ", s.")
+func sessionColumns() string {
+	return "s.session, s.first_id, s.last_id, s.source, s.key_id, s.end_user, s.client, s.simulated, s." + strings.Join(sessionSums(), ", s.")
 }
 
 // Sessions implements requestlog.SessionReader.
-func (s *Store) Sessions(ctx context.Context, f requestlog.SessionFilter, p requestlog.SessionPage) ([]requestlog.Session, error) {
+func (s *SessionStore) Sessions(ctx context.Context, f requestlog.SessionFilter, p requestlog.SessionPage) ([]requestlog.Session, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	limit := p.Limit
 	if limit <= 0 {
-		limit = pageLimit
+		limit = sessionsPerPage
 	}
-	w := where(&f, p.Before)
-	q := fmt.Sprintf(`select %s from log_sessions s where %s order by s.last_id desc limit %d`, columns(), w, min(limit, maxPageLimit))
+	w := sessionConditions(&f, p.Before)
+	q := fmt.Sprintf(`select %s from log_sessions s where %s order by s.last_id desc limit %d`, sessionColumns(), w, min(limit, maxSessionsPerPage))
 	found, err := s.read(ctx, f.WorkspaceID, q, w.Args)
 	if err != nil {
 		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("list sessions: %w", err))
@@ -40,7 +40,7 @@ func (s *Store) Sessions(ctx context.Context, f requestlog.SessionFilter, p requ
 	return found, nil
 }
 
-func where(f *requestlog.SessionFilter, before string) *sqldb.Where {
+func sessionConditions(f *requestlog.SessionFilter, before string) *sqldb.Where {
 	w := &sqldb.Where{}
 	w.And("s.workspace_id = %s", f.WorkspaceID)
 	if !f.To.IsZero() {
@@ -81,10 +81,10 @@ func where(f *requestlog.SessionFilter, before string) *sqldb.Where {
 }
 
 // Session implements requestlog.SessionReader.
-func (s *Store) Session(ctx context.Context, workspaceID, id string) (requestlog.Session, error) {
+func (s *SessionStore) Session(ctx context.Context, workspaceID, id string) (requestlog.Session, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	q := `select ` + columns() + ` from log_sessions s where s.workspace_id = $1 and s.session = $2`
+	q := `select ` + sessionColumns() + ` from log_sessions s where s.workspace_id = $1 and s.session = $2`
 	found, err := s.read(ctx, workspaceID, q, []any{workspaceID, requestlog.Term(id)})
 	if err != nil {
 		return requestlog.Session{}, fmt.Errorf("read session: %w", err)
@@ -95,8 +95,8 @@ func (s *Store) Session(ctx context.Context, workspaceID, id string) (requestlog
 	return found[0], nil
 }
 
-// read runs a query that selects columns and adds the models and the first prompt of each session.
-func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
+// read runs a query that selects sessionColumns, and adds the models and the first prompt of each session.
+func (s *SessionStore) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
 	rows, err := s.db.Query(ctx, q, args...)
 	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) {
 		v := requestlog.Session{WorkspaceID: workspace}
@@ -133,7 +133,7 @@ func (s *Store) read(ctx context.Context, workspace, q string, args []any) ([]re
 }
 
 // pairs runs a query with two text columns for a list of ids, and calls the function each for every row.
-func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
+func (s *SessionStore) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
 	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 		var a, b string
@@ -146,7 +146,7 @@ func (s *Store) pairs(ctx context.Context, q, workspace string, ids []string, ea
 }
 
 // TurnNumber implements requestlog.SessionReader.
-func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error) {
+func (s *SessionStore) TurnNumber(ctx context.Context, workspaceID, id, requestID string) (int64, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	const q = `select (select count(*) from requests r where r.workspace_id = $1 and r.session = $2 and r.session <> '' and r.id <= $3),
@@ -161,7 +161,7 @@ func (s *Store) TurnNumber(ctx context.Context, workspaceID, id, requestID strin
 
 // Spent returns the amount charged to a session or an end user since the given time. It excludes the given requests, which the caller
 // counts itself, whether or not they are stored yet.
-func (s *Store) Spent(ctx context.Context, subject string, since time.Time, except ...string) (money.Amount, error) {
+func (s *SessionStore) Spent(ctx context.Context, subject string, since time.Time, except ...string) (money.Amount, error) {
 	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from subject_charges where subject = $1 and at >= $2`
 	var spent money.Amount
 	err := s.db.InSnapshot(ctx, func(tx *sql.Tx) error {
@@ -186,7 +186,7 @@ func (s *Store) Spent(ctx context.Context, subject string, since time.Time, exce
 }
 
 // SubjectCharges returns the charges of sessions and end users in intervals of the given length. The first interval begins at since.
-func (s *Store) SubjectCharges(ctx context.Context, subjects []string, since time.Time, step time.Duration) (map[string][]budget.Charge, error) {
+func (s *SessionStore) SubjectCharges(ctx context.Context, subjects []string, since time.Time, step time.Duration) (map[string][]budget.Charge, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	list := map[string][]budget.Charge{}

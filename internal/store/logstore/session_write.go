@@ -1,5 +1,4 @@
-// Package sessionstore stores the sums of sessions, and the charges of sessions and end users whose spending a key limits.
-package sessionstore
+package logstore
 
 import (
 	"context"
@@ -13,42 +12,42 @@ import (
 	"fairlead.dev/internal/store/sqldb"
 )
 
-// Store implements requestlog.SessionReader.
-type Store struct {
+// SessionStore stores the sums of sessions, and the charges of sessions and end users whose spending a key limits.
+type SessionStore struct {
 	db       *sqldb.DB
 	sessions *sqldb.Inserter
 	models   *sqldb.Inserter
 	charges  *sqldb.Inserter
 }
 
-// New returns a store that keeps sessions in db.
-func New(db *sqldb.DB) *Store {
+// NewSessionStore returns a store that keeps sessions in db.
+func NewSessionStore(db *sqldb.DB) *SessionStore {
 	text, number := sqldb.TextFields, sqldb.NumberFields
-	return &Store{
+	return &SessionStore{
 		db: db,
 		sessions: sqldb.NewInserter("log_sessions", slices.Concat(
-			text("workspace_id", "session", "first_id", "last_id", "source", "key_id", "end_user", "client"), number("simulated"), number(sumColumns()...)), merge()),
+			text("workspace_id", "session", "first_id", "last_id", "source", "key_id", "end_user", "client"), number("simulated"), number(sessionSums()...)), mergeSessions()),
 		models:  sqldb.NewInserter("log_session_models", text("workspace_id", "session", "model"), sqldb.KeepExisting),
 		charges: sqldb.NewInserter("subject_charges", slices.Concat(text("subject"), number("at"), text("request_id"), number("amount")), sqldb.KeepExisting),
 	}
 }
 
 // Statements returns the SQLite statements of Write, for Prepare.
-func (s *Store) Statements() []string {
+func (s *SessionStore) Statements() []string {
 	return slices.Concat(s.sessions.Statements(), s.models.Statements(), s.charges.Statements())
 }
 
-func sumColumns() []string {
+func sessionSums() []string {
 	return []string{
 		"turns", "errors", "rejected", "unpriced", "cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens", "latency", "overhead",
 	}
 }
 
-// merge returns the clause that adds the sums of a row to the sums of the session. Entries may arrive out of order, so fields such
-// as the key and the end user are taken from the row of the first request.
-func merge() string {
+// mergeSessions returns the clause that adds the sums of a row to the sums of the session. Entries may arrive out of order, so fields
+// such as the key and the end user are taken from the row of the first request.
+func mergeSessions() string {
 	var sets []string
-	for _, c := range sumColumns() {
+	for _, c := range sessionSums() {
 		sets = append(sets, fmt.Sprintf("%[1]s = log_sessions.%[1]s + excluded.%[1]s", c))
 	}
 	for _, c := range []string{"source", "key_id", "end_user", "client", "simulated"} {
@@ -60,22 +59,22 @@ func merge() string {
 	return "on conflict (workspace_id, session) do update set " + strings.Join(sets, ", ")
 }
 
-// Batch collects the sessions and charges of a batch of entries.
-type Batch struct {
-	sessions map[key]requestlog.Session
-	models   map[modelKey]bool
+// sessionBatch collects the sessions and charges of a batch of entries.
+type sessionBatch struct {
+	sessions map[sessionKey]requestlog.Session
+	models   map[sessionModelKey]bool
 	charges  [][]any
 }
 
-type key struct{ workspace, session string }
+type sessionKey struct{ workspace, session string }
 
-type modelKey struct {
-	key
+type sessionModelKey struct {
+	sessionKey
 	model string
 }
 
 // Add counts an entry.
-func (b *Batch) Add(e *requestlog.Entry) {
+func (b *sessionBatch) Add(e *requestlog.Entry) {
 	if e.Cost != nil {
 		for _, subject := range e.Subjects {
 			b.charges = append(b.charges, []any{subject, e.Time.UnixMilli(), e.ID, int64(*e.Cost)})
@@ -85,21 +84,21 @@ func (b *Batch) Add(e *requestlog.Entry) {
 		return
 	}
 	if b.sessions == nil {
-		b.sessions, b.models = map[key]requestlog.Session{}, map[modelKey]bool{}
+		b.sessions, b.models = map[sessionKey]requestlog.Session{}, map[sessionModelKey]bool{}
 	}
 	one := requestlog.NewSession(e)
-	k := key{e.WorkspaceID, one.ID}
+	k := sessionKey{e.WorkspaceID, one.ID}
 	for _, model := range one.Models {
-		b.models[modelKey{k, model}] = true
+		b.models[sessionModelKey{k, model}] = true
 	}
 	if known, ok := b.sessions[k]; ok {
-		one = join(known, one)
+		one = joinSessions(known, one)
 	}
 	b.sessions[k] = one
 }
 
-// join combines two partial records of a session. It adds their sums and takes fields such as the key from the earlier record.
-func join(a, b requestlog.Session) requestlog.Session {
+// joinSessions combines two partial records of a session. It adds their sums and takes fields such as the key from the earlier record.
+func joinSessions(a, b requestlog.Session) requestlog.Session {
 	if b.FirstID < a.FirstID {
 		a, b = b, a
 	}
@@ -113,8 +112,8 @@ func join(a, b requestlog.Session) requestlog.Session {
 
 // Write stores a batch in the transaction that writes its entries. Rows are in order of their keys, so that replicas that write the same
 // sessions wait for each other instead of deadlocking.
-func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
-	keys := slices.SortedFunc(maps.Keys(b.sessions), func(a, b key) int {
+func (s *SessionStore) Write(ctx context.Context, tx *sql.Tx, b sessionBatch) error {
+	keys := slices.SortedFunc(maps.Keys(b.sessions), func(a, b sessionKey) int {
 		return strings.Compare(a.workspace+"\x00"+a.session, b.workspace+"\x00"+b.session)
 	})
 	rows := make([][]any, len(keys))
@@ -129,7 +128,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
 	if _, err := s.db.Insert(ctx, tx, s.sessions, rows); err != nil {
 		return err
 	}
-	names := slices.SortedFunc(maps.Keys(b.models), func(a, b modelKey) int {
+	names := slices.SortedFunc(maps.Keys(b.models), func(a, b sessionModelKey) int {
 		return strings.Compare(a.workspace+"\x00"+a.session+"\x00"+a.model, b.workspace+"\x00"+b.session+"\x00"+b.model)
 	})
 	rows = rows[:0]
@@ -144,7 +143,7 @@ func (s *Store) Write(ctx context.Context, tx *sql.Tx, b Batch) error {
 }
 
 // DeleteEmpty deletes the given sessions if they have no entries.
-func (s *Store) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, sessions []string) error {
+func (s *SessionStore) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, sessions []string) error {
 	const empty = ` where workspace_id = $1 and session in (%s) and not exists
 		(select 1 from requests r where r.workspace_id = $1 and r.session = %s.session and r.session <> '')`
 	for some := range slices.Chunk(sessions, 500) {
@@ -159,7 +158,7 @@ func (s *Store) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, s
 }
 
 // SessionsOf returns the session IDs of the entries with the given IDs, without duplicates.
-func (s *Store) SessionsOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) ([]string, error) {
+func (s *SessionStore) SessionsOf(ctx context.Context, tx *sql.Tx, workspace string, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -168,7 +167,7 @@ func (s *Store) SessionsOf(ctx context.Context, tx *sql.Tx, workspace string, id
 }
 
 // Expire deletes the sessions of a workspace whose latest request has an ID less than before.
-func (s *Store) Expire(ctx context.Context, workspace, before string) error {
+func (s *SessionStore) Expire(ctx context.Context, workspace, before string) error {
 	_, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
 		old, err := sqldb.Column[string](ctx, tx, `select session from log_sessions where workspace_id = $1 and last_id < $2 order by last_id limit $3`, workspace, before, sqldb.DeleteBatch)
 		if err != nil || len(old) == 0 {
@@ -190,7 +189,7 @@ func (s *Store) Expire(ctx context.Context, workspace, before string) error {
 }
 
 // NextWorkspace returns the first workspace after the given one that has sessions, or "" after the last one.
-func (s *Store) NextWorkspace(ctx context.Context, after string) (string, error) {
+func (s *SessionStore) NextWorkspace(ctx context.Context, after string) (string, error) {
 	var next sql.NullString
 	err := s.db.QueryRow(ctx, `select min(workspace_id) from log_sessions where workspace_id > $1`, after).Scan(&next)
 	return next.String, err
