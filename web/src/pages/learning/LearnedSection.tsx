@@ -136,7 +136,8 @@ function Reset({ state, onClose }: { state: State; onClose: () => void }) {
       onConfirm={() => reset.mutate()}
       onClose={onClose}
     >
-      {formatCount(state.verdicts)} ratings and verdicts will no longer affect routing. They stay visible, and new ones count. This cannot be undone.
+      {formatCount(state.verdicts)} ratings and verdicts will no longer affect routing. They stay visible, and
+      new ones count. This cannot be undone.
     </ConfirmDialog>
   );
 }

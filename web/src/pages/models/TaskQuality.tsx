@@ -74,7 +74,8 @@ export function TaskQuality({ model }: { model: ModelDetail }) {
         </Table>
       </div>
       <Text size="xs" c="dimmed" mt={4}>
-        The router’s prediction: mean probability of a good response to reference prompts of each type. {sources[model.rating?.source ?? ""]}
+        The router’s prediction: mean probability of a good response to reference prompts of each type.{" "}
+        {sources[model.rating?.source ?? ""]}
       </Text>
     </>
   );
