@@ -25,5 +25,5 @@ func Lock(dataDir string) (release func() error, err error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w (%w)", path, ErrLocked, err)
 	}
-	return f.Close, nil
+	return func() error { return errors.Join(unlockFile(f), f.Close()) }, nil
 }
