@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/objects"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/promptcache"
@@ -147,7 +146,7 @@ type Gateway struct {
 	snapshot atomic.Pointer[route.Snapshot]
 	uploads  upload.Budget
 	counter  *token.Counter
-	objects  objects.Service
+	objects  objectService
 
 	background background
 }
@@ -172,7 +171,7 @@ func New(p Parts) *Gateway {
 	if g.StoredIDs == nil {
 		g.StoredIDs = noop{}
 	}
-	g.objects = objects.Service{
+	g.objects = objectService{
 		Store: p.Objects, Owners: p.Owners, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, IDs: g.StoredIDs, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
 	}
 	if g.Admission == nil {

@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/objects"
 	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -19,7 +18,7 @@ func (g *Gateway) objectRoute(path string) int {
 	if g.Objects == nil {
 		return -1
 	}
-	collection, _, _ := objects.Split(path)
+	collection, _, _ := splitObjectPath(path)
 	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool {
 		return (rt.Op == llm.FileObjects || rt.Op == llm.BatchObjects) && rt.Path == collection
 	})
@@ -27,7 +26,7 @@ func (g *Gateway) objectRoute(path string) int {
 
 // checkObject rejects a request with an unknown path under /files or /batches, or with a method that the path does not allow.
 func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID, path string) bool {
-	methods := objects.Methods(path)
+	methods := objectMethods(path)
 	if methods == nil {
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. Use files/{id}, files/{id}/content, batches/{id} or batches/{id}/cancel.", show.Shorten(r.URL.Path)))
 		return false
@@ -49,7 +48,7 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	defer leave()
 	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
-	o := &objects.Request{Service: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}
+	o := &objectRequest{objectService: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}
 	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
 		p := &prompt{req: &llm.Request{Op: op, Payload: llm.Payload{Format: in.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
 		policies := g.Routing.Policies.For(who.Grant.Workspace.ID)

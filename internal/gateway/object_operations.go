@@ -1,6 +1,4 @@
-// Package objects serves files and batches: it performs operations on objects that providers hold, and records which workspace owns each
-// of them.
-package objects
+package gateway
 
 import (
 	"bytes"
@@ -38,22 +36,22 @@ const (
 	maxObject = 1 << 20
 	// defaultObjects and maxObjects are the default and the maximum number of objects in a list.
 	defaultObjects, maxObjects = 20, 100
-	// refreshing is the maximum number of concurrent reads from providers for one list.
-	refreshing = 4
+	// maxRefreshes is the maximum number of concurrent reads from providers for one list.
+	maxRefreshes = 4
 	// objectProvider is the header that names the provider of a file.
 	objectProvider = "X-Fairlead-Provider"
 )
 
-// Split splits /files/file-1/content into /files, file-1 and content.
-func Split(path string) (collection, id, part string) {
+// splitObjectPath splits /files/file-1/content into /files, file-1 and content.
+func splitObjectPath(path string) (collection, id, part string) {
 	collection, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	id, part, _ = strings.Cut(rest, "/")
 	return "/" + collection, id, part
 }
 
-// Methods returns the HTTP methods allowed for a path under /files or /batches; nil for an unknown path.
-func Methods(path string) []string {
-	collection, id, part := Split(path)
+// objectMethods returns the HTTP methods allowed for a path under /files or /batches; nil for an unknown path.
+func objectMethods(path string) []string {
+	collection, id, part := splitObjectPath(path)
 	files := collection == "/files"
 	switch {
 	case id == "":
@@ -68,14 +66,8 @@ func Methods(path string) []string {
 	return nil
 }
 
-// Log records entries durably.
-type Log interface {
-	// End records a complete entry.
-	End(e *requestlog.Entry) error
-}
-
-// Service holds the dependencies of the operations.
-type Service struct {
+// objectService holds the dependencies of the operations on files and batches.
+type objectService struct {
 	Store      batch.Store
 	Owners     batch.Owners // owners of provider objects; if nil, the owners of files in requests are not checked
 	Dispatcher *attempt.Dispatcher
@@ -90,9 +82,9 @@ type Service struct {
 	cache ownerCache
 }
 
-// Request is a request for the files or batches of a workspace.
-type Request struct {
-	*Service
+// objectRequest is a request for the files or batches of a workspace.
+type objectRequest struct {
+	*objectService
 	In     *modelapi.Request
 	Caller modelapi.Caller
 	Rec    *recording.Recorder
@@ -105,12 +97,12 @@ type Request struct {
 
 // Serve performs the operation of a path and writes the response. A key can access only objects of its workspace, although workspaces
 // share provider accounts.
-func (o *Request) Serve(ctx context.Context, path string) error {
+func (o *objectRequest) Serve(ctx context.Context, path string) error {
 	if o.kind = batch.File; o.In.Route.Op == llm.BatchObjects {
 		o.kind = batch.Batch
 	}
 	o.Rec.Entry.BodyState = requestlog.BodyMedia
-	_, id, part := Split(path)
+	_, id, part := splitObjectPath(path)
 	var data []byte
 	var err error
 	switch create := o.In.HTTP.Method == http.MethodPost; {
@@ -139,7 +131,7 @@ func (o *Request) Serve(ctx context.Context, path string) error {
 }
 
 // upload sends a file for a batch to the provider.
-func (o *Request) upload(ctx context.Context) ([]byte, error) {
+func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 	body, err := o.Uploads.Read(o.In.W, o.In.HTTP, o.In.Route.Op, o.Caller.Grant.Workspace.ID, o.In.Settings.Upload)
 	if err != nil {
 		return nil, err
@@ -175,7 +167,7 @@ func (o *Request) upload(ctx context.Context) ([]byte, error) {
 
 // references returns a function that looks up an object to which a request in the file refers. The function returns the provider's id for
 // the object. The object must belong to the workspace, because workspaces share provider accounts, and to the account of the file.
-func (o *Request) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
+func (o *objectRequest) references(ctx context.Context, file batch.Object) func(member, id string) (string, error) {
 	known := map[string]bool{} // ids of files that were already looked up and found
 	return func(member, id string) (string, error) {
 		if member == batch.PreviousResponse {
@@ -201,7 +193,7 @@ func (o *Request) references(ctx context.Context, file batch.Object) func(member
 
 // newObject returns an object that the caller is about to create. It has the provider's first credential; for a batch, the caller replaces
 // this with the credential of the input file.
-func (o *Request) newObject(p *provider.Provider) batch.Object {
+func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
 	o.Rec.Entry.Provider = p.Name
 	made := batch.Object{WorkspaceID: o.Caller.Grant.Workspace.ID, Kind: o.kind, KeyID: o.Caller.Grant.Key.ID, Provider: p.Name, CreatedAt: o.In.Start}
 	if len(p.Credentials) > 0 {
@@ -212,7 +204,7 @@ func (o *Request) newObject(p *provider.Provider) batch.Object {
 
 // choose returns the provider to which a batch input file is uploaded, and the provider's target for each model name in the file. A header
 // or a prefix of the model names selects the provider. Otherwise, exactly one provider must offer all models.
-func (o *Request) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
+func (o *objectRequest) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
 	snap, name := o.In.Snapshot, o.In.HTTP.Header.Get(objectProvider)
 	var offering, able []*provider.Provider
 	for _, p := range snap.Providers {
@@ -260,7 +252,7 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 }
 
 // create creates a batch at the provider that holds its input file.
-func (o *Request) create(ctx context.Context) ([]byte, error) {
+func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 	limits := o.In.Settings.Upload
 	limits.Body = min(limits.Body, maxObject)
 	body, err := o.Uploads.Read(o.In.W, o.In.HTTP, o.In.Route.Op, o.Caller.Grant.Workspace.ID, limits)
@@ -305,7 +297,7 @@ func (o *Request) create(ctx context.Context) ([]byte, error) {
 
 // permit rejects a model that the key or a policy does not allow at the provider, and a model without a batch price unless the key allows
 // models without a price.
-func (o *Request) permit(p *provider.Provider, use batch.Use) error {
+func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
 	d, err := o.Decide(use.Op, p.Name+"/"+use.Model)
 	if err != nil {
 		return err
@@ -321,7 +313,7 @@ func (o *Request) permit(p *provider.Provider, use batch.Use) error {
 
 // make creates an object and records its owner. The call continues if the client disconnects, because otherwise a batch could run
 // without an owner.
-func (o *Request) make(ctx context.Context, p *provider.Provider, made batch.Object, op *provider.ObjectOperation) ([]byte, error) {
+func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made batch.Object, op *provider.ObjectOperation) ([]byte, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.In.Settings.Attempts.Total)
 	defer stop()
 	data, err := o.call(ctx, p, op)
@@ -345,7 +337,7 @@ func (o *Request) make(ctx context.Context, p *provider.Provider, made batch.Obj
 }
 
 // find returns an object of the workspace and the provider that holds it.
-func (o *Request) find(ctx context.Context, kind batch.Kind, id string) (batch.Object, *provider.Provider, error) {
+func (o *objectRequest) find(ctx context.Context, kind batch.Kind, id string) (batch.Object, *provider.Provider, error) {
 	found, err := o.Store.Object(ctx, o.Caller.Grant.Workspace.ID, kind, id)
 	if errors.Is(err, batch.ErrNotFound) {
 		return found, nil, objectNotFound(kind, id)
@@ -358,8 +350,8 @@ func (o *Request) find(ctx context.Context, kind batch.Kind, id string) (batch.O
 }
 
 // holder returns the provider that holds an object.
-func (o *Request) holder(object batch.Object) (*provider.Provider, error) {
-	p, ok := reach(o.In.Snapshot, llm.Account{Provider: object.Provider, Credential: object.Credential})
+func (o *objectRequest) holder(object batch.Object) (*provider.Provider, error) {
+	p, ok := reachAccount(o.In.Snapshot, llm.Account{Provider: object.Provider, Credential: object.Credential})
 	if !ok || p.Objects == nil {
 		return nil, accountRemoved(object.Kind)
 	}
@@ -368,7 +360,7 @@ func (o *Request) holder(object batch.Object) (*provider.Provider, error) {
 }
 
 // one performs an operation on one object. It returns nil if it has sent the content of a file.
-func (o *Request) one(ctx context.Context, id, part string) ([]byte, error) {
+func (o *objectRequest) one(ctx context.Context, id, part string) ([]byte, error) {
 	found, p, err := o.find(ctx, o.kind, id)
 	if err != nil {
 		return nil, err
@@ -398,7 +390,7 @@ func (o *Request) one(ctx context.Context, id, part string) ([]byte, error) {
 }
 
 // gone converts a failed read of an object to an error for the client. If the provider does not have the object, it deletes the record.
-func (o *Request) gone(ctx context.Context, p *provider.Provider, object batch.Object, err error) error {
+func (o *objectRequest) gone(ctx context.Context, p *provider.Provider, object batch.Object, err error) error {
 	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
 		return objectFailure(p, err)
 	}
@@ -409,7 +401,7 @@ func (o *Request) gone(ctx context.Context, p *provider.Provider, object batch.O
 }
 
 // content sends the content of a file to the client.
-func (o *Request) content(ctx context.Context, p *provider.Provider, object batch.Object, op *provider.ObjectOperation) error {
+func (o *objectRequest) content(ctx context.Context, p *provider.Provider, object batch.Object, op *provider.ObjectOperation) error {
 	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.In.Settings.Attempts.Idle)
 	if err != nil {
 		return o.gone(ctx, p, object, err)
@@ -436,7 +428,7 @@ func (o *Request) content(ctx context.Context, p *provider.Provider, object batc
 
 // received stores the JSON of an object from the provider. For a batch, it also records the files of the batch and, when the batch has
 // ended, charges its usage once.
-func (o *Request) received(ctx context.Context, p *provider.Provider, object batch.Object) error {
+func (o *objectRequest) received(ctx context.Context, p *provider.Provider, object batch.Object) error {
 	ctx = context.WithoutCancel(ctx)
 	if object.Kind == batch.Batch {
 		for _, id := range batch.Files(object.Data) {
@@ -456,7 +448,7 @@ func (o *Request) received(ctx context.Context, p *provider.Provider, object bat
 }
 
 // list returns the objects of the workspace, newest first. Unfinished batches are read from their providers.
-func (o *Request) list(ctx context.Context) ([]byte, error) {
+func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	query := o.In.HTTP.URL.Query()
 	count := defaultObjects
 	if text := query.Get("limit"); text != "" {
@@ -503,8 +495,8 @@ func (o *Request) list(ctx context.Context) ([]byte, error) {
 
 // refresh reads objects from their providers: batches that are not settled, and files without stored JSON. If a provider no
 // longer has an object, refresh clears its data. After any other error, the object keeps its last state.
-func (o *Request) refresh(ctx context.Context, objects []batch.Object) {
-	slots := make(chan struct{}, refreshing)
+func (o *objectRequest) refresh(ctx context.Context, objects []batch.Object) {
+	slots := make(chan struct{}, maxRefreshes)
 	var tasks sync.WaitGroup
 	for i := range objects {
 		one := &objects[i]
@@ -536,7 +528,7 @@ func (o *Request) refresh(ctx context.Context, objects []batch.Object) {
 }
 
 // call performs an operation and returns the JSON object of the response.
-func (o *Request) call(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation) ([]byte, error) {
+func (o *objectRequest) call(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation) ([]byte, error) {
 	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.In.Settings.Attempts.Idle)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package objects
+package gateway
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (c *batchCharge) add(u llm.Usage, at time.Time) {
 
 // settleBatch records the usage of a batch that has ended: one entry for each model, charged to the key that created the batch. It does
 // nothing if the batch is already settled.
-func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, object batch.Object) error {
+func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, object batch.Object) error {
 	if object.Settled || !batch.Ended(object.Data) {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (o *Request) settleBatch(ctx context.Context, p *provider.Provider, object 
 
 // batchCharges returns the usage of a batch that has ended: from the batch itself, or from the file with its results if the batch reports
 // no usage or its price depends on individual requests.
-func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, object batch.Object) ([]*batchCharge, error) {
+func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, object batch.Object) ([]*batchCharge, error) {
 	model, u, reported := batch.Usage(object.Data)
 	results := batch.Results(object.Data)
 	if reported && u.Total() == 0 || !reported && results == "" {
@@ -168,7 +168,7 @@ func (o *Request) batchCharges(ctx context.Context, p *provider.Provider, object
 }
 
 // newCharge returns an empty charge for the model with the reported name. If the batch uses only one model, the reported name is ignored.
-func (o *Request) newCharge(p *provider.Provider, object batch.Object, reported string) *batchCharge {
+func (o *objectRequest) newCharge(p *provider.Provider, object batch.Object, reported string) *batchCharge {
 	name := reported
 	if len(object.Uses) == 1 { // a provider may report the name of a dated snapshot that the catalog does not have
 		name = object.Uses[0].Model
@@ -181,7 +181,7 @@ func (o *Request) newCharge(p *provider.Provider, object batch.Object, reported 
 }
 
 // batchEntry returns the entry with the usage of one model in a batch. began is the start of the settlement.
-func (o *Request) batchEntry(object batch.Object, key *account.Key, c *batchCharge, began time.Time) *requestlog.Entry {
+func (o *objectRequest) batchEntry(object batch.Object, key *account.Key, c *batchCharge, began time.Time) *requestlog.Entry {
 	e := &requestlog.Entry{
 		ID:      id.Derive("req", began, strings.Join([]string{object.WorkspaceID, object.ID, c.model}, "\x00")),
 		Owner:   requestlog.Owner{WorkspaceID: object.WorkspaceID, KeyID: object.KeyID, KeyName: key.Name},

@@ -1,4 +1,4 @@
-package objects
+package gateway
 
 import (
 	"context"
@@ -80,19 +80,19 @@ func (c *ownerCache) forget(id string) {
 }
 
 // addObject records the owner of an object.
-func (s *Service) addObject(ctx context.Context, o batch.Object) error {
+func (s *objectService) addObject(ctx context.Context, o batch.Object) error {
 	defer s.cache.forget(o.ID) // forget the owner even after an error, because the record may have been written
 	return s.Store.AddObject(ctx, o)
 }
 
 // removeObject deletes the record of an object.
-func (s *Service) removeObject(ctx context.Context, o batch.Object) error {
+func (s *objectService) removeObject(ctx context.Context, o batch.Object) error {
 	defer s.cache.forget(o.ID)
 	return s.Store.RemoveObject(ctx, o)
 }
 
 // fileOwners returns the owners of files by file id. It returns no owners for a file without a record.
-func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
+func (s *objectService) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
 	if s.Owners == nil || len(files) == 0 {
 		return nil, nil
 	}
@@ -114,7 +114,7 @@ func (s *Service) fileOwners(ctx context.Context, files []llm.StoredFile) (map[s
 // Bind binds a request to the provider account that holds the files in the request. It returns NotFound for a file that only other
 // workspaces have recorded. Files without a record are allowed, because operators may upload files directly to the provider. See
 // docs/decisions/objects.md.
-func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
+func (s *objectService) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
 	if len(req.StoredFiles) > llm.MaxStoredFiles {
 		return llm.Errorf(llm.InvalidRequest, "The request refers to more than %d files that providers store. Send fewer file IDs.", llm.MaxStoredFiles)
 	}
@@ -144,7 +144,7 @@ func (s *Service) Bind(ctx context.Context, snap *route.Snapshot, workspaceID st
 func bindFile(snap *route.Snapshot, at llm.Account, param string, req *llm.Request) error {
 	only := &req.Controls.Provider.Only
 	var e *llm.Error
-	switch _, ok := reach(snap, at); {
+	switch _, ok := reachAccount(snap, at); {
 	case !ok:
 		e = accountRemoved(batch.File)
 	case req.Holder != nil && *req.Holder != at:
@@ -159,8 +159,8 @@ func bindFile(snap *route.Snapshot, at llm.Account, param string, req *llm.Reque
 	return e
 }
 
-// reach returns the provider of an account, and whether the account is configured.
-func reach(snap *route.Snapshot, at llm.Account) (*provider.Provider, bool) {
+// reachAccount returns the provider of an account, and whether the account is configured.
+func reachAccount(snap *route.Snapshot, at llm.Account) (*provider.Provider, bool) {
 	p, ok := snap.Provider(at.Provider)
 	if !ok || at.Credential == "" {
 		return p, ok
