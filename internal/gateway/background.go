@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/wire/show"
 )
 
@@ -99,7 +98,7 @@ func (t *backgroundTask) awaitUsage(ctx context.Context) llm.Event {
 // pollStored reads a stored response once. ended reports whether the response has ended or can no longer be read.
 func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev llm.Event, ended bool) {
 	p, ok := g.snapshot.Load().Provider(stored.Provider)
-	if !ok || !storedresponse.Holds(p, stored) {
+	if !ok || !holdsStored(p, stored) {
 		return llm.Event{}, true
 	}
 	settings := g.settings.Load()

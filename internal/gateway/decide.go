@@ -18,7 +18,6 @@ import (
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
@@ -42,13 +41,13 @@ func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
 // decide plans the request. For embeddings it pins the workspace's model on first use. When no target can serve the request, the plan
 // contains the decision that explains the error.
 func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller, p *prompt, dryRun bool) (plan, error) {
-	if err := storedresponse.Bind(g.StoredIDs, in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
+	if err := bindStored(g.StoredIDs, in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
 		return plan{}, err
 	}
 	if err := g.objects.Bind(ctx, in.Snapshot, who.Grant.Workspace.ID, p.req); err != nil {
 		return plan{}, err
 	}
-	if err := storedresponse.CheckAccount(in.Snapshot, p.req); err != nil {
+	if err := checkAccount(in.Snapshot, p.req); err != nil {
 		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {

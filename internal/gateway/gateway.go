@@ -24,7 +24,6 @@ import (
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/session"
-	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/upload"
 )
@@ -108,9 +107,9 @@ type Parts struct {
 	Sessions   *session.Namer // derives session IDs and enforces session limits; nil to disable both
 	Dispatcher *attempt.Dispatcher
 	Responses
-	StoredIDs storedresponse.IDs // parses IDs of stored responses; nil if providers store no responses
-	Objects   batch.Store        // storage for files and batches; nil if the gateway offers none
-	Owners    batch.Owners       // owners of Objects; nil to skip the ownership check for files named in requests
+	StoredIDs StoredIDs    // parses IDs of stored responses; nil if providers store no responses
+	Objects   batch.Store  // storage for files and batches; nil if the gateway offers none
+	Owners    batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
 	Recording
 }
 

@@ -25,7 +25,6 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
@@ -74,7 +73,7 @@ type objectService struct {
 	Ledger     ledger.Ledger
 	Uploads    *upload.Budget
 	Keys       modelapi.Keys
-	IDs        storedresponse.IDs
+	IDs        StoredIDs
 	Log        Log
 	Observe    func(*requestlog.Entry) // called with the log entries of a batch when they are charged
 	Logger     *slog.Logger

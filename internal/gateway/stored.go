@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/response"
-	"fairlead.dev/internal/storedresponse"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 )
@@ -20,7 +19,7 @@ const storedPath = "/responses"
 // serveStored handles the operations on a stored response. They call no model, cost nothing and have no log entry.
 func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID string, format wire.Format, path string) {
 	id, part, _ := strings.Cut(strings.TrimPrefix(path, storedPath+"/"), "/")
-	methods := storedresponse.Methods(part)
+	methods := storedMethods(part)
 	if methods == nil {
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "%s does not exist. Use responses/{id}, responses/{id}/input_items or responses/{id}/cancel.", show.Shorten(r.URL.Path)))
 		return
@@ -51,6 +50,6 @@ func (g *Gateway) callStored(ctx context.Context, in *modelapi.Request, who mode
 		return err
 	}
 	defer leave()
-	op := &storedresponse.Operation{IDs: g.StoredIDs, Dispatcher: g.Dispatcher, In: in, Workspace: who.Grant.Workspace.ID, ID: id, Part: part, Out: out}
+	op := &storedOperation{IDs: g.StoredIDs, Dispatcher: g.Dispatcher, In: in, Workspace: who.Grant.Workspace.ID, ID: id, Part: part, Out: out}
 	return op.Serve(ctx)
 }

@@ -1,5 +1,4 @@
-// Package storedresponse finds the responses that providers store, and delivers the results of operations on them.
-package storedresponse
+package gateway
 
 import (
 	"context"
@@ -18,40 +17,40 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// IDs parses the ids of stored responses that clients send.
-type IDs interface {
+// StoredIDs parses the ids of stored responses that clients send.
+type StoredIDs interface {
 	// Open returns the response that an id names. It reports false for an id that was not issued to the workspace.
 	Open(workspaceID, id string) (llm.StoredResponse, bool)
 }
 
-// find returns the stored response that a client's id names, and the provider that holds it. An id of another workspace
+// findStored returns the stored response that a client's id names, and the provider that holds it. An id of another workspace
 // counts as unknown.
-func find(ids IDs, snap *route.Snapshot, workspaceID, id string) (llm.StoredResponse, *provider.Provider, *llm.Error) {
+func findStored(ids StoredIDs, snap *route.Snapshot, workspaceID, id string) (llm.StoredResponse, *provider.Provider, *llm.Error) {
 	stored, ok := ids.Open(workspaceID, id)
 	if !ok {
 		return stored, nil, llm.Errorf(llm.NotFound, "Response %q was not found.", show.Shorten(id))
 	}
 	p, ok := snap.Provider(stored.Provider)
-	if ok && Holds(p, stored) {
+	if ok && holdsStored(p, stored) {
 		return stored, p, nil
 	}
 	return stored, nil, llm.Errorf(llm.NotFound, "The response cannot be reached: the provider account that stored it was removed from the configuration.")
 }
 
-// Holds reports whether the provider has the credential of a stored response. A local server has no credential.
-func Holds(p *provider.Provider, stored llm.StoredResponse) bool {
+// holdsStored reports whether the provider has the credential of a stored response. A local server has no credential.
+func holdsStored(p *provider.Provider, stored llm.StoredResponse) bool {
 	if p.Stored == nil || stored.Credential == "" {
 		return p.Stored != nil && len(p.Credentials) == 0
 	}
 	return slices.ContainsFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == stored.Credential })
 }
 
-// Bind binds a request that continues a stored response to the provider account that holds it.
-func Bind(ids IDs, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
+// bindStored binds a request that continues a stored response to the provider account that holds it.
+func bindStored(ids StoredIDs, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
 	if req.Previous == "" {
 		return nil
 	}
-	stored, _, e := find(ids, snap, workspaceID, req.Previous)
+	stored, _, e := findStored(ids, snap, workspaceID, req.Previous)
 	if e != nil {
 		e.Param, e.Message = "previous_response_id", e.Message+" Send the whole conversation in input."
 		return e
@@ -67,9 +66,9 @@ func Bind(ids IDs, snap *route.Snapshot, workspaceID string, req *llm.Request) e
 	return nil
 }
 
-// CheckAccount rejects a request that refers to an object of one provider account, such as a conversation, if several accounts could
+// checkAccount rejects a request that refers to an object of one provider account, such as a conversation, if several accounts could
 // serve the request. The id of the object does not contain its account.
-func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
+func checkAccount(snap *route.Snapshot, req *llm.Request) error {
 	if req.Account == "" || req.Holder != nil {
 		return nil
 	}
@@ -103,9 +102,9 @@ func CheckAccount(snap *route.Snapshot, req *llm.Request) error {
 	return e
 }
 
-// Methods returns the HTTP methods that are allowed for a stored response, or for its subresource input_items or cancel. An empty part
-// stands for the response itself. Methods returns nil for other parts.
-func Methods(part string) []string {
+// storedMethods returns the HTTP methods that are allowed for a stored response, or for its subresource input_items or cancel. An empty part
+// stands for the response itself. storedMethods returns nil for other parts.
+func storedMethods(part string) []string {
 	switch part {
 	case "":
 		return []string{http.MethodGet, http.MethodDelete}
@@ -117,9 +116,9 @@ func Methods(part string) []string {
 	return nil
 }
 
-// Operation is a client operation on a stored response. It calls no model and costs nothing.
-type Operation struct {
-	IDs        IDs
+// storedOperation is a client operation on a stored response. It calls no model and costs nothing.
+type storedOperation struct {
+	IDs        StoredIDs
 	Dispatcher *attempt.Dispatcher
 	In         *modelapi.Request
 	Workspace  string
@@ -129,7 +128,7 @@ type Operation struct {
 }
 
 // Serve sends the operation to the provider account that holds the response, and returns the provider's response to the client.
-func (o *Operation) Serve(ctx context.Context) error {
+func (o *storedOperation) Serve(ctx context.Context) error {
 	in, out := o.In, o.Out
 	op := &provider.StoredOperation{Method: in.HTTP.Method, Part: o.Part, Query: in.HTTP.URL.Query()}
 	if op.Method == http.MethodHead {
@@ -137,7 +136,7 @@ func (o *Operation) Serve(ctx context.Context) error {
 	}
 	stream, _ := strconv.ParseBool(op.Query.Get("stream")) // the provider rejects other values
 	op.Stream = stream && op.Part == "" && op.Method == http.MethodGet
-	stored, p, e := find(o.IDs, in.Snapshot, o.Workspace, o.ID)
+	stored, p, e := findStored(o.IDs, in.Snapshot, o.Workspace, o.ID)
 	if e != nil {
 		return e
 	}
@@ -155,14 +154,14 @@ func (o *Operation) Serve(ctx context.Context) error {
 	defer stop()
 	answer, err := o.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
 	if err != nil {
-		return clientError(p, o.ID, llm.AsError(err))
+		return storedError(p, o.ID, llm.AsError(err))
 	}
 	defer answer.Close()
 	for {
 		ev, ok, err := answer.Next()
 		switch {
 		case err != nil:
-			return clientError(p, o.ID, llm.AsError(err))
+			return storedError(p, o.ID, llm.AsError(err))
 		case !ok:
 			_ = out.End(response.ProviderSummary(p.Name)) // fails only when the client has disconnected
 			return nil
@@ -173,8 +172,8 @@ func (o *Operation) Serve(ctx context.Context) error {
 	}
 }
 
-// clientError returns the error for the client. The provider's 404 means that the response was deleted or has expired.
-func clientError(p *provider.Provider, id string, e *llm.Error) *llm.Error {
+// storedError returns the error for the client. The provider's 404 means that the response was deleted or has expired.
+func storedError(p *provider.Provider, id string, e *llm.Error) *llm.Error {
 	if e.UpstreamStatus == http.StatusNotFound {
 		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s no longer stores it.", show.Shorten(id), p.Title).With("provider", p.Name)
 	}
