@@ -115,20 +115,6 @@ func TestWindowsStart(t *testing.T) {
 	}
 }
 
-func TestEveryKindHasUsableDefaults(t *testing.T) {
-	t.Parallel()
-	for _, k := range Kinds() {
-		if k.Usual < k.Min || k.Usual > k.Max || k.Name == "" {
-			t.Errorf("%s: %+v", k.Kind, k)
-		}
-		for _, w := range k.Windows {
-			if w.Duration() == 0 {
-				t.Errorf("%s: window %s has no duration", k.Kind, w)
-			}
-		}
-	}
-}
-
 func TestFiguresBecomeValues(t *testing.T) {
 	t.Parallel()
 	f := requestlog.Figures{
@@ -205,22 +191,5 @@ func TestBudgetRulesUseTheForecastOfTheBudget(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"key_total 40 Spent $40.00 of $100.00."}, texts(Rule{Kind: Budget, KeyID: "key_total"})); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestEventSentences(t *testing.T) {
-	t.Parallel()
-	for want, e := range map[string]Event{
-		"Error rate: 12.5 %, at or above the threshold of 5 % (last 15m). 5 of 40 requests failed.": {Type: Firing, EventRule: EventRule{Kind: ErrorRate, Threshold: 5, Window: "15m"}, Value: 12.5, Detail: "5 of 40 requests failed."},
-		"Spend of ci: $41.20. It was at or above the threshold of $50.00 for 30m0s (today).":        {Type: Recovered, EventRule: EventRule{Kind: Spend, Threshold: 50, Window: "day"}, Label: "ci", Value: 41.2, At: noon, Since: noon.Add(-30 * time.Minute)},
-		"Key expiry of ci: 3 days, below the threshold of 7 days.":                                  {Type: Firing, EventRule: EventRule{Kind: KeyExpiry, Threshold: 7}, Label: "ci", Value: 3},
-		"Quality difference: -2.15 points, below the threshold of -2 points (last 30d).":            {Type: Firing, EventRule: EventRule{Kind: Quality, Threshold: -2, Window: "30d"}, Value: -2.15},
-		"Requests of ci: 0, below the threshold of 1 (last 15m).":                                   {Type: Firing, EventRule: EventRule{Kind: Requests, Threshold: 1, Window: "15m"}, Label: "ci"},
-		"This channel receives alerts of this workspace.":                                           {Type: Test},
-		"Open circuits: 2, at or above the threshold of 1. Open: a/x, b/y.":                         {Type: Firing, EventRule: EventRule{Kind: OpenCircuits, Threshold: 1}, Value: 2, Detail: CircuitReport([]string{"b/y", "a/x"}).Detail},
-	} {
-		if got := e.Sentence(); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
 	}
 }

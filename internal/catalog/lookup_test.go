@@ -187,21 +187,3 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("Suggest of 0 names returned %v", got)
 	}
 }
-
-func TestVersionDependsOnContent(t *testing.T) {
-	t.Parallel()
-	c := defaults(t)
-	if c.Version() != defaults(t).Version() || len(c.Version()) != versionLength {
-		t.Errorf("version %q is not stable", c.Version())
-	}
-	quality := 0.5
-	one := c.With(Overrides{{Model: "gpt-4.1", Quality: &quality}})
-	other := 0.6
-	two := c.With(Overrides{{Model: "gpt-4.1", Quality: &other}})
-	if one.Version() == c.Version() || one.Version() == two.Version() {
-		t.Errorf("versions %s, %s and %s of different catalogs, want distinct ones", one.Version(), c.Version(), two.Version())
-	}
-	if c.With(nil) != c {
-		t.Error("empty overrides created a catalog")
-	}
-}

@@ -67,15 +67,6 @@ func TestEmbeddingOverrideNeedsNoOutputRate(t *testing.T) {
 	}
 }
 
-func TestModerationOverrideNeedsNoOutputRate(t *testing.T) {
-	t.Parallel()
-	c := defaults(t).With(Overrides{{Model: "my-judge", Provider: "mine", Op: llm.Moderate, Input: rate(0)}})
-	m, _ := c.Model("my-judge")
-	if o := offerOf(t, c, "mine", "my-judge"); m.Op != llm.Moderate || m.Abilities != 0 || o.Price == nil || o.Price.Input != 0 {
-		t.Errorf("got %+v, %+v", m, o)
-	}
-}
-
 func TestOverridePrice(t *testing.T) {
 	t.Parallel()
 	base := defaults(t)

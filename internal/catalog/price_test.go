@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/llm"
@@ -94,20 +93,6 @@ func TestCostRisesWithTokens(t *testing.T) {
 	})
 }
 
-func TestTierAppliesToWholeRequest(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		p := drawPriceWithTiers(t, 1)
-		tier := rapid.SampledFrom(p.Tiers).Draw(t, "tier")
-		flat := &Price{Input: tier.Input, Output: tier.Output, CacheRead: tier.CacheRead, CacheWrite: tier.CacheWrite, PerRequest: p.PerRequest}
-		read := rapid.Int64Range(0, tier.Above+1).Draw(t, "read of the prompt from the cache")
-		above := llm.Usage{Input: tier.Above + 1 - read, CacheRead: read, Output: 1000}
-		if got, want := p.Cost(above), flat.Cost(above); got != want {
-			t.Fatalf("above %d tokens the request costs %v, by the tier's card %v", tier.Above, got, want)
-		}
-	})
-}
-
 func TestTierStartsAboveThreshold(t *testing.T) {
 	t.Parallel()
 	p := &Price{Input: money.PerMillion(1), Output: money.PerMillion(2), Tiers: []Tier{{Above: 100, Input: money.PerMillion(10), Output: money.PerMillion(20)}}}
@@ -123,26 +108,6 @@ func TestCachedTokensDefaultToInputRate(t *testing.T) {
 	p := &Price{Input: money.PerMillion(2), Output: money.PerMillion(8)}
 	if got, want := p.Cost(llm.Usage{CacheRead: 10, CacheWrite: 5}), p.Cost(llm.Usage{Input: 15}); got != want {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestBillNamesSourceAndCard(t *testing.T) {
-	t.Parallel()
-	read := money.PerMillion(0.5)
-	p := &Price{Input: money.PerMillion(2), Output: money.PerMillion(8), CacheRead: &read, PerRequest: money.Dollar / 100, Source: "vendor page", AsOf: "2026-10-08"}
-	got := p.Bill(llm.Usage{Input: 1000, CacheRead: 2000, Output: 500, Reasoning: 300})
-	want := Bill{
-		Rows: []Row{
-			{Class: "input", Tokens: 1000, Rate: money.PerMillion(2), Amount: 2_000_000},
-			{Class: "cache_read", Tokens: 2000, Rate: read, Amount: 1_000_000},
-			{Class: "cache_write", Tokens: 0, Rate: money.PerMillion(2), Amount: 0},
-			{Class: "output", Tokens: 500, Rate: money.PerMillion(8), Amount: 4_000_000},
-			{Class: "request", Amount: 10_000_000},
-		},
-		Total: 17_000_000, Source: "vendor page", AsOf: "2026-10-08", Card: "base",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -61,34 +61,6 @@ func TestCacheRules(t *testing.T) {
 	}
 }
 
-func TestEffortsAreAcceptedByTheParameterRules(t *testing.T) {
-	t.Parallel()
-	r, err := embeddedRules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked := 0
-	for _, row := range r.efforts {
-		for _, provider := range row.providers {
-			accepted := ParameterRuleFor(provider, row.model).Efforts
-			if accepted == nil {
-				continue // the provider's format has no rule for efforts
-			}
-			checked++
-			var levels []string
-			for _, e := range row.efforts {
-				levels = append(levels, e.Level)
-			}
-			if diff := cmp.Diff(accepted, levels); diff != "" {
-				t.Errorf("efforts of %s at %s differ (-parameters.csv +efforts.csv):\n%s", row.model, provider, diff)
-			}
-		}
-	}
-	if checked < 40 {
-		t.Errorf("%d pairs of model and provider have efforts in both tables, want at least 40", checked)
-	}
-}
-
 func TestEveryDiscountedOfferHasACacheRule(t *testing.T) {
 	t.Parallel()
 	discounted := 0
@@ -150,43 +122,6 @@ func TestTokenRules(t *testing.T) {
 	} {
 		if got := TokenRuleFor(tc.vendor, tc.name); got.Vocabulary != tc.want || got.Margin != tc.margin {
 			t.Errorf("%s %s: %s times %g, want %s times %g", tc.vendor, tc.name, got.Vocabulary, got.Margin, tc.want, tc.margin)
-		}
-	}
-}
-
-func TestEveryVocabularyHasAnImageRuleForAnyName(t *testing.T) {
-	t.Parallel()
-	r, err := embeddedRules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for vendor := range r.vocabularies {
-		rule := TokenRuleFor(vendor, "unheard-of")
-		if rule.Vocabulary == "" {
-			t.Errorf("%q has no row for every model", vendor)
-		}
-		if image := rule.Image; image.Base == 0 && (image.PerTile == 0 || image.Side == 0 && image.Area == 0) {
-			t.Errorf("%q: images have no tokens: %+v", vendor, image)
-		}
-	}
-}
-
-func TestListedProvidersHaveOffers(t *testing.T) {
-	t.Parallel()
-	offered := map[string]bool{}
-	for _, name := range defaults(t).Providers() {
-		offered[name] = true
-	}
-	seen := map[string]bool{}
-	for _, p := range ListedProviders() {
-		if !offered[p.Name] {
-			t.Errorf("provider %s has no offers", p.Name)
-		}
-		for _, name := range append(append([]string{p.Name + " "}, p.LiteLLM...), "models.dev "+strings.Join(p.ModelsDev, " ")) {
-			if seen[name] {
-				t.Errorf("%q is listed twice", name)
-			}
-			seen[name] = true
 		}
 	}
 }

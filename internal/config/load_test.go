@@ -66,29 +66,6 @@ rescue: continue
 allow_private_upstreams: [127.0.0.0/8]   # loopback and private provider addresses need this
 `
 
-func TestLoadReadsTheDocumentedExample(t *testing.T) {
-	t.Parallel()
-	env := []string{"OPENAI_API_KEY=sk-example-0123456789", "HOME=/home/pat"}
-
-	got := mustLoad(t, Options{Path: write(t, designExample), Env: env}).Config
-
-	want := Default()
-	want.DataDir = "/home/pat/.local/share/fairlead"
-	want.Redis = "redis://host:6379/0"
-	want.DefaultModel = "gpt-4.1"
-	want.AllowPrivateUpstreams = []string{"127.0.0.0/8"}
-	want.Providers = []Provider{{
-		Name: "openai", Format: "chat", BaseURL: "https://api.openai.com/v1", APIKeys: []string{"sk-example-0123456789"},
-		Models: []Model{
-			{Name: "my-model", Upstream: "my-model-2026", InputPerMtok: new(0.4), OutputPerMtok: new(1.6), Context: 128000, Quality: new(0.7)},
-			{Name: "my-embed", Upstream: "my-embed", Kind: "embedding", InputPerMtok: new(0.02), Dimensions: 1536},
-		},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestLoadDefaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

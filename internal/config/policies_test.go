@@ -80,31 +80,3 @@ func TestEnvironmentSetsPolicies(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestPolicyProblemsHaveExcerpts(t *testing.T) {
-	t.Parallel()
-	loaded := mustLoad(t, Options{Path: write(t, policiesExample)})
-	report := loaded.Refuse([]Problem{
-		{Path: "policies[1].objective", Line: 11, Column: 18, Width: 9, Message: "the second", Suggestion: "goal", Fix: "correct it", Code: "E2031"},
-		{Path: "policies[0].when", Line: 7, Column: 7, Width: 12, Message: "the first", Fix: "correct the condition", Code: "E2041"},
-		{Line: 1, Column: 1, Width: 1, Message: "too many", Fix: "write fewer", Code: "E2001"},
-	})
-	want := `error: FILE line 5: too many
-  fix: write fewer        [E2001]
-
-error: FILE line 7: the first
-   7 |       request.task == "code"
-     |       ^^^^^^^^^^^^
-  fix: correct the condition        [E2041]
-
-error: FILE line 11: the second
-  11 |   - {name: cheap, objective: 0.3, prefer: [gpt-*, "a:b"], max_cost_usd: 0.02}
-     |                  ^^^^^^^^^ did you mean "goal"?
-  fix: correct it        [E2031]
-
-3 problems: correct them, then run  fairlead config check --config FILE
-`
-	if diff := cmp.Diff(want, strings.ReplaceAll(report.Pretty(), loaded.Path, "FILE")); diff != "" {
-		t.Error(diff)
-	}
-}

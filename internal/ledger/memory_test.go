@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 )
@@ -40,55 +38,6 @@ func mustRefuse(t *testing.T, m *Memory, kind llm.Kind, amount money.Amount, bud
 		t.Fatalf("Hold: %v, want kind %s", err, kind)
 	}
 	return e
-}
-
-func TestRejectionNamesCauseAndRemedy(t *testing.T) {
-	t.Parallel()
-	now := at(t, "2026-11-13T10:00:00Z")
-	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }})
-	b := Budget{ID: "key:key_1", Name: "ci", Amount: 50 * money.Dollar, Period: Monthly, Zone: "Europe/Berlin"}
-	mustHold(t, m, 49*money.Dollar, b).Settle(49*money.Dollar + 880*money.Dollar/1000)
-
-	few := mustRefuse(t, m, llm.BudgetExceeded, 40*cent, b)
-	mustHold(t, m, 12*cent, b).Settle(12 * cent)
-	none := mustRefuse(t, m, llm.BudgetExceeded, 0, b)
-	workspace := mustRefuse(t, m, llm.BudgetExceeded, 1, Budget{ID: "ws:ws_1", Name: "Acme", Period: Total})
-
-	got := []string{few.Message, none.Message, workspace.Message}
-	want := []string{
-		`Key "ci" has $0.1200 left of its monthly budget of $50.00 (resets 1 Dec), and this request may cost up to $0.4000. Allow fewer output tokens, raise the budget in API key settings or use another key.`,
-		`Key "ci" has used its monthly budget of $50.00 (resets 1 Dec). Raise it in API key settings or use another key.`,
-		`Workspace "Acme" has used its budget of $0.00. Raise it in workspace settings.`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	wantDetails := map[string]any{"budget_usd": "50.00", "spent_usd": "50.00", "held_usd": "0.00", "resets_at": "2026-11-30T23:00:00Z"}
-	if diff := cmp.Diff(wantDetails, none.Details); diff != "" {
-		t.Error(diff)
-	}
-	if none.Retryable() {
-		t.Error("the rejection of a used budget is retryable")
-	}
-}
-
-func TestHoldIsOnAllBudgetsOrNone(t *testing.T) {
-	t.Parallel()
-	m := New(Options{Spent: nothingSpent})
-	wide, narrow := Budget{ID: "ws:1", Amount: money.Dollar, Period: Total}, Budget{ID: "key:1", Amount: cent, Period: Total}
-	mustRefuse(t, m, llm.BudgetExceeded, 2*cent, wide, narrow)
-	if s := m.Status(wide); s.Held != 0 {
-		t.Errorf("%s held after a rejected hold, want 0", s.Held)
-	}
-	h := mustHold(t, m, cent, wide, narrow)
-	h.Settle(cent / 2)
-	h.Settle(cent) // only the first call of Settle counts
-	h.Release()
-	for _, b := range []Budget{wide, narrow} {
-		if s := m.Status(b); s.Spent != cent/2 || s.Held != 0 {
-			t.Errorf("%s: spent %s, held %s; want %s and 0", b.ID, s.Spent, s.Held, cent/2)
-		}
-	}
 }
 
 func TestExtremeAmountsNeverIncreaseBudget(t *testing.T) {
@@ -300,22 +249,4 @@ func TestUnknownZoneIsRejected(t *testing.T) {
 	if _, err := m.Hold(t.Context(), []Budget{{ID: "key:1", Amount: money.Dollar, Period: Daily, Zone: "Mars/Olympus"}}, 1); err == nil {
 		t.Error("Hold with an unknown time zone succeeded, want an error")
 	}
-}
-
-func BenchmarkHoldSettle(b *testing.B) {
-	m := New(Options{Spent: nothingSpent})
-	budgets := []Budget{
-		{ID: "key:1", Amount: money.Max, Period: Monthly, Zone: "Europe/Berlin"},
-		{ID: "ws:1", Amount: money.Max, Period: Total},
-	}
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			h, err := m.Hold(b.Context(), budgets, 10)
-			if err != nil {
-				b.Fatal(err)
-			}
-			h.Settle(5)
-		}
-	})
 }

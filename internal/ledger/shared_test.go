@@ -246,23 +246,6 @@ func TestEditDuringASettlementKeepsTheSums(t *testing.T) {
 	}
 }
 
-func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
-	t.Parallel()
-	d := newDeployment(t, 2)
-	b := total(money.Dollar)
-	d.settle(0, d.hold(t, 0, b, 10*cent), b, 10*cent)
-	d.hold(t, 0, b, 80*cent) // the hold is never settled
-	d.rejects(t, 1, llm.RateLimited, b, 20*cent)
-	if err := d.server.Client(t).ZRem(t.Context(), d.links[0].Members(), d.links[0].ID()).Err(); err != nil { // the lease of the replica has expired
-		t.Fatal(err)
-	}
-	if err := d.links[1].Beat(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	d.hold(t, 1, b, 90*cent).Release()
-	d.rejects(t, 1, llm.BudgetExceeded, b, 91*cent) // charges of the replica remain
-}
-
 // An update whose outcome is unknown is sent again and counts once.
 func TestUpdateWithLostReplyCountsOnce(t *testing.T) {
 	t.Parallel()
@@ -589,23 +572,6 @@ func TestUpdateOfEarlierGenerationIsIgnored(t *testing.T) {
 	}
 }
 
-func TestEditOfSharedBudget(t *testing.T) {
-	t.Parallel()
-	d := newDeployment(t, 2)
-	b := total(money.Dollar)
-	d.charged[b.ID] = 40 * cent
-	d.hold(t, 0, b, 0).Release()
-	d.hold(t, 1, b, 20*cent)
-	b.Amount = 50 * cent
-	d.rejects(t, 0, llm.RateLimited, b, 1)
-	b.Amount, b.Period = 70*cent, Monthly // the hold still counts, and spending is loaded
-	d.beat(t)
-	d.hold(t, 0, b, 10*cent).Release()
-	d.ledgers[0].flush(t.Context())
-	d.rejects(t, 0, llm.RateLimited, b, 11*cent)
-	d.rejects(t, 1, llm.RateLimited, b, 11*cent)
-}
-
 func TestReplicasWithDifferentClocksShareWindow(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)
@@ -688,28 +654,4 @@ func TestSharedWarningIsReportedOnce(t *testing.T) {
 	if warned.Load() != 1 {
 		t.Errorf("warned %d times, want 1", warned.Load())
 	}
-}
-
-func BenchmarkSharedHoldSettle(b *testing.B) {
-	link := cluster.New(redistest.Client(b), cluster.Options{Namespace: redistest.Namespace(), Budget: 5 * time.Second, Settling: time.Nanosecond})
-	s := NewShared(link, Options{Spent: nothingSpent})
-	if !link.AwaitReady(b.Context(), 10*time.Second) {
-		b.Fatal("Redis did not become ready")
-	}
-	ctx, cancel := context.WithCancel(b.Context())
-	var running sync.WaitGroup
-	running.Go(func() { s.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	budgets := []Budget{{ID: "key:1", Amount: money.Max, Period: Monthly}, {ID: "ws:1", Amount: money.Max, Period: Total}}
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			h, err := s.Hold(b.Context(), budgets, 10)
-			if err != nil {
-				b.Fatal(err)
-			}
-			h.Settle(5)
-		}
-	})
 }

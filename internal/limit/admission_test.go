@@ -190,13 +190,3 @@ func TestCancelledRequestLeavesTheQueue(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkAcquire(b *testing.B) {
-	var q AdmissionQueue
-	q.Configure(testMaxWait)
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = q.Acquire(b.Context(), "a")
-		q.Release()
-	}
-}

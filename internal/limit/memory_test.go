@@ -1,9 +1,7 @@
 package limit_test
 
 import (
-	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -110,39 +108,4 @@ func (m *model) fits(now time.Time, window time.Duration, tokens int64) bool {
 	return (l.RequestsPerMinute == 0 || requests < l.RequestsPerMinute) &&
 		(l.TokensPerMinute == 0 || used+tokens <= l.TokensPerMinute) &&
 		(l.Concurrent == 0 || running < l.Concurrent)
-}
-
-func TestMemoryWithRealClock(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		limiter := limit.NewMemory(time.Now)
-		l := limit.Limits{RequestsPerMinute: 1}
-		if _, err := limiter.Take(t.Context(), "key", l, 0); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(59 * time.Second)
-		if _, err := limiter.Take(t.Context(), "key", l, 0); err == nil {
-			t.Error("a second request was admitted within the minute")
-		}
-		time.Sleep(2 * time.Second)
-		if _, err := limiter.Take(t.Context(), "key", l, 0); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func BenchmarkMemoryTake(b *testing.B) {
-	limiter := limit.NewMemory(time.Now)
-	l := limit.Limits{RequestsPerMinute: 1e12, TokensPerMinute: 1e15, Concurrent: 1e6}
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := 0; pb.Next(); i++ {
-			slot, err := limiter.Take(b.Context(), fmt.Sprintf("key%d", i%8), l, 100)
-			if err != nil {
-				b.Fatal(err)
-			}
-			slot.Settle(120)
-			slot.Release()
-		}
-	})
 }

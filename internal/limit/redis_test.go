@@ -229,20 +229,3 @@ func TestConcurrentUseByReplicas(t *testing.T) {
 		t.Errorf("admitted %d, want 50", admitted)
 	}
 }
-
-func BenchmarkRedisTake(b *testing.B) {
-	link := newLink(b, redistest.Client(b), redistest.Namespace())
-	limiter := limit.NewRedis(link, nil)
-	join(b, link)
-	l := limit.Limits{RequestsPerMinute: 1e12}
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := 0; pb.Next(); i++ {
-			slot, err := limiter.Take(b.Context(), fmt.Sprint("key", i%8), l, 100)
-			if err != nil {
-				b.Fatal(err)
-			}
-			slot.Release()
-		}
-	})
-}

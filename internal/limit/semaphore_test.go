@@ -16,20 +16,6 @@ func (p *FairSemaphore) waiting() int {
 	return len(p.queue)
 }
 
-func TestSlotsAreLimited(t *testing.T) {
-	t.Parallel()
-	var p FairSemaphore
-	for i := range 6 {
-		if got := p.Acquire(t.Context(), "a", 4, 0); got != (i < 4) {
-			t.Errorf("Acquire %d with four slots = %t, want %t", i+1, got, i < 4)
-		}
-	}
-	p.Release("a")
-	if ok := p.Acquire(t.Context(), "a", 4, 0); !ok || p.running != 4 {
-		t.Errorf("Acquire after Release = %t with %d running, want true with 4", ok, p.running)
-	}
-}
-
 func TestBusyIDLeavesSlotsToOthers(t *testing.T) {
 	t.Parallel()
 	p := FairSemaphore{Reserve: true}
@@ -163,13 +149,4 @@ func TestSemaphoreInvariants(t *testing.T) {
 			t.Fatalf("after all releases %d running and %v held, want none", p.running, p.held)
 		}
 	})
-}
-
-func BenchmarkFairSemaphore(b *testing.B) {
-	var p FairSemaphore
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Acquire(b.Context(), "a", 100, 0)
-		p.Release("a")
-	}
 }

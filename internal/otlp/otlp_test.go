@@ -391,20 +391,3 @@ func TestNullInContentIsSkipped(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkRecord(b *testing.B) {
-	s, err := Resolve(config.Telemetry{Endpoint: "http://collector:4318", Traces: true, SampleRatio: 1}, func(string) string { return "" })
-	if err != nil {
-		b.Fatal(err)
-	}
-	x, err := start(b.Context(), s, parts(), tracetest.NewNoopExporter(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = x.Close(context.Background()) }()
-	e := served()
-	b.ReportAllocs()
-	for b.Loop() {
-		x.Record(e)
-	}
-}

@@ -87,42 +87,6 @@ func TestFormatRoundTrip(t *testing.T) {
 	})
 }
 
-func TestFormatLayout(t *testing.T) {
-	t.Parallel()
-	no := false
-	got := Format([]Policy{
-		{
-			Name: "infra", Description: "Keeps code inside: always.", Enabled: &no, When: "request.task == \"code\" && key.tags[\"team\"] == \"infra\"",
-			Allow: &Selector{Models: []string{"gpt-*"}, Tags: []string{"eu"}}, Prefer: []string{"gpt-4.1", "openai/*"}, Objective: "0.7",
-			MaxCost: 20_000_000, MaxOutput: 2000, LogBodies: &no,
-		},
-		{Name: "night", When: "time.hour >= 22 ||\ntime.hour < 6", Deny: "Closed at night."},
-	})
-	want := `policies:
-  - name: infra
-    description: 'Keeps code inside: always.'
-    enabled: false
-    when: request.task == "code" && key.tags["team"] == "infra"
-    allow: {models: [gpt-*], tags: [eu]}
-    prefer: [gpt-4.1, openai/*]
-    objective: 0.7
-    max_cost_usd: 0.02
-    max_output_tokens: 2000
-    log_bodies: false
-  - name: night
-    when: |-
-      time.hour >= 22 ||
-      time.hour < 6
-    deny: "Closed at night."
-`
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("YAML (-want +got):\n%s", diff)
-	}
-	if got := string(Format(nil)); got != "policies: []\n" {
-		t.Errorf("Format(nil) = %q, want an empty list", got)
-	}
-}
-
 // The form in the dashboard uses JSON with the same field names as the YAML.
 func TestPoliciesRoundTripAsJSON(t *testing.T) {
 	t.Parallel()

@@ -224,20 +224,3 @@ func TestParseAllowsUnknownNames(t *testing.T) {
 		t.Errorf("pin %q and baseline %q, want gone/model and lost", o.Pin.Value, o.Baseline.Value)
 	}
 }
-
-func TestPrettyShowsLocationAndFix(t *testing.T) {
-	t.Parallel()
-	source := []byte("policies:\n  - name: cheap-first\n    prefers: [gpt-4.1]\n    pin: gpt-4.1\n")
-	_, problems := Parse("workspace", source, testInventory())
-	want := `error: policy "cheap-first" line 3: unknown field "prefers"
-   3 |     prefers: [gpt-4.1]
-     |     ^^^^^^^ did you mean "prefer"?
-  fix: correct the field, then run  fairlead policies validate policies.yaml        [E2031]
-`
-	if diff := cmp.Diff(want, Pretty("policies.yaml", source, problems)); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
-	}
-	if got, want := problems[0].String(), `policy "cheap-first" line 3:5: unknown field "prefers" (did you mean "prefer"?)`; got != want {
-		t.Errorf("String = %s, want %s", got, want)
-	}
-}

@@ -73,20 +73,6 @@ func TestInvalidPoliciesAreRejected(t *testing.T) {
 	}
 }
 
-func TestSaveReportsConflicts(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(newMemoryStorage())
-	save(t, b, "ws_1", pinning("small"), 0)
-	for _, basedOn := range []int64{0, 2} {
-		if _, _, err := b.Save(t.Context(), "ws_1", pinning("large"), basedOn, "", "acc_2"); !errors.Is(err, ErrConflict) {
-			t.Errorf("Save based on version %d: %v, want ErrConflict", basedOn, err)
-		}
-	}
-	if got := activeIn(b, "ws_1"); got != "pin small" {
-		t.Errorf("active: %q", got)
-	}
-}
-
 func TestRollbackCreatesNewVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(newMemoryStorage())
@@ -128,30 +114,6 @@ func TestDiffComparesAnyTwoVersions(t *testing.T) {
 		if _, err := b.Diff(t.Context(), "ws_1", missing[0], missing[1]); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Diff from %d to %d: %v", missing[0], missing[1], err)
 		}
-	}
-}
-
-func TestReloadLoadsVersionsOfOtherReplicas(t *testing.T) {
-	t.Parallel()
-	storage := newMemoryStorage()
-	here, there := newTestStore(storage), newTestStore(storage)
-	reload(t, there)
-	save(t, here, "ws_1", pinning("small"), 0)
-	if got := activeIn(there, "ws_1"); got != "" {
-		t.Errorf("active before reloading: %q", got)
-	}
-	reload(t, there)
-	if got := activeIn(there, "ws_1"); got != "pin small" {
-		t.Errorf("active after reloading: %q", got)
-	}
-	unchanged := there.For("ws_1")
-	save(t, here, "ws_2", pinning("large"), 0)
-	reload(t, there)
-	if there.For("ws_1") != unchanged {
-		t.Error("a change of ws_2 compiled the policies of ws_1 again")
-	}
-	if got := activeIn(there, "ws_2"); got != "pin large" {
-		t.Errorf("active in ws_2: %q, want pin large", got)
 	}
 }
 
@@ -202,15 +164,6 @@ func TestNotesAreTruncated(t *testing.T) {
 		if got := cleanNote(c[0]); got != c[1] {
 			t.Errorf("cleanNote = %q, want %q", got, c[1])
 		}
-	}
-}
-
-// For is called for every request.
-func TestForDoesNotAllocate(t *testing.T) {
-	b := newTestStore(newMemoryStorage())
-	save(t, b, "ws_1", pinning("small"), 0)
-	if n := testing.AllocsPerRun(100, func() { b.For("ws_1") }); n > 0 {
-		t.Errorf("%v allocations, want 0", n)
 	}
 }
 

@@ -58,23 +58,6 @@ func TestFeaturesAgreeWithTraining(t *testing.T) {
 	}
 }
 
-// Features are stored as JSON with the decision and must survive a round trip.
-func TestFeaturesSurviveStorage(t *testing.T) {
-	t.Parallel()
-	want := embeddedPredictor(t).Features(Prompt{Text: sample(700)})
-	raw, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got Features
-	if err := json.Unmarshal(raw, &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stored features differ (-want +got):\n%s", diff)
-	}
-}
-
 func TestKnownIsLowForUnfamiliarPrompts(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
@@ -89,23 +72,6 @@ func TestKnownIsLowForUnfamiliarPrompts(t *testing.T) {
 	} {
 		if got := p.Features(Prompt{Text: c.text}).Known; got < c.low || got > c.high {
 			t.Errorf("%s: known = %v, want %v to %v", c.name, got, c.low, c.high)
-		}
-	}
-}
-
-// If a prompt unlike the training data looks hard, every model has a lower success probability.
-func TestUnfamiliarHardPromptIsHardForEveryModel(t *testing.T) {
-	t.Parallel()
-	p := embeddedPredictor(t)
-	easy := p.Features(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})
-	hard := p.Features(Prompt{Text: strings.Repeat("qzx vvk 37.5 jjw 1204 (zzk) ", 40)})
-	if easy.Known != 0 || hard.Known != 0 {
-		t.Fatalf("known = %v and %v, want 0", easy.Known, hard.Known)
-	}
-	for _, model := range p.Models() {
-		a, _ := p.Known(model)
-		if one, two := Success(&easy, &a).Probability, Success(&hard, &a).Probability; one <= two {
-			t.Errorf("%s: probability %.3f for the easy prompt, %.3f for the hard one", model, one, two)
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fairlead.dev/internal/account"
 	adminproviders "fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/config"
@@ -397,31 +395,5 @@ func TestChangesOfOtherReplicasAreLoaded(t *testing.T) {
 	}
 	if len(c.store.sealed) != 0 {
 		t.Error("the keys of the deleted provider are still stored")
-	}
-}
-
-func TestGalleryNamesEveryVendorOnce(t *testing.T) {
-	t.Parallel()
-	list := Gallery(newConnection(t, nil).active.Catalog)
-	var names []string
-	for _, v := range list {
-		names = append(names, v.Name)
-		if v.Label == "" || strings.Contains(v.BaseURL, "{") || v.NeedsBaseURL && v.BaseURL == "" {
-			t.Errorf("incomplete gallery entry %+v", v)
-		}
-	}
-	if list[0].Name != "openai" || list[0].Models == 0 || names[len(names)-1] != CustomVendor {
-		t.Errorf("gallery is %v, want openai first and the custom vendor last", names)
-	}
-	want := append(VendorNames(), CustomVendor)
-	slices.Sort(want)
-	slices.Sort(names)
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
-	for name := range gallery {
-		if !slices.Contains(want, name) {
-			t.Errorf("the gallery describes an unknown vendor %s", name)
-		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/route"
 )
@@ -98,28 +97,6 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("a record was decoded from %q", trace)
 		}
 	})
-}
-
-func TestUsageWithOtherCachedPrefix(t *testing.T) {
-	t.Parallel()
-	used := llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 70, Reasoning: 20, AudioInput: 900, ServiceTier: "flex"}
-	for _, test := range []struct {
-		name string
-		hit  route.CacheHit
-		want llm.Usage
-	}{
-		{"no cached prefix", route.CacheHit{}, llm.Usage{Input: 1600, Output: 70, Reasoning: 20, AudioInput: 900}},
-		{"part of the prompt is cached", route.CacheHit{Read: 600}, llm.Usage{Input: 1000, CacheRead: 600, Output: 70, Reasoning: 20, AudioInput: 900}},
-		{"cached prefix exceeds the prompt", route.CacheHit{Read: 5000, Write: 9}, llm.Usage{CacheRead: 1600, Output: 70, Reasoning: 20}},
-		{"the remainder is written", route.CacheHit{Read: 600, Write: 5000, Long: true}, llm.Usage{CacheRead: 600, CacheWrite: 1000, CacheWriteLong: 1000, Output: 70, Reasoning: 20}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(test.want, usageWith(used, test.hit)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
 }
 
 func amount(dollars string) *money.Amount {

@@ -5,8 +5,6 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,11 +14,9 @@ import (
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/outline/outlinetest"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/store"
-	"fairlead.dev/internal/store/storetest"
 )
 
 // benchEntry returns an entry of typical size, as the spool delivers it, with a recorded decision that compares a dozen
@@ -69,51 +65,19 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	}
 }
 
-// prose returns a function that generates text from the documentation. Natural text compresses far less than repeated
-// text.
-func prose(b *testing.B) func(n int) []byte {
+// benchmarkWrite writes batches like the spool under load.
+func benchmarkWrite(b *testing.B, db *store.DB) {
 	b.Helper()
-	files, err := filepath.Glob("../../docs/*/*.md")
-	if err != nil || len(files) == 0 {
-		b.Fatalf("no documentation: %v", err)
-	}
-	var all []byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			b.Fatal(err)
-		}
-		all = append(all, text...)
-	}
-	at := 0
-	return func(n int) []byte {
-		text := make([]byte, 0, n)
-		for len(text) < n {
-			part := all[at:min(at+n-len(text), len(all))]
-			text, at = append(text, part...), (at+len(part))%len(all)
-		}
-		return text
-	}
-}
-
-// benchmarkWrite writes batches like the spool under load. body is the length of generated bodies; 0 selects the bodies of
-// benchEntry.
-func benchmarkWrite(b *testing.B, db *store.DB, body int) {
-	b.Helper()
-	const entriesAtMost, bytesAtMost, answer = 1000, 8 << 20, 1 << 10
-	text := prose(b)
+	const batch = 1000
 	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	var n int
 	var busy time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		entries := make([]requestlog.Entry, min(entriesAtMost, bytesAtMost/(body+answer)))
+		entries := make([]requestlog.Entry, batch)
 		for i := range entries {
 			at = at.Add(time.Millisecond)
 			entries[i] = benchEntry(b, n, at)
-			if body > 0 {
-				entries[i].Body = requestlog.Body{Request: text(body), Response: text(answer)}
-			}
 			n++
 		}
 		before := cpuTime(b)
@@ -139,89 +103,5 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-func BenchmarkWriteEntriesSQLite(b *testing.B)   { benchmarkWrite(b, openSQLite(b), 0) }
-func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgres(b), 0) }
-
-// BenchmarkWriteBodiesSQLite measures the cost of long bodies.
-func BenchmarkWriteBodiesSQLite(b *testing.B) {
-	for _, size := range []int{10 << 10, 100 << 10} {
-		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) { benchmarkWrite(b, openSQLite(b), size) })
-	}
-}
-
-// BenchmarkWriteTurnsSQLite compares the CPU time of storing sessions of 40 turns whole and split. The time includes the splitting.
-func BenchmarkWriteTurnsSQLite(b *testing.B) {
-	turns := outlinetest.Session{Format: "chat", Turns: 40, Growth: 3200, Seed: 1}.Make()
-	for _, split := range []bool{false, true} {
-		b.Run(fmt.Sprintf("split=%v", split), func(b *testing.B) {
-			db, session := openSQLite(b), 0
-			began, n := cpuTime(b), 0
-			for b.Loop() {
-				session++
-				workspace := fmt.Sprintf("ws_%026d", session)
-				writers := make([]*storetest.Writer, 16) // concurrent sessions whose texts are not shared
-				for i := range writers {
-					writers[i] = storetest.NewWriter(b, fmt.Sprint(workspace, i))
-				}
-				for i, turn := range turns {
-					at := time.Date(2026, 11, 15, 0, 0, i, 0, time.UTC)
-					var batch []requestlog.Entry
-					for _, w := range writers {
-						e := benchEntry(b, i, at)
-						e.WorkspaceID, e.Body = workspace, requestlog.Body{Request: turn.Body, Response: turn.Answer}
-						if split {
-							e.Body = w.Entry(b, workspace, at, turn).Body
-						}
-						batch = append(batch, e)
-					}
-					if err := db.Log.WriteEntries(b.Context(), batch); err != nil {
-						b.Fatal(err)
-					}
-					for j, w := range writers {
-						w.Remember(&batch[j])
-					}
-					n += len(batch)
-				}
-			}
-			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(n), "cpu-us/turn")
-		})
-	}
-}
-
-// BenchmarkWriteNew measures storing requests of 100 KB whose messages are all new. Splitting the requests is not measured. It also reports
-// how much the database grows for each byte of the requests and responses.
-func BenchmarkWriteNew(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) *store.DB{"sqlite": openSQLite, "postgres": openPostgres} {
-		b.Run(name, func(b *testing.B) {
-			const batch, messages = 40, 40
-			db, text, w := open(b), prose(b), storetest.NewWriter(b, "ws")
-			at, n, fresh := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC), 0, 0
-			size := databaseSize(b, db)
-			var busy time.Duration
-			for b.Loop() {
-				entries := make([]requestlog.Entry, batch)
-				for i := range entries {
-					var list []map[string]string
-					for m := range messages {
-						list = append(list, map[string]string{"role": "user", "content": strings.ToValidUTF8(fmt.Sprintf("%d/%d %s", n, m, text(2500)), "")})
-					}
-					body, err := json.Marshal(map[string]any{"model": "auto", "messages": list})
-					if err != nil {
-						b.Fatal(err)
-					}
-					at = at.Add(time.Millisecond)
-					answer := text(1 << 10)
-					entries[i] = w.Entry(b, "ws", at, outlinetest.Turn{Body: body, Answer: answer})
-					n, fresh = n+1, fresh+len(body)+len(answer)
-				}
-				before := cpuTime(b)
-				if err := db.Log.WriteEntries(b.Context(), entries); err != nil {
-					b.Fatal(err)
-				}
-				busy += cpuTime(b) - before
-			}
-			b.ReportMetric(float64(busy.Microseconds())/float64(n), "cpu-us/entry")
-			b.ReportMetric(float64(databaseSize(b, db)-size)/float64(fresh), "bytes/byte")
-		})
-	}
-}
+func BenchmarkWriteEntriesSQLite(b *testing.B)   { benchmarkWrite(b, openSQLite(b)) }
+func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgres(b)) }

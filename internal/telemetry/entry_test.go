@@ -3,7 +3,6 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -109,18 +108,5 @@ func TestLogEntryWritesOneJSONLine(t *testing.T) {
 		if got["msg"] != "request" || got["status"] != float64(e.Status) {
 			t.Errorf("%s: record %v, want msg request and the status", name, got)
 		}
-	}
-}
-
-func BenchmarkLogEntry(b *testing.B) {
-	e := servedEntry()
-	for name, json := range map[string]bool{"json": true, "text": false} {
-		b.Run(name, func(b *testing.B) {
-			logger := NewLogger(io.Discard, json, slog.LevelInfo)
-			b.ReportAllocs()
-			for b.Loop() {
-				LogEntry(logger, e)
-			}
-		})
 	}
 }

@@ -125,15 +125,6 @@ func TestModelsHaveFamiliesWithWeights(t *testing.T) {
 	}
 }
 
-func TestEveryFamilyHasWeights(t *testing.T) {
-	t.Parallel()
-	for _, f := range []Family{O200K, CL100K, Claude, Gemini, Llama3, Llama4, Tekken, Qwen, DeepSeek, Cohere} {
-		if len(weights[f]) != int(Dims) || asciiDensity[f] < 0.2 || asciiDensity[f] > 0.4 {
-			t.Errorf("%s: %d weights, %g tokens per byte", f, len(weights[f]), asciiDensity[f])
-		}
-	}
-}
-
 func TestPromptIncludesNonText(t *testing.T) {
 	t.Parallel()
 	gpt, claude := models[O200K], Model{"Anthropic", "claude-sonnet-4-5"}
@@ -291,15 +282,5 @@ func BenchmarkExact(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-func BenchmarkEstimate(b *testing.B) {
-	prompt := Prompt{Text: textOf(prose + code), Messages: 3}
-	m := Model{"Anthropic", "claude-opus-4-8"}
-	for b.Loop() {
-		if m.Prompt(prompt) == 0 {
-			b.Fatal("Prompt = 0")
-		}
 	}
 }

@@ -325,25 +325,3 @@ func FuzzAbility(f *testing.F) {
 		}
 	})
 }
-
-// Stronger models have higher abilities.
-func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
-	t.Parallel()
-	p, err := predict.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ benchmark, strong, weak string }{
-		{"mmlu", "gpt-4-1106-preview", "mixtral-8x7b-instruct-v0.1"},
-		{"mmlu_pro", "gpt-4o-2024-05-13", "mixtral-8x7b-instruct-v0.1"},
-		{"math_l5", "gpt-4o-2024-05-13", "llama-3.1-8b-instruct"},
-		{"bfcl", "gpt-4-0125-preview", "claude-3-haiku-20240307"},
-	} {
-		strong, _ := p.Known(c.strong)
-		weak, _ := p.Known(c.weak)
-		better, worse := meanProbability(p.Anchors(c.benchmark), strong.Vector), meanProbability(p.Anchors(c.benchmark), weak.Vector)
-		if better < worse+0.05 {
-			t.Errorf("%s: %s has %.3f, %s has %.3f; want a difference of at least 0.05", c.benchmark, c.strong, better, c.weak, worse)
-		}
-	}
-}

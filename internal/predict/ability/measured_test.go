@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/predict"
@@ -111,24 +109,5 @@ func TestFamilyWithFewRecordedModelsFollowsTheStrength(t *testing.T) {
 	weak, middle, strong := at("mixtral-8x7b-instruct"), at("gpt-4o-mini"), at("gpt-5")
 	if !(weak < 0.6 && weak+0.1 < middle && middle+0.05 < strong) {
 		t.Errorf("code: weak %.2f, middle %.2f, strong %.2f; want them clearly apart", weak, middle, strong)
-	}
-}
-
-func TestEveryNameOfAModelHasTheSameAbility(t *testing.T) {
-	t.Parallel()
-	f, known := shipped(t)
-	for _, m := range known.Models() {
-		if _, recorded := f.Trained(m.Name); m.Op != llm.Chat || !recorded && len(m.Aliases) == 0 {
-			continue
-		}
-		want := f.Of(m)
-		for _, name := range append([]string{m.Name, strings.ToUpper(m.Name), strings.ToLower(m.Vendor) + "/" + m.Name}, m.Aliases...) {
-			if other, ok := known.Model(name); !ok || other != m {
-				continue
-			}
-			if got, ok := f.Named(known, name); ok && cmp.Diff(want.Vector, got.Vector) != "" {
-				t.Errorf("the ability of %s differs from that of %s", name, m.Name)
-			}
-		}
 	}
 }

@@ -42,15 +42,6 @@ func TestMalformedBlocksAreRejected(t *testing.T) {
 	}
 }
 
-func TestGrainNameDoesNotDependOnOrder(t *testing.T) {
-	t.Parallel()
-	for _, g := range grains([]string{"b", "a"}) {
-		if got := newGrain(g[1], g[0]); g[1] != "" && got != g {
-			t.Errorf("newGrain in reverse order = %q, want %q", got, g)
-		}
-	}
-}
-
 // The measure of a stored group equals the measure of its figures.
 func TestStoredMeasureEqualsThatOfFigures(t *testing.T) {
 	t.Parallel()

@@ -212,36 +212,6 @@ func checkSeries(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requ
 	}
 }
 
-func failedAttemptsCountForTheirTarget(t *testing.T, db *store.DB) {
-	ws := newWorkspace()
-	rescued, lost, refused := sample(ws, now), sample(ws, now), sample(ws, now) // in a sample, mistral fails and then openai succeeds
-	lost.Model, lost.Provider, lost.Outcome, lost.Attempts = "", "", requestlog.UpstreamError, lost.Attempts[:1]
-	refused.Model, refused.Provider, refused.Outcome, refused.Attempts = "", "", requestlog.Rejected, nil
-	refused.Latency, refused.TTFT = time.Microsecond, 0
-	write(t, db, rescued, lost, refused)
-
-	got := map[string][]int64{}
-	for _, by := range []string{"", "provider", "model"} {
-		groups, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: by})
-		must(t, err)
-		for _, g := range groups {
-			got[by+":"+g.Name] = []int64{g.Requests, g.Served, g.Attempts, g.Failed, g.Errors}
-		}
-	}
-	want := map[string][]int64{
-		":": {3, 1, 3, 2, 1}, "provider:openai": {1, 1, 1, 0, 0}, "provider:mistral": {0, 0, 2, 2, 0}, "provider:": {2, 0, 0, 0, 1},
-		"model:small-b": {1, 1, 3, 2, 0}, "model:": {2, 0, 0, 0, 1},
-	}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	total, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
-	must(t, err)
-	if p50 := total[0].LatencyP50; p50 < 370 || p50 > 455 {
-		t.Errorf("median latency of served requests is %d ms, want about 412", p50)
-	}
-}
-
 func volumesCountAnyFilter(t *testing.T, db *store.DB) {
 	rapid.Check(t, func(t *rapid.T) {
 		ws, span := newWorkspace(), 5*time.Hour

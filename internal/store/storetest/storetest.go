@@ -29,7 +29,6 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"SearchesContinueWhereTheyStopped", searchesContinueWhereTheyStopped},
 		{"SearchesPastTheDeadlineFail", searchesPastTheDeadlineFail},
 		{"FiguresEqualRecomputation", figuresEqualRecomputation},
-		{"FailedAttemptsCountForTheirTarget", failedAttemptsCountForTheirTarget},
 		{"VolumesCountAnyFilter", volumesCountAnyFilter},
 		{"VolumesReportUncountedTime", volumesReportUncountedTime},
 		{"VolumesOfALongRangeStartWithTheFirstEntry", volumesOfALongRangeStartWithTheFirstEntry},

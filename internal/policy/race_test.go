@@ -1,6 +1,0 @@
-//go:build race
-
-package policy
-
-// slack is the number of additional allocations allowed: the race detector drops pooled objects.
-const slack = 10
