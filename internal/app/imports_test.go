@@ -29,7 +29,6 @@ var layers = []string{
 	"internal/store internal/store/* internal/spool",
 
 	// The nouns of a request, from its endpoints down to accounts and limits.
-	"internal/recording",
 	"internal/alert internal/modelapi internal/replay internal/report internal/rescue",
 	"internal/attempt internal/budget",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +
@@ -53,7 +52,7 @@ var layers = []string{
 // does not concern.
 var forbidden = []struct{ from, imports, except, reason string }{
 	{
-		from:    "internal/gateway internal/modelapi internal/realtime internal/realtime/* internal/recording",
+		from:    "internal/gateway internal/modelapi internal/realtime internal/realtime/*",
 		imports: "internal/admin internal/admin/* internal/store internal/store/* internal/provider/* internal/wire/*",
 		except:  sharedWire,
 		reason:  "the model API knows no vendor, no format and no database; app connects them",

@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire/show"
 )
@@ -48,7 +47,7 @@ type backgroundTask struct {
 
 // admitBackground reserves the capacity to track a background response. release frees the capacity unless the recorder has a task; the
 // task then frees the capacity when it ends.
-func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recording.Recorder) (release func(), err error) {
+func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recorder) (release func(), err error) {
 	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
 		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
 	}

@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/route"
@@ -18,7 +17,7 @@ import (
 
 // cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty
 // if the request has no cache header and neither its key nor a policy enables the cache.
-func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recording.Recorder) (age time.Duration, reason string) {
+func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recorder) (age time.Duration, reason string) {
 	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
 	}
@@ -55,7 +54,7 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 
 // lookup returns the cached response for a request, or nil if none is cached or the request does not use the cache. After a miss,
 // rec.Cache.Flight or, for embeddings, rec.Cache.Inputs stores the response in the cache.
-func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recording.Recorder) (*responsecache.Response, error) {
+func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
 	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
 	switch {
 	case reason != "":
@@ -83,7 +82,7 @@ func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller,
 
 // lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing
 // inputs.
-func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recording.Recorder) (*responsecache.Response, error) {
+func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recorder) (*responsecache.Response, error) {
 	inputs := g.Cache.FindInputs(ctx, identity(in, who, p), p.req, q)
 	whole := inputs.Whole()
 	rec.RecordCache(whole)

@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -73,10 +72,10 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 
 // captureForComparison returns an empty Capture for the response to a request. It returns nil if the request is neither chosen for
 // comparison nor a shadow call.
-func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan) *recording.Capture {
+func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan) *capture {
 	buffer := response.Buffer{Limit: maxCompared}
 	if in.shadow != nil {
-		return &recording.Capture{Buffer: buffer}
+		return &capture{Buffer: buffer}
 	}
 	c := g.comparison(in, who, p.req)
 	if c == nil {
@@ -85,13 +84,13 @@ func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan
 	draw, propensity := UniformHash(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
-		return &recording.Capture{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
+		return &capture{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
 	}
 	// A request drawn for the holdout is compared even if the baseline did not serve it, so that every request has the same propensity.
 	if draw >= propensity {
 		return nil
 	}
-	return &recording.Capture{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
+	return &capture{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
 }
 
 // offer passes a response chosen for comparison to the Comparer. It is called after the client has received the whole response.

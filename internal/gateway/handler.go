@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/realtime"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/wire"
@@ -179,7 +178,7 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	settings := g.settings.Load()
 	in := &incoming{Request: modelapi.Request{ID: requestID, Route: route, W: w, HTTP: r, Start: time.Now(), Settings: settings, Snapshot: g.snapshot.Load()}}
 	out := response.NewWriter(w, route.Format.Framing(), settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
-	rec := recording.New(&in.Request, out)
+	rec := newRecorder(&in.Request, out)
 	if g.Tracing != nil {
 		rec.Entry.Trace = g.Tracing.Begin(requestID, r.Header)
 		rec.Entry.TraceID = rec.Entry.Trace.TraceID
@@ -201,7 +200,7 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 }
 
 // observe passes a complete entry to Observe. It logs a warning if the usage was not charged as the provider reported it.
-func (g *Gateway) observe(ctx context.Context, rec *recording.Recorder) {
+func (g *Gateway) observe(ctx context.Context, rec *recorder) {
 	if e := rec.Entry; e.UsageFlag != "" {
 		attrs := []any{
 			"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
@@ -219,7 +218,7 @@ func (g *Gateway) observe(ctx context.Context, rec *recording.Recorder) {
 }
 
 // serveSafely converts a panic into an error, so that one request cannot end the process.
-func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) (err error) {
+func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -236,7 +235,7 @@ func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identi
 }
 
 // fail records a failed request and reports the error to the client.
-func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recording.Recorder, e *llm.Error) {
+func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
 	g.logInternal(ctx, in.ID, e)
 	started := out.StopKeepAlive()
 	if rec.Logged() {

@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/session"
 )
 
@@ -126,7 +125,7 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 }
 
 // begin records the request durably before the first provider is called.
-func (r *Recording) begin(rec *recording.Recorder, s *attempt.Series) error {
+func (r *Recording) begin(rec *recorder, s *attempt.Series) error {
 	rec.Begin(s)
 	if r.Tracing != nil {
 		s.Propagate = func(h http.Header, provider string, attempt int) {

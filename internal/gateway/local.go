@@ -7,7 +7,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -17,7 +16,7 @@ import (
 
 // countTokens responds with the gateway's own estimate of a conversation's length. It calls no provider and charges nothing. The entry does
 // not store the conversation, which is logged when it is sent to a model.
-func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recording.Recorder) error {
+func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) error {
 	e := rec.Entry
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
 	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}

@@ -21,7 +21,6 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -86,7 +85,7 @@ type objectRequest struct {
 	*objectService
 	In     *modelapi.Request
 	Caller modelapi.Caller
-	Rec    *recording.Recorder
+	Rec    *recorder
 	Out    *response.Writer
 	// Decide returns the routing decision for a request that names a model as provider/model.
 	Decide func(op llm.Op, model string) (*route.Decision, error)

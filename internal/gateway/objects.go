@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
@@ -35,7 +34,7 @@ func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID,
 }
 
 // serveObject handles the operations on files and batches.
-func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
+func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
 	who, err := identify(in)
 	rec.RecordCaller(who)
 	if err != nil {

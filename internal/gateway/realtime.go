@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/realtime"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/session"
@@ -42,7 +41,7 @@ func (g *Gateway) checkUpgrade(w http.ResponseWriter, r *http.Request, requestID
 
 // serveRealtime handles a WebSocket session: the steps of serve up to the handshake with a provider, then the upgrade of the client's
 // connection and the session. Errors after the upgrade are events of the session.
-func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
+func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
 	who, err := identify(in)
 	rec.RecordCaller(who)
 	if err != nil {
@@ -211,7 +210,7 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 }
 
 // endSession records a session that has ended.
-func (g *Gateway) endSession(ctx context.Context, rec *recording.Recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
+func (g *Gateway) endSession(ctx context.Context, rec *recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
 	m.Release(ctx) // budgets are released before the entry is visible
 	charge, unreported := m.Charge()
 	var failure *llm.Error

@@ -7,7 +7,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -44,6 +43,6 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 }
 
 // storesText reports whether the text of the request may be stored outside the memory of this process.
-func storesText(p plan, rec *recording.Recorder) bool {
+func storesText(p plan, rec *recorder) bool {
 	return !p.decision.OmitBodies && (rec.Entry.BodyState == requestlog.BodyStored || rec.Entry.BodyState == requestlog.BodyTooLarge)
 }

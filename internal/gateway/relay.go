@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/rescue"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/responsecache"
@@ -28,7 +27,7 @@ type delivery struct {
 	plan     plan
 	baseline bill.Baseline
 	series   *attempt.Series
-	rec      *recording.Recorder
+	rec      *recorder
 	out      *response.Writer
 	hold     *ledger.Hold
 	slot     *limit.Slot

@@ -7,12 +7,11 @@ import (
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/recording"
 	"fairlead.dev/internal/response"
 )
 
 // serve handles one request. rec records the result of each step in the log entry.
-func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recording.Recorder) error {
+func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
 	who, err := identify(in)
 	rec.RecordCaller(who)
 	if err != nil {

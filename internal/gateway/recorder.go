@@ -1,5 +1,4 @@
-// Package recording builds the log entry of a request to the model API from the results of its steps.
-package recording
+package gateway
 
 import (
 	"encoding/json"
@@ -25,8 +24,8 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// Recorder builds the log entry of a request from the results of its steps.
-type Recorder struct {
+// recorder builds the log entry of a request from the results of its steps.
+type recorder struct {
 	Entry    *requestlog.Entry
 	start    time.Time
 	settings *modelapi.Settings
@@ -40,19 +39,19 @@ type Recorder struct {
 	Warnings []string             // warnings from interrupted attempts and the recorder
 	text     *[]byte              // pooled buffer of the stored response
 	Task     func()               // completes the entry later; nil unless the response is generated in the background
-	Cache    CacheUse             // records the response for the cache
-	Capture  *Capture             // captures the response for a comparison; nil if the request is not compared
+	Cache    cacheUse             // records the response for the cache
+	Capture  *capture             // captures the response for a comparison; nil if the request is not compared
 }
 
-// Capture records the response of a request for a comparison with another model.
-type Capture struct {
+// capture records the response of a request for a comparison with another model.
+type capture struct {
 	Other      string // name of the model to compare with; empty for a shadow call
 	Propensity float64
 	Buffer     response.Buffer
 }
 
-// New returns a recorder for a request.
-func New(in *modelapi.Request, out *response.Writer) *Recorder {
+// newRecorder returns a recorder for a request.
+func newRecorder(in *modelapi.Request, out *response.Writer) *recorder {
 	r := in.HTTP
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -64,7 +63,7 @@ func New(in *modelapi.Request, out *response.Writer) *Recorder {
 	if strings.Count(traceparent, "-") != 3 || len(traceID) != 32 {
 		traceID = ""
 	}
-	return &Recorder{
+	return &recorder{
 		start: in.Start, settings: in.Settings, out: out,
 		Entry: &requestlog.Entry{
 			ID: in.ID, Timing: requestlog.Timing{Time: in.Start},
@@ -76,7 +75,7 @@ func New(in *modelapi.Request, out *response.Writer) *Recorder {
 }
 
 // RecordCaller records the caller, whose grant may be nil.
-func (r *Recorder) RecordCaller(c modelapi.Caller) {
+func (r *recorder) RecordCaller(c modelapi.Caller) {
 	r.Caller = c
 	if c.Grant == nil {
 		return
@@ -89,7 +88,7 @@ func (r *Recorder) RecordCaller(c modelapi.Caller) {
 }
 
 // RecordFlags records the options of the request, and whether its bodies may be stored.
-func (r *Recorder) RecordFlags(f modelapi.Flags) {
+func (r *recorder) RecordFlags(f modelapi.Flags) {
 	r.dryRun = f.DryRun
 	key, workspace := r.Caller.Grant.Key, r.Caller.Grant.Workspace
 	switch {
@@ -107,13 +106,13 @@ func (r *Recorder) RecordFlags(f modelapi.Flags) {
 }
 
 // Logged reports whether the request appears in the log: the caller is authenticated and the request is not a dry run.
-func (r *Recorder) Logged() bool { return r.Caller.Grant != nil && !r.dryRun }
+func (r *recorder) Logged() bool { return r.Caller.Grant != nil && !r.dryRun }
 
 // StoresText reports whether the bodies of the request are stored.
-func (r *Recorder) StoresText() bool { return r.Entry.BodyState == requestlog.BodyStored }
+func (r *recorder) StoresText() bool { return r.Entry.BodyState == requestlog.BodyStored }
 
 // RecordRequest records the request.
-func (r *Recorder) RecordRequest(req *llm.Request, body []byte) {
+func (r *recorder) RecordRequest(req *llm.Request, body []byte) {
 	r.Req = req
 	e := r.Entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
@@ -132,7 +131,7 @@ func (r *Recorder) RecordRequest(req *llm.Request, body []byte) {
 
 // RecordSession records the session, which is known once the prompt has been read, and the budgets of the session and the end user.
 // downgrade is the reason for routing the request by auto:cost, or empty if it is routed as requested.
-func (r *Recorder) RecordSession(name string, source session.Source, budgets []ledger.Budget, downgrade string) {
+func (r *recorder) RecordSession(name string, source session.Source, budgets []ledger.Budget, downgrade string) {
 	r.Entry.Session, r.Entry.SessionSource = name, string(source)
 	for _, b := range budgets {
 		r.Entry.Subjects = append(r.Entry.Subjects, b.ID)
@@ -143,7 +142,7 @@ func (r *Recorder) RecordSession(name string, source session.Source, budgets []l
 }
 
 // RecordDecision records the decision, which may be nil. RecordTarget records the kind of the decision.
-func (r *Recorder) RecordDecision(d *route.Decision) {
+func (r *recorder) RecordDecision(d *route.Decision) {
 	if d == nil {
 		return
 	}
@@ -165,7 +164,7 @@ func (r *Recorder) RecordDecision(d *route.Decision) {
 
 // Begin records the start of the series of attempts. It limits the size of the response that is kept for the log or to continue an
 // interrupted stream.
-func (r *Recorder) Begin(s *attempt.Series) {
+func (r *recorder) Begin(s *attempt.Series) {
 	r.series = s
 	switch {
 	case r.StoresText():
@@ -176,14 +175,14 @@ func (r *Recorder) Begin(s *attempt.Series) {
 }
 
 // ReleaseHold releases the hold of a request unless a background task will settle it.
-func (r *Recorder) ReleaseHold(hold *ledger.Hold) {
+func (r *recorder) ReleaseHold(hold *ledger.Hold) {
 	if r.Task == nil {
 		hold.Release()
 	}
 }
 
 // RecordTarget records the target of the response. If the target is not the first in the plan, the decision becomes a fallback.
-func (r *Recorder) RecordTarget(t *provider.Target, d *route.Decision) {
+func (r *recorder) RecordTarget(t *provider.Target, d *route.Decision) {
 	e := r.Entry
 	e.Model, e.Provider, e.Simulated = t.Model.Name, t.Provider, t.Simulated
 	if t != d.Plan[0] {
@@ -193,12 +192,12 @@ func (r *Recorder) RecordTarget(t *provider.Target, d *route.Decision) {
 }
 
 // RecordWarnings sets the warnings of the entry: those recorded so far, followed by the warnings of the attempt.
-func (r *Recorder) RecordWarnings(a *attempt.Attempt) {
+func (r *recorder) RecordWarnings(a *attempt.Attempt) {
 	r.Entry.Warnings = slices.Concat(r.Warnings, a.Warnings())
 }
 
 // RecordEvent records an event that the client receives.
-func (r *Recorder) RecordEvent(ev *llm.Event) {
+func (r *recorder) RecordEvent(ev *llm.Event) {
 	if r.Entry.TTFT == 0 && ev.Content {
 		r.Entry.TTFT = time.Since(r.start)
 	}
@@ -224,7 +223,7 @@ func (r *Recorder) RecordEvent(ev *llm.Event) {
 }
 
 // RecordCharge records the usage and the cost. If rejected is true, the provider's usage was implausible.
-func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
+func (r *recorder) RecordCharge(c bill.Charge, rejected bool) {
 	e := r.Entry
 	e.Usage = c.Usage
 	if rejected {
@@ -242,18 +241,18 @@ func (r *Recorder) RecordCharge(c bill.Charge, rejected bool) {
 }
 
 // RecordResponse records a complete response.
-func (r *Recorder) RecordResponse(received *bill.UsageCounter) {
+func (r *recorder) RecordResponse(received *bill.UsageCounter) {
 	e := r.Entry
 	e.Finish, e.ServedAs = show.Shorten(received.Finish), show.ShortenName(received.Model)
 	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 
 // RecordError records an error. If started is true, part of the response was sent.
-func (r *Recorder) RecordError(e *llm.Error, started bool) {
+func (r *recorder) RecordError(e *llm.Error, started bool) {
 	entry := r.Entry
 	entry.Status = e.Status()
 	entry.Error = &requestlog.Failure{Code: e.Kind.Code(), Message: e.Message, Origin: e.Kind.Origin()}
-	entry.Outcome = outcome(e.Kind)
+	entry.Outcome = outcomeOf(e.Kind)
 	if !r.StoresText() && e.Kind.FromUpstream() {
 		entry.Error.Message = "" // a provider may quote the prompt
 	}
@@ -269,8 +268,8 @@ func (r *Recorder) RecordError(e *llm.Error, started bool) {
 	}
 }
 
-// outcome returns the outcome of a request that ended with an error.
-func outcome(k llm.Kind) requestlog.Outcome {
+// outcomeOf returns the outcome of a request that ended with an error.
+func outcomeOf(k llm.Kind) requestlog.Outcome {
 	switch k {
 	case llm.ClientCancelled:
 		return requestlog.Cancelled
@@ -287,15 +286,15 @@ func outcome(k llm.Kind) requestlog.Outcome {
 	}
 }
 
-// texts is a pool of buffers in which the blocks of a streamed response are joined for the log.
-var texts = sync.Pool{New: func() any { return new([]byte) }}
+// textBuffers is a pool of buffers in which the blocks of a streamed response are joined for the log.
+var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxText is the maximum size in bytes of a buffer that is returned to the pool.
-const maxText = 64 << 10
+// maxTextBuffer is the maximum size in bytes of a buffer that is returned to the pool.
+const maxTextBuffer = 64 << 10
 
 // Complete sets the times, the sizes and the response body of the entry and returns the entry. It may be called again if writing the log
 // failed.
-func (r *Recorder) Complete() *requestlog.Entry {
+func (r *recorder) Complete() *requestlog.Entry {
 	e := r.Entry
 	e.Latency = time.Since(r.start)
 	e.Overhead = r.overhead()
@@ -303,7 +302,7 @@ func (r *Recorder) Complete() *requestlog.Entry {
 	r.copyAttempts()
 	if r.StoresText() {
 		if r.text == nil {
-			r.text = texts.Get().(*[]byte)
+			r.text = textBuffers.Get().(*[]byte)
 		}
 		e.Body.Response = r.Buffer.Bytes((*r.text)[:0])
 	}
@@ -311,7 +310,7 @@ func (r *Recorder) Complete() *requestlog.Entry {
 }
 
 // ReleaseText frees the memory of the stored response after the log has recorded it.
-func (r *Recorder) ReleaseText() {
+func (r *recorder) ReleaseText() {
 	if r.text == nil {
 		return
 	}
@@ -319,13 +318,13 @@ func (r *Recorder) ReleaseText() {
 		*r.text, r.Entry.Body.Response = r.Entry.Body.Response, nil
 		r.Buffer.Reset()
 	}
-	if cap(*r.text) <= maxText {
-		texts.Put(r.text)
+	if cap(*r.text) <= maxTextBuffer {
+		textBuffers.Put(r.text)
 	}
 	r.text = nil
 }
 
-func (r *Recorder) copyAttempts() {
+func (r *recorder) copyAttempts() {
 	if r.series == nil {
 		return
 	}
@@ -336,7 +335,7 @@ func (r *Recorder) copyAttempts() {
 }
 
 // overhead returns the time spent in the gateway so far.
-func (r *Recorder) overhead() time.Duration {
+func (r *recorder) overhead() time.Duration {
 	spent := time.Since(r.start)
 	if r.series != nil {
 		spent -= r.series.Clock.Upstream()
@@ -345,7 +344,7 @@ func (r *Recorder) overhead() time.Duration {
 }
 
 // Trace implements response.Summary.
-func (r *Recorder) Trace() []byte {
+func (r *recorder) Trace() []byte {
 	r.copyAttempts()
 	e := r.Entry
 	data, err := json.Marshal(map[string]any{
@@ -369,7 +368,7 @@ func (r *Recorder) Trace() []byte {
 }
 
 // SetHeaders implements response.Summary.
-func (r *Recorder) SetHeaders(h http.Header) {
+func (r *recorder) SetHeaders(h http.Header) {
 	r.copyAttempts()
 	e := r.Entry
 	values := make([]string, 0, 13) // a single allocation for all values

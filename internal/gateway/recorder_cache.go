@@ -1,4 +1,4 @@
-package recording
+package gateway
 
 import (
 	"net/http"
@@ -11,14 +11,14 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// CacheUse records the response to a request that missed the response cache. The zero value records nothing.
-type CacheUse struct {
+// cacheUse records the response to a request that missed the response cache. The zero value records nothing.
+type cacheUse struct {
 	Flight *responsecache.Flight // stores the whole response; nil if the response is not cached as a whole
 	Inputs *responsecache.Inputs // stores the results for single inputs; nil unless the request is for embeddings
 }
 
 // RecordCache records whether the cache had the response. found is nil for a miss.
-func (r *Recorder) RecordCache(found *responsecache.Response) {
+func (r *recorder) RecordCache(found *responsecache.Response) {
 	r.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheMiss}
 	if found != nil {
 		r.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheHit, Age: found.Age(time.Now()), Source: found.RequestID, Saved: found.Cost}
@@ -27,7 +27,7 @@ func (r *Recorder) RecordCache(found *responsecache.Response) {
 
 // RecordHit records a response from the cache. The cost of a hit is not compared with the baseline, because routing did not cause the
 // savings.
-func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
+func (r *recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 	e := r.Entry
 	e.Model, e.Provider, e.Simulated, e.ServedAs, e.Finish = found.Model, found.Provider, found.Simulated, found.ServedAs, found.Finish
 	e.DecisionKind = d.Kind
@@ -40,7 +40,7 @@ func (r *Recorder) RecordHit(found *responsecache.Response, d *route.Decision) {
 
 // RecordStored discards a response that is incomplete or comes from a model other than the first model of the plan, so that it is not
 // cached. It records the reason why a response is not cached.
-func (r *Recorder) RecordStored(t *provider.Target, d *route.Decision) {
+func (r *recorder) RecordStored(t *provider.Target, d *route.Decision) {
 	if r.Cache.Flight == nil {
 		return
 	}
