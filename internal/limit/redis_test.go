@@ -74,14 +74,6 @@ func (f fleet) admitted(t *testing.T, l limit.Limits, tries int) int {
 	return n
 }
 
-func TestReplicasShareLimit(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 3, func() *redis.Client { return redistest.Client(t) }, nil)
-	if n := f.admitted(t, limit.Limits{RequestsPerMinute: 100}, 400); n != 100 {
-		t.Errorf("three replicas admitted a total of %d, want 100", n)
-	}
-}
-
 func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
 	t.Parallel()
 	client, namespace := redistest.Client(t), redistest.Namespace()

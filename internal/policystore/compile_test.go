@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"fairlead.dev/internal/policy"
 )
 
 // Each case lists the outcome with all models, the outcome without the model "gone", and the reported paths.
@@ -107,13 +105,5 @@ func TestInvalidDocumentsAreReported(t *testing.T) {
 		if got := activeIn(b, "ws_1"); got != "pin small" || len(b.Problems("ws_1")) == 0 {
 			t.Errorf("%q: active %q, problems %v", source, got, b.Problems("ws_1"))
 		}
-	}
-}
-
-func TestPolicyIndexes(t *testing.T) {
-	t.Parallel()
-	got := policyIndexes([]policy.Problem{{Path: "policies[2].when"}, {Path: "policies[10]"}, {Path: "policies"}, {Path: "policies[x]"}, {Path: "policies[3"}, {Path: "[4]"}, {}})
-	if diff := cmp.Diff(map[int]bool{2: true, 10: true}, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -58,24 +58,6 @@ func TestFeaturesAgreeWithTraining(t *testing.T) {
 	}
 }
 
-func TestKnownIsLowForUnfamiliarPrompts(t *testing.T) {
-	t.Parallel()
-	p := embeddedPredictor(t)
-	for _, c := range []struct {
-		name, text string
-		low, high  float64
-	}{
-		{"a school question with options", "Which of the following best describes osmosis?\nA. Movement of water through a membrane\nB. Growth of cells\nC. Division of cells\nD. Loss of heat\nAnswer:", 0.7, 1},
-		{"a word problem", "Anna has 12 apples. She gives 3 to each of her 2 brothers and buys 5 more. How many apples does she have now?", 0.7, 1},
-		{"a translation into a rare language", "This is an English to Tamil translation, please provide the Tamil translation for this sentence.\nEnglish: The frog sat near the river.\nTamil:", 0, 0.5},
-		{"noise", strings.Repeat("qzx vvk jjw ", 30), 0, 0.5},
-	} {
-		if got := p.Features(Prompt{Text: c.text}).Known; got < c.low || got > c.high {
-			t.Errorf("%s: known = %v, want %v to %v", c.name, got, c.low, c.high)
-		}
-	}
-}
-
 func FuzzFeatures(f *testing.F) {
 	p := embeddedPredictor(f)
 	for _, text := range []string{"", "a", "\xff\xfe", "Wie spät ist es?", "日本語の文章", strings.Repeat("x", 20000), "\n- A) 1\n(B) 2\n\t12. 3"} {

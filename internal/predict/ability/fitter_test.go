@@ -268,21 +268,6 @@ func TestQualityEqualsTheMeanProbability(t *testing.T) {
 	}
 }
 
-func TestMoreScoresReduceSpread(t *testing.T) {
-	t.Parallel()
-	p := small()
-	last := math.Inf(1)
-	var scores []Score
-	for _, name := range []string{"mmlu", "gsm8k", "mbpp", "zebra", "arc"} {
-		a := p.Ability("", scores, 0)
-		if a.Spread >= last {
-			t.Errorf("%d scores: spread %.3f, want less than %.3f", len(scores), a.Spread, last)
-		}
-		last = a.Spread
-		scores = append(scores, Score{name, 0.6})
-	}
-}
-
 func TestFitWithSingularPrior(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -295,20 +280,6 @@ func TestFitWithSingularPrior(t *testing.T) {
 	for _, v := range a.Vector {
 		if math.IsNaN(v) || math.Abs(v) > 100 {
 			t.Fatalf("vector %v, want finite values up to 100", a.Vector)
-		}
-	}
-}
-
-func TestEveryFamilyHasAnchors(t *testing.T) {
-	t.Parallel()
-	p := small()
-	for name := range families {
-		sum := 0.0
-		for _, a := range p.lazy().families[name].anchors {
-			sum += a.Weight
-		}
-		if math.Abs(sum-1) > 1e-9 {
-			t.Errorf("the weights of the anchors of %s sum to %v, want 1", name, sum)
 		}
 	}
 }

@@ -6,22 +6,6 @@ import (
 	"testing"
 )
 
-func TestUnpackReversesPack(t *testing.T) {
-	t.Parallel()
-	p := NewCodec()
-	for _, text := range []string{"x", "short", strings.Repeat("a trace that repeats itself ", 200), strings.Repeat("\x00\xff", 4096)} {
-		before := []byte("before")
-		packed, ok := bytes.CutPrefix(p.AppendPacked(before, []byte(text)), before)
-		if !ok {
-			t.Error("AppendPacked changed the existing content")
-		}
-		if len(text) > minCompressed && len(packed) > len(text)/4 {
-			t.Errorf("packed %[2]d bytes into %[1]d, want at most a quarter", len(packed), len(text))
-		}
-		checkUnpacked(t, p, packed, text)
-	}
-}
-
 func TestPartsAreUnpackedAndShorter(t *testing.T) {
 	t.Parallel()
 	p := NewCodec()

@@ -86,25 +86,6 @@ func TestBlocksOfSeveralWorkspacesAreRead(t *testing.T) {
 	}
 }
 
-func TestWritingBatchAgainKeepsExistingEntries(t *testing.T) {
-	t.Parallel()
-	db := openFile(t, t.TempDir())
-	first, second, third, fourth := storedEntry("ws", "first", time.Now()), storedEntry("ws", "second", time.Now()), storedEntry("ws", "third", time.Now()), storedEntry("ws", "fourth", time.Now())
-	writeAll(t, db, first, second)
-
-	changed := first
-	changed.Decision = &route.Decision{PolicyChange: route.PolicyChange{Alone: "changed"}}
-	writeAll(t, db, third, second, fourth, changed)
-	writeAll(t, db, third, fourth)
-
-	for _, e := range []requestlog.Entry{first, second, third, fourth} {
-		checkStored(t, db, e)
-	}
-	if n := countRows(t, db, "packs"); n != 2 {
-		t.Errorf("%d blocks, want 2", n)
-	}
-}
-
 func TestDeletedEntryIsRemovedFromItsBlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

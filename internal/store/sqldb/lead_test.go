@@ -62,13 +62,3 @@ func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 		t.Errorf("%d replicas are leaders after the end, want 0", leading.Load())
 	}
 }
-
-func TestSQLiteProcessIsAlwaysLeader(t *testing.T) {
-	t.Parallel()
-	db := openTest(t, "sqlite", t.TempDir())
-	led := 0
-	db.Lead(t.Context(), func(context.Context) { led++ })
-	if led != 1 {
-		t.Errorf("elected %d times, want 1", led)
-	}
-}

@@ -46,11 +46,6 @@ func TestListenReportsChangesOfOtherProcesses(t *testing.T) {
 	expect("a change after the connection broke")
 }
 
-func TestListenReturnsImmediatelyForSQLite(t *testing.T) {
-	t.Parallel()
-	openTest(t, "sqlite", t.TempDir()).Listen(t.Context(), func() { t.Error("unexpected notification") })
-}
-
 // disconnect ends the listening connection.
 func disconnect(t *testing.T, dsn string) {
 	t.Helper()
