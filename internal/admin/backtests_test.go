@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -72,16 +71,6 @@ func TestBacktestReturnsReport(t *testing.T) {
 	}
 	if len(s.fake.noted) != 0 {
 		t.Error("the audit log has an event although a backtest changes nothing")
-	}
-}
-
-func TestBacktestWithoutDraftUsesActivePolicies(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.settled(s.begin("/backtests", `{}`).ID)
-	q := s.past.queries[0]
-	if q.Draft != nil || q.Objective != nil || q.Limit != 50_000 || !q.Filter.From.Equal(noon.Add(-7*24*time.Hour)) || !q.Filter.To.Equal(noon) {
-		t.Errorf("%+v", q)
 	}
 }
 
@@ -198,21 +187,6 @@ func TestInvalidBacktestsAreRejected(t *testing.T) {
 	if len(s.past.queries) != 0 {
 		t.Errorf("invalid backtests were run: %+v", s.past.queries)
 	}
-}
-
-func members(t reflect.Type) map[string]any {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
-		return nil
-	}
-	m := map[string]any{}
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		m[name] = members(f.Type)
-	}
-	return m
 }
 
 func TestVerifyListsDifferences(t *testing.T) {

@@ -96,17 +96,6 @@ func TestCookieFlags(t *testing.T) {
 	}
 }
 
-func TestSignOutEndsSessionAndRemovesCookie(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	got := s.call("DELETE", "/session", "", as("acc_owner")).want(http.StatusNoContent)
-	if c := got.Result().Cookies()[0]; c.Value != "" || c.MaxAge >= 0 {
-		t.Errorf("%+v", c)
-	}
-	s.call("GET", "/account", "", as("acc_owner")).rejected(http.StatusUnauthorized, "SIGN_IN_REQUIRED")
-	s.call("DELETE", "/session", "").want(http.StatusNoContent)
-}
-
 func TestKeyUsesItsOwnWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -12,19 +12,6 @@ import (
 
 const houseKey = "sk-canary-0123456789"
 
-func TestVendorsAreListedForTheGallery(t *testing.T) {
-	t.Parallel()
-	var got providers.VendorList
-	newSite(t).call("GET", "/providers/vendors", "", as("acc_viewer")).want(200).into(&got)
-	acme, custom := got.Vendors[0], got.Vendors[1]
-	if !acme.Connected || !acme.NeedsKey || *acme.KeyHint != "sk-…" || acme.Models != 2 || acme.Fields[0].Name != "region" || acme.BaseURL != nil {
-		t.Errorf("%+v", acme)
-	}
-	if custom.Connected || !custom.NeedsBaseURL || custom.Format != nil || len(custom.Fields) != 0 {
-		t.Errorf("%+v", custom)
-	}
-}
-
 func TestConnectedProviderIsListedWithTheResultOfTheTest(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

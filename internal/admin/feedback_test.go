@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/feedback"
 )
@@ -80,35 +79,6 @@ func TestFeedbackHidesCommentsFromViewers(t *testing.T) {
 		t.Error("a viewer can read comments")
 	}
 	s.call("GET", "/requests/req_none/feedback", "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
-}
-
-func TestFeedbackSummaryShowsCorrections(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	code := feedback.Figures{Ratings: 214, Score: 0.75, Before: 0.5, After: 0.5625, Newest: noon}
-	s.rated.summary = feedback.Summary{
-		Version: "abc",
-		Models: []feedback.ModelSummary{
-			{Model: "gpt", Corrected: true, Total: code, Tasks: []feedback.TaskFigures{{Task: "code", Figures: code}}},
-			{Model: "old", Outdated: 3},
-			{Model: "left", Total: feedback.Figures{Ratings: 1, Score: 1, Newest: noon}},
-		},
-	}
-	var got policies.FeedbackSummary
-	s.call("GET", "/routing/feedback", "", as("acc_viewer")).want(200).into(&got)
-	figures := policies.RatingFigures{Ratings: 214, Score: new(0.75), Before: new(0.5), After: new(0.5625), Shift: new(0.0625), Newest: new(noon)}
-	want := policies.FeedbackSummary{
-		Version: "abc",
-		Models: []policies.ModelFeedback{
-			{Model: "gpt", Corrected: true, Total: figures, Tasks: []policies.TaskFeedback{{Task: "code", Words: "+0.06 on code, 214 ratings", RatingFigures: figures}}},
-			{Model: "old", Outdated: 3, Tasks: []policies.TaskFeedback{}},
-			{Model: "left", Total: policies.RatingFigures{Ratings: 1, Score: new(1.0), Newest: new(noon)}, Tasks: []policies.TaskFeedback{}},
-		},
-		Labels: feedback.Labels(),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestFeedbackIsReset(t *testing.T) {

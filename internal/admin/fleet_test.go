@@ -8,38 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/admin/overview"
-	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/admin/providers"
-	"fairlead.dev/internal/requestlog"
 )
-
-func TestModelPricesAreDecimalStrings(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.log.groups["model"] = []requestlog.Group{
-		{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 3}}}, {Name: "other", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 1}}},
-	}
-	var got providers.ModelList
-	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&got)
-	gpt, odd := got.Models[0], got.Models[1]
-	p := gpt.Targets[0].Price
-	if p.Input.String() != "2.5" || p.Output.String() != "10" || p.CacheRead.String() != "0.25" || p.CacheWrite != nil || p.Tiers[0].Input.String() != "5" {
-		t.Errorf("%+v", p)
-	}
-	if *gpt.SharePercent != 75 || gpt.Traffic.Requests != 3 {
-		t.Errorf("%+v", gpt)
-	}
-	if diff := cmp.Diff([]string{"tools", "vision"}, gpt.Abilities); diff != "" {
-		t.Error(diff)
-	}
-	h := gpt.Targets[0].Health
-	if h.Circuit != "open" || *h.Reason != "5 failures in a row" || *h.ErrorPercent != 50 || h.NextProbe == nil {
-		t.Errorf("%+v", h)
-	}
-	if odd.Targets[0].Price != nil || odd.Context != nil || odd.Targets[0].Health.Circuit != "closed" || *odd.Targets[0].Health.TTFTMS != 120 {
-		t.Errorf("%+v", odd)
-	}
-}
 
 func TestProvidersShowCredentialsOnlyToOperators(t *testing.T) {
 	t.Parallel()
@@ -105,21 +75,6 @@ func TestProvidersAreTestedResetAndDisabled(t *testing.T) {
 	fixed := newSite(t, func(p *Parts) { p.Providers.Switch, p.Providers.Credentials = nil, nil })
 	fixed.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).rejected(http.StatusConflict, "CONFLICT")
 	fixed.call("POST", "/providers/acme/credentials", `{"secret":"x"}`, admin).rejected(http.StatusConflict, "CONFLICT")
-}
-
-func TestExplainReturnsDecisionOrError(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	var got policies.Explanation
-	s.call("POST", "/routing/explain", `{"request":{"model":"auto","messages":[]}}`, as("acc_viewer")).want(200).into(&got)
-	if got.Decision == nil || got.Decision.Candidates[0].Target != "acme/gpt" || got.Refusal != nil {
-		t.Errorf("%+v", got)
-	}
-	var none policies.Explanation
-	s.call("POST", "/routing/explain", `{"request":{"model":"odd"}}`, as("acc_viewer")).want(200).into(&none)
-	if none.Decision == nil || none.Refusal.Code != "NO_ROUTE" {
-		t.Errorf("%+v", none)
-	}
 }
 
 func TestSettingsHidePathsFromNonOperators(t *testing.T) {

@@ -106,21 +106,6 @@ func TestKeyUpdateDistinguishesNullFromAbsent(t *testing.T) {
 	}
 }
 
-func TestRotateAndRevoke(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	var rotated keys.NewKey
-	s.call("POST", "/keys/key_read/rotate", `{"grace_ms":3600000,"grace_after_use_ms":60000}`, as("acc_owner")).want(200).into(&rotated)
-	if rotated.Secret != "fl_rotated" || s.fake.grace != (account.Grace{For: time.Hour, AfterUse: time.Minute}) {
-		t.Errorf("%+v %+v", rotated, s.fake.grace)
-	}
-	var revoked keys.KeyView
-	s.call("DELETE", "/keys/key_read", "", as("acc_owner")).want(200).into(&revoked)
-	if revoked.State != "revoked" || revoked.RevokedAt == nil {
-		t.Errorf("%+v", revoked)
-	}
-}
-
 func TestExpiredSecretsAreNotListed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

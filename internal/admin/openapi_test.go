@@ -36,32 +36,6 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-func TestDocumentIsServedUnchanged(t *testing.T) {
-	t.Parallel()
-	want, err := OpenAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := newSite(t).raw("GET", "/api/openapi.json", "").want(200)
-	if !bytes.Equal(got.Body.Bytes(), want) || got.Header().Get("Content-Type") != "application/openapi+json" {
-		t.Errorf("the served document differs from OpenAPI, or content type %q", got.Header().Get("Content-Type"))
-	}
-}
-
-func walk(v any, visit func(map[string]any)) {
-	switch v := v.(type) {
-	case map[string]any:
-		visit(v)
-		for _, member := range v {
-			walk(member, visit)
-		}
-	case []any:
-		for _, item := range v {
-			walk(item, visit)
-		}
-	}
-}
-
 func TestAmountsAreStringsInBothDirections(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,8 +10,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/admin/overview"
-	"fairlead.dev/internal/admin/providers"
-	"fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 )
@@ -62,14 +59,6 @@ func TestOverviewReportsWhetherThePreviousPeriodIsComplete(t *testing.T) {
 			t.Errorf("%s: previous_complete is %v, previous has %d requests", name, got.PreviousComplete, got.Previous.Requests)
 		}
 	}
-}
-
-func TestOverviewRejectsUnsupportedFilters(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.call("GET", "/overview?session=x", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	s.call("GET", "/overview?from=now&to=now", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	s.call("GET", "/overview?from=yesterday", "", as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
 }
 
 func TestAttentionListsItems(t *testing.T) {
@@ -126,70 +115,6 @@ func TestFacetsAndHistogram(t *testing.T) {
 	}
 }
 
-func TestOverviewExcludesPlaygroundByDefault(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	for query, want := range map[string]string{"": "key", "?source=all": "", "?source=playground": "playground"} {
-		s.log.queries = nil
-		s.call("GET", "/overview"+query, "", as("acc_viewer")).want(200)
-		for _, q := range s.log.queries {
-			if q.Source != want {
-				t.Errorf("%q asks for %q, want %q", query, q.Source, want)
-			}
-		}
-	}
-	s.call("GET", "/overview?source=phone", "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-}
-
-func TestProviderErrorsAreFailedAttempts(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	rescued := []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Attempts: 4, Failed: 3}}}}
-	s.log.groups["provider"], s.log.groups["model"] = rescued, []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 2, Errors: 1}}}}
-	var o overview.Overview
-	var p providers.ProviderList
-	var m providers.ModelList
-	s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&o)
-	s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&p)
-	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&m)
-	for name, f := range map[string]requests.FigureSet{"overview": o.Breakdowns.Provider[0].FigureSet, "providers": p.Providers[0].Traffic} {
-		if f.Requests != 0 || f.Attempts != 4 || f.FailedAttempts != 3 || f.ErrorPercent == nil || *f.ErrorPercent != 75 {
-			t.Errorf("%s: %+v", name, f)
-		}
-	}
-	if f := m.Models[0].Traffic; *f.ErrorPercent != 50 || f.FailedPercent != nil { // this roll-up does not count attempts
-		t.Errorf("%+v", f)
-	}
-	var facets overview.Facets
-	s.call("GET", "/requests/facets", "", as("acc_viewer")).want(200).into(&facets)
-	if len(facets.Provider) != 0 || len(facets.Model) != 1 {
-		t.Errorf("%+v", facets)
-	}
-}
-
-func TestOpenCircuitsAreDescribed(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ circuit, reason, kind, health, says string }{
-		{"open", "server_error", "circuit_open", "degraded", "no requests are sent to this target: acme returned a server error."},
-		{"half_open", "timeout", "circuit_recovering", "recovering", "recovering and receives a few requests: acme timed out."},
-		{"half_open", "traffic returns after an outage", "circuit_recovering", "recovering", "receives a few requests: traffic returns after an outage."},
-	} {
-		s := newSite(t)
-		s.fleet.circuit, s.fleet.reason = test.circuit, test.reason
-		var o overview.Overview
-		var p providers.ProviderList
-		s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&o)
-		s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&p)
-		if got := o.Attention[0]; got.Kind != test.kind || !strings.Contains(got.Message, test.says) {
-			t.Errorf("%s: %+v", test.reason, got)
-		}
-		h := p.Providers[0].Targets[0].Health
-		if p.Providers[0].Health != test.health || *h.Reason != test.reason || *h.ReasonText != requests.FailureText(test.reason) {
-			t.Errorf("%s: %s %+v", test.reason, p.Providers[0].Health, h)
-		}
-	}
-}
-
 func TestDaysFollowZone(t *testing.T) {
 	t.Parallel()
 	kolkata := []time.Time{time.Date(2026, 11, 13, 18, 0, 0, 0, time.UTC), time.Date(2026, 11, 14, 18, 0, 0, 0, time.UTC)}
@@ -229,20 +154,5 @@ func TestDaysFollowZone(t *testing.T) {
 	}
 	for _, zone := range []string{"Mars/Olympus", "Local", "../etc"} {
 		s.call("GET", "/overview?zone="+zone, "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	}
-}
-
-func TestFacetsListAllKeys(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	for i := range 120 {
-		s.log.groups["key"] = append(s.log.groups["key"], requestlog.Group{Name: fmt.Sprintf("key_%d", i), Figures: requestlog.Figures{RequestCounts: requestlog.RequestCounts{Requests: 1}}})
-	}
-
-	var got overview.Facets
-	s.call("GET", "/requests/facets?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
-
-	if len(got.Key) != 120 {
-		t.Errorf("the facets list %d keys, want 120", len(got.Key))
 	}
 }

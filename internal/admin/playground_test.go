@@ -28,9 +28,3 @@ func TestPlaygroundForwardsBodyAndResponse(t *testing.T) {
 		t.Errorf("status %d, content type %q; want 202, text/event-stream", r.Code, got)
 	}
 }
-
-func TestPlaygroundRejectsViewers(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, func(p *Parts) { p.Playground.Playground = echo{} })
-	s.call(http.MethodPost, "/playground/chat/completions", `{}`, as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
-}

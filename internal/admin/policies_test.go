@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -95,26 +94,6 @@ func TestPoliciesReportWhetherTheyAreEditable(t *testing.T) {
 	e := s.call("PUT", "/policies", body("source", pinned, "based_on", 0), as("acc_admin")).rejected(http.StatusConflict, "CONFLICT")
 	if e.Error != s.fake.closed || len(s.policies.versions) != 0 {
 		t.Errorf("%s, %d saved", e.Error, len(s.policies.versions))
-	}
-}
-
-func TestCheckListsProblemsWithPositions(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	var got policies.PolicyCheck
-	s.call("POST", "/policies/check", body("source", broken), as("acc_viewer")).want(200).into(&got)
-	want := policies.PolicyCheck{
-		Problems: []policies.PolicyProblem{{
-			Line: 3, Column: 5, Width: 5, Path: "policies[0].modle", Policy: "pinned", Code: string(policy.UnknownField),
-			Message: `unknown field "modle"`, Hint: got.Problems[0].Hint,
-		}},
-		Policies: []policy.Policy{}, Source: broken,
-		Diff: []policies.DiffLine{
-			{Kind: "added", New: new(1), Text: "policies:"}, {Kind: "added", New: new(2), Text: "  - name: pinned"}, {Kind: "added", New: new(3), Text: "    modle: gpt"},
-		},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -329,20 +308,4 @@ func TestPolicyHitsCombineRollUpsAndActivePolicies(t *testing.T) {
 		}
 	}
 	s.call("GET", "/policies/hits?from=now&to=now-1h", "", as("acc_viewer")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-}
-
-func TestVersionsOfKeysAreNamed(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.policies.versions[home] = []policystore.Version{{Number: 1, Source: pinned, CreatedBy: "key_manage", CreatedAt: noon}, {Number: 2, Source: pinned, CreatedBy: "acc_left", CreatedAt: noon}}
-	var list policies.PolicyVersionList
-	s.call("GET", "/policies/versions", "", as("acc_viewer")).want(200).into(&list)
-	if *list.Versions[1].Label != "key_manage" || *list.Versions[0].Label != "acc_left" {
-		t.Errorf("%+v", list)
-	}
-	var saved policies.WorkspacePolicies
-	s.call("PUT", "/policies", body("source", closing, "based_on", 2), key("fl_manage")).want(200).into(&saved)
-	if *saved.SavedBy != "key_manage" {
-		t.Errorf("%+v", saved)
-	}
 }

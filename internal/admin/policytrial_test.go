@@ -70,30 +70,3 @@ func TestDraftIsComparedOnRecentRequests(t *testing.T) {
 		t.Errorf("Draft = %v, want an empty draft", q.Draft)
 	}
 }
-
-func TestDryRunWithoutRequestIsRejected(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	for body, code := range map[string]string{
-		`{"source":""}`:                                             "INVALID_REQUEST",
-		`{"source":"","recent":201}`:                                "INVALID_REQUEST",
-		`{"source":"","request":{}}`:                                "INVALID_REQUEST",
-		`{"source":"","request_ids":["req_nobody"]}`:                "NOT_FOUND",
-		`{"source":"","request":{"model":"a"},"key_id":"key_else"}`: "NOT_FOUND",
-	} {
-		got := s.call("POST", "/policies/dry-run", body, as("acc_viewer"))
-		if got.fault().Code != code {
-			t.Errorf("%s: got %s, want code %s", body, got.Body, code)
-		}
-	}
-}
-
-func TestExplainUsesDraft(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	var got policies.Explanation
-	s.call("POST", "/routing/explain", body("draft", closing, "request", map[string]any{"model": "auto"}), as("acc_viewer")).want(200).into(&got)
-	if got.Refusal == nil || got.Refusal.Origin != "policy" {
-		t.Errorf("%+v", got)
-	}
-}

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/admin/adminapi"
-	"fairlead.dev/internal/llm"
 )
 
 func TestUnknownPathsReturnErrorBody(t *testing.T) {
@@ -143,26 +142,6 @@ func TestPanicReturnsInternalError(t *testing.T) {
 		t.Errorf("logged %d times, want 1: %s", n, s.lines)
 	}
 	s.call("GET", "/keys", "", as("acc_owner")).want(200)
-}
-
-func TestErrorsOfOtherPackagesKeepTheirMessage(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	got := s.call("POST", "/routing/explain", `{"request":{}}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	want := []adminapi.Problem{{In: "body", Param: "model", Message: "model is required"}}
-	if diff := cmp.Diff(want, got.Details.Problems); diff != "" || got.Error != "model is required" {
-		t.Error(got.Error, diff)
-	}
-	s.fake.broken = llm.Errorf(llm.RateLimited, "Too many attempts.")
-	s.call("GET", "/keys", "", as("acc_owner")).rejected(http.StatusTooManyRequests, "RATE_LIMITED")
-}
-
-func TestMissingFieldIsNamed(t *testing.T) {
-	t.Parallel()
-	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-	if diff := cmp.Diff([]adminapi.Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
-		t.Error(got.Details.Param, diff)
-	}
 }
 
 // FuzzBody checks that every body gets a success or a structured error, never an internal error.

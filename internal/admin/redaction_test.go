@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/admin/overview"
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/redact"
 )
@@ -68,15 +67,4 @@ func TestRedactionRulesAreTested(t *testing.T) {
 		t.Error("a test of rules stored them")
 	}
 	s.call("POST", "/workspace/redaction/test", `{"text":"`+strings.Repeat("x", 20001)+`"}`, as("acc_admin")).rejected(http.StatusBadRequest, "INVALID_REQUEST")
-}
-
-func TestSettingsListTheBuiltinRules(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.fake.redact = []string{"iban"}
-	var got overview.SettingsView
-	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&got)
-	if len(got.Redaction.Builtin) != len(redact.Names()) || got.Redaction.Builtin[0].Description == "" || !cmp.Equal(got.Redaction.Default, []string{"iban"}) {
-		t.Errorf("%+v", got.Redaction)
-	}
 }

@@ -195,27 +195,6 @@ func TestUnknownIsNull(t *testing.T) {
 	}
 }
 
-func TestAbsentBodyHasReason(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for _, state := range []requestlog.BodyState{
-		requestlog.BodyDisabled, requestlog.BodyDisabledForKey, requestlog.BodyDisabledByPolicy, requestlog.BodyDisabledByRequest, requestlog.BodyExpired,
-		requestlog.BodyTooLarge, requestlog.BodyRedactionTimeout, requestlog.BodyNone,
-	} {
-		s := newSite(t)
-		e := entry("req_1", home)
-		e.BodyState = state
-		s.log.entries = []requestlog.Entry{e}
-		var got requests.RequestBody
-		s.call("GET", "/requests/req_1/body", "", as("acc_owner")).want(200).into(&got)
-		if got.State != string(state) || got.Reason == nil || got.Request != nil || seen[*got.Reason] {
-			t.Errorf("%s: %+v", state, got)
-			continue
-		}
-		seen[*got.Reason] = true
-	}
-}
-
 func TestBodyIsTranslatedToChat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -287,32 +266,6 @@ func TestOnlyFiltersDropsPaging(t *testing.T) {
 	got := requests.OnlyFilters(url.Values{"model": {"gpt"}, "limit": {"5"}, "workspace": {"w"}, "before": {"x"}, "q": {""}})
 	if diff := cmp.Diff(url.Values{"model": {"gpt"}}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestRowsHaveFallbackReason(t *testing.T) {
-	t.Parallel()
-	failed := requestlog.Attempt{Target: requestlog.Target{Provider: "other", Model: "gpt"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamOverloaded, Status: 503}}
-	for name, test := range map[string]struct {
-		decision route.Kind
-		attempts []requestlog.Attempt
-		want     string
-	}{
-		"the first choice failed":        {route.Fallback, []requestlog.Attempt{failed, {Target: requestlog.Target{Provider: "acme"}}}, "other/gpt was overloaded (503)"},
-		"the first choice timed out":     {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: llm.UpstreamTimeout}}}, "p/m timed out"},
-		"an unknown class":               {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "p", Model: "m"}, AttemptResult: requestlog.AttemptResult{Class: "new"}}}, "p/m new"},
-		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Target: requestlog.Target{Provider: "acme"}}}, "the first choice was backing off or at its limit and was not tried"},
-		"no fallback":                    {route.Expected, []requestlog.Attempt{failed}, ""},
-	} {
-		e := entry("req_1", home)
-		e.DecisionKind, e.Attempts = test.decision, test.attempts
-		got := ""
-		if row := requests.RowOf(&e); row.Fallback != nil {
-			got = *row.Fallback
-		}
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
 	}
 }
 
