@@ -1,9 +1,7 @@
 package account_test
 
 import (
-	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/account/keyring"
 	"fairlead.dev/internal/account/secret"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
@@ -263,40 +260,4 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 	f.must(err)
 	_, _, err = f.CreateKey(f.ctx, bounded, account.KeySettings{Name: "late", Limits: account.Limits{Concurrent: 1}})
 	f.refused(err, llm.RevokedAPIKey)
-}
-
-func TestServiceAndKeyringAgree(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, "invitation")
-	ring, err := keyring.New(f.db.Accounts, master, keyring.Options{Now: f.clock.now})
-	f.must(err)
-	f.Service, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
-	f.must(err)
-	owner := f.owner("ann@example.com")
-	key, text, err := f.CreateKey(f.ctx, owner, account.KeySettings{Name: "ci"})
-	f.must(err)
-	answer := func(text string) llm.Kind {
-		_, err := ring.Authenticate(http.Header{"Authorization": {"Bearer " + text}})
-		if err != nil {
-			return llm.AsError(err).Kind
-		}
-		return ""
-	}
-	if got := answer(text); got != "" {
-		t.Errorf("new key: got %q, want no error", got)
-	}
-	_, second, err := f.RotateKey(f.ctx, owner, key.ID, account.Grace{For: time.Minute})
-	f.must(err)
-	if got := []llm.Kind{answer(text), answer(second)}; got[0] != "" || got[1] != "" {
-		t.Errorf("in grace: got %q, want both secrets valid", got)
-	}
-	f.clock.pass(time.Minute)
-	if got := []llm.Kind{answer(text), answer(second)}; got[0] != llm.ExpiredAPIKey || got[1] != "" {
-		t.Errorf("after grace: got %q, want only the first secret expired", got)
-	}
-	_, err = f.RevokeKey(f.ctx, owner, key.ID)
-	f.must(err)
-	if got := []llm.Kind{answer(text), answer(second)}; got[0] != llm.RevokedAPIKey || got[1] != llm.RevokedAPIKey {
-		t.Errorf("revoked: got %q, want both secrets revoked", got)
-	}
 }

@@ -12,14 +12,6 @@ import (
 	"fairlead.dev/internal/predict"
 )
 
-func TestRateSetsIDAndTime(t *testing.T) {
-	t.Parallel()
-	r := rate(t, newTestBook(newFakeStore(), &clock{t: start.Add(123 * time.Microsecond)}), draft(1, "small", 1))
-	if !r.Time.Equal(start) || len(r.ID) != len("rat_")+26 {
-		t.Errorf("id %s, time %v", r.ID, r.Time)
-	}
-}
-
 func TestSummaryShowsEffectOfRatings(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
@@ -138,22 +130,5 @@ func TestCorrectionsSurviveUnavailableStore(t *testing.T) {
 	refresh(t, b)
 	if b.For("ws_1") == before {
 		t.Error("the corrections were not recomputed after the store returned")
-	}
-}
-
-func TestRecomputeUsesNewBase(t *testing.T) {
-	t.Parallel()
-	c := &clock{t: start}
-	base := bases["small"]
-	store := newFakeStore()
-	b := NewIndex(store, store, Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
-	rate(t, b, draft(1, "small", 0))
-	refresh(t, b)
-	base = bases["large"]
-	if err := b.Recompute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(base.Vector, b.For("ws_1").Abilities["small"].Base); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fairlead.dev/internal/llm"
 )
 
@@ -98,19 +96,5 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 				t.Errorf("%d ratings are stored after error %v", saved, err)
 			}
 		})
-	}
-}
-
-func TestRaterIdentifiesKeysAndAccounts(t *testing.T) {
-	t.Parallel()
-	var got []string
-	for _, r := range []Rating{
-		{Source: FromAPI, KeyID: "key_1"},
-		{Source: FromDashboard, AccountID: "acc_1"},
-	} {
-		got = append(got, r.Rater())
-	}
-	if diff := cmp.Diff([]string{"key:key_1", "account:acc_1"}, got); diff != "" {
-		t.Error(diff)
 	}
 }

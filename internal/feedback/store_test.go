@@ -24,9 +24,7 @@ type fakeStore struct {
 	changes  map[string]int64
 	settings map[string]Settings
 	revision int64
-	reads    int   // number of reads of a workspace's ratings
 	fail     error // error that every call returns
-	unread   error // error returned when ratings are read
 }
 
 func newFakeStore() *fakeStore {
@@ -78,9 +76,8 @@ func (s *fakeStore) ChangedFeedback(_ context.Context, after int64) ([]string, e
 func (s *fakeStore) CountedRatings(_ context.Context, workspaceID string, limit int, visit func(string, []Rating) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reads++
-	if err := cmp.Or(s.fail, s.unread); err != nil {
-		return err
+	if s.fail != nil {
+		return s.fail
 	}
 	byModel := map[string][]Rating{}
 	for _, r := range s.ratings {
@@ -107,7 +104,7 @@ func (s *fakeStore) CountedRatings(_ context.Context, workspaceID string, limit 
 func (s *fakeStore) Learning(_ context.Context, workspaceID string) (Settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.settings[workspaceID], cmp.Or(s.fail, s.unread)
+	return s.settings[workspaceID], s.fail
 }
 
 func (s *fakeStore) SaveLearning(_ context.Context, workspaceID string, v Settings) error {
@@ -155,12 +152,7 @@ func baseOf(model string) (predict.Ability, bool) {
 	return a, ok
 }
 
-type readWriter interface {
-	Reader
-	Writer
-}
-
-func newTestBook(store readWriter, c *clock) *Index {
+func newTestBook(store *fakeStore, c *clock) *Index {
 	return NewIndex(store, store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
 }
 

@@ -116,32 +116,6 @@ func TestKeyringReportsKeysThatAllowUnpricedModels(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreDistinct(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	store := newFakeStore(t)
-	tests := []struct {
-		name   string
-		change func(*account.Key)
-		want   llm.Kind
-	}{
-		{"no end", nil, ""},
-		{"ends later", func(k *account.Key) { k.ExpiresAt = now.Add(time.Millisecond) }, ""},
-		{"ends now", func(k *account.Key) { k.ExpiresAt = now }, llm.ExpiredAPIKey},
-		{"revoked", func(k *account.Key) { k.RevokedAt = now }, llm.RevokedAPIKey},
-		{"revoked and expired", func(k *account.Key) { k.RevokedAt, k.ExpiresAt = now, now }, llm.RevokedAPIKey},
-		{"older secret in grace", func(k *account.Key) { k.Secrets[0].ExpiresAt = now.Add(time.Hour) }, ""},
-		{"older secret expired", func(k *account.Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
-	}
-	for _, tt := range tests {
-		_, text := store.add(tt.change)
-		ring := loaded(t, store, Options{Now: func() time.Time { return now }})
-		if got := answer(ring, withKey(text)); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestUnloadedKeyringReportsUnavailable(t *testing.T) {
 	t.Parallel()
 	ring := newTestKeyring(t, newFakeStore(t), Options{})

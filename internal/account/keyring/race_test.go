@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/account/secret"
 	"fairlead.dev/internal/llm"
 )
 
@@ -74,38 +73,5 @@ func TestHashesWithACommonPrefixAreDistinct(t *testing.T) {
 	}
 	if found := index.find(keyHash{}); found != nil {
 		t.Errorf("a hash with the same prefix finds %s", found.key.ID)
-	}
-}
-
-func BenchmarkAuthenticate(b *testing.B) {
-	store := newFakeStore(b)
-	_, text := store.add(nil)
-	ring := loaded(b, store, Options{})
-	header := withKey(text)
-	for b.Loop() {
-		if _, err := ring.Authenticate(header); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkRefreshOneOfMany measures a refresh with one changed key among a million.
-func BenchmarkRefreshOneOfMany(b *testing.B) {
-	index := newKeyIndex()
-	changes := edits{}
-	hash, err := secret.NewKeyedHash(testMaster, "keys")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i := range 1_000_000 {
-		sum := hash.Sum(fmt.Sprint(i))
-		index.put(changes, &account.Key{ID: fmt.Sprint(i), WorkspaceID: "ws_1", Secrets: []account.Secret{{Hash: sum[:]}}})
-	}
-	index.publish(changes)
-	for n := 0; b.Loop(); n++ {
-		sum := hash.Sum(fmt.Sprint(n))
-		one := edits{}
-		index.put(one, &account.Key{ID: fmt.Sprint(n), WorkspaceID: "ws_1", Secrets: []account.Secret{{Hash: sum[:]}}, KeySettings: account.KeySettings{Name: "changed"}})
-		index.publish(one)
 	}
 }

@@ -101,11 +101,3 @@ func spread(all []float64) (mean, variance float64) {
 	}
 	return mean, variance
 }
-
-func TestWelch(t *testing.T) {
-	t.Parallel()
-	a, b := []float64{27.5, 21, 19, 23.6, 17, 17.9}, []float64{27.1, 22, 20.8, 23.4, 23.4, 23.5}
-	if got := welch(a, b); math.Abs(got+1.2816) > 0.01 {
-		t.Errorf("welch = %v, want -1.2816", got)
-	}
-}

@@ -51,29 +51,6 @@ func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
 	})
 }
 
-func TestAReloadKeepsAFirstUseThatIsNotRecordedYet(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	store := newFakeStore(t)
-	keyID, old := store.add(nil)
-	fresh, secret := store.secret(now)
-	store.change(keyID, func(k *account.Key) { _ = k.Rotate(secret, account.Grace{AfterUse: time.Hour}, now) })
-	ring := loaded(t, store, Options{Now: func() time.Time { return now }, MaxStale: 24 * time.Hour})
-	if got := answer(ring, withKey(fresh)); got != "" {
-		t.Fatal(got)
-	}
-	store.change(keyID, func(k *account.Key) { k.Name = "renamed" })
-	if err := ring.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-
-	now = now.Add(time.Hour)
-
-	if got := answer(ring, withKey(old)); got != llm.ExpiredAPIKey {
-		t.Errorf("got %q, want ExpiredAPIKey", got)
-	}
-}
-
 func TestUsesAreRecordedTogetherAndAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
