@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,17 +16,6 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/simulator"
 )
-
-// events returns the data of the events of a stream.
-func (a clientResponse) events() []string {
-	var list []string
-	for block := range strings.SplitSeq(a.body, "\n\n") {
-		if data, ok := strings.CutPrefix(block, "data: "); ok {
-			list = append(list, data)
-		}
-	}
-	return list
-}
 
 // The limit for stored bodies applies to the text, not to the events that contain the text.
 func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
@@ -51,58 +39,6 @@ func TestLongStreamIsStoredByTheLengthOfItsText(t *testing.T) {
 				t.Errorf("%d of 500 are kept in %d bytes, warnings %q", kept, len(e.Body.Response), e.Warnings)
 			}
 		})
-	}
-}
-
-func TestOverheadExcludesWaitingForAProvider(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	k.alpha.Always(simulator.Behaviour{Before: func(*simulator.Call) { <-time.After(300 * time.Millisecond) }})
-
-	got := k.post("/chat/completions", streaming("large"))
-
-	us, err := strconv.Atoi(got.header.Get("X-Fairlead-Overhead-Us"))
-	if err != nil || us > 250_000 {
-		t.Errorf("overhead of %q µs for a provider that took 300 ms", got.header.Get("X-Fairlead-Overhead-Us"))
-	}
-	if e := k.entry(); e.Latency < 300*time.Millisecond || e.Overhead > 250*time.Millisecond {
-		t.Errorf("latency %s, overhead %s", e.Latency, e.Overhead)
-	}
-}
-
-func TestStreamTraceIsInTheLastEvent(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-
-	events := k.post("/chat/completions", streaming("auto"), "X-Fairlead-Trace", "full").events()
-
-	if last := events[len(events)-2]; !strings.Contains(last, `"fairlead":{`) || !strings.Contains(last, `"cost_usd":"`) {
-		t.Errorf("the last event before [DONE] is %s", last)
-	}
-}
-
-func TestLastAttemptFailsWithoutAPause(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Attempts.Attempts = 1 })
-	k.alpha.Always(simulator.Fail(http.StatusTooManyRequests, "Retry-After", "5"))
-	began := time.Now()
-
-	got := k.post("/chat/completions", withModel("small"))
-
-	if took := time.Since(began); got.status != 429 || got.header.Get("Retry-After") != "5" || took > 4*time.Second {
-		t.Errorf("status %d, Retry-After %q after %s: %s", got.status, got.header.Get("Retry-After"), took, got.body)
-	}
-}
-
-func TestSameTargetIsRetriedWhenNoOtherIsLeft(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	k.alpha.For("small-2026", simulator.Fail(500), simulator.Fail(503), simulator.Behaviour{})
-
-	got := k.post("/chat/completions", withModel("small"))
-
-	if got.status != 200 || got.header.Get("X-Fairlead-Attempts") != "3" || got.header.Get("X-Fairlead-Decision") != "expected" {
-		t.Errorf("status %d, headers %v: %s", got.status, got.header, got.body)
 	}
 }
 
@@ -189,18 +125,6 @@ func TestOnlyLastTargetHasTheWholeDeadline(t *testing.T) {
 	}
 	if e := k.entry(); e.Attempts[0].Class != llm.UpstreamTimeout {
 		t.Errorf("attempts %+v, want class UpstreamTimeout first", e.Attempts)
-	}
-}
-
-func TestDeadlineCoversAllAttempts(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 50 * time.Millisecond })
-	k.alpha.Always(simulator.Behaviour{Silent: true})
-
-	got := k.post("/chat/completions", withModel("small"))
-
-	if got.status != 504 || got.code(t) != "PROVIDER_TIMEOUT" {
-		t.Errorf("got %d: %s", got.status, got.body)
 	}
 }
 

@@ -160,18 +160,3 @@ func TestMediaRequestsFallBackToTheSameModel(t *testing.T) {
 		t.Errorf("%d %v %s", got.status, got.header, got.body)
 	}
 }
-
-func TestModelsWithoutTheEndpointAreRejected(t *testing.T) {
-	t.Parallel()
-	k, _, _ := mediaKit(t)
-	for path, body := range map[string]string{
-		"/rerank":             `{"model":"large","query":"q","documents":["a"]}`,
-		"/chat/completions":   withModel("rr"),
-		"/images/generations": `{"model":"unknown","prompt":"x"}`,
-		"/audio/speech":       `{"model":"auto","input":"x"}`,
-	} {
-		if got := k.post(path, body); got.status != http.StatusBadRequest && got.status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", path, got.status, got.body)
-		}
-	}
-}

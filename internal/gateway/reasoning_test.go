@@ -335,10 +335,13 @@ func TestReasoningIsKeptAsTheCallerAllows(t *testing.T) {
 func TestUntranslatableRequestsReachTheNextTarget(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.reasoning = reasoning.New() })
-	k.serveSearch()
-	resp := k.post("/chat/completions", `{"model":"claude-sonnet-4-5","models":["claude-sonnet-4-5","chat-search"],"tools":[{"type":"function"}],
+	k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), []*provider.Provider{
+		anthropic.Vendor.New(provider.Settings{BaseURL: k.url, Targets: []*provider.Target{thinkingTarget("anthropic", "claude-sonnet-4-5")}}),
+		k.provider("plain", k.alpha, target("plain", 2, 8)),
+	}, nil))
+	resp := k.post("/chat/completions", `{"model":"claude-sonnet-4-5","models":["claude-sonnet-4-5","plain"],"tools":[{"type":"function"}],
 		"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`)
-	if resp.status != http.StatusOK || resp.header.Get("X-Fairlead-Model") != "chat-search" || resp.header.Get("X-Fairlead-Attempts") != "2" {
+	if resp.status != http.StatusOK || resp.header.Get("X-Fairlead-Model") != "plain" || resp.header.Get("X-Fairlead-Attempts") != "2" {
 		t.Errorf("%d by %s after %s attempts: %s", resp.status, resp.header.Get("X-Fairlead-Model"), resp.header.Get("X-Fairlead-Attempts"), resp.body)
 	}
 }

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -57,27 +56,6 @@ func (a clientResponse) failed() bool {
 		last--
 	}
 	return strings.Contains(events[last], `"request_id":"req_`)
-}
-
-// heads returns the distinct values of the members that all chunks of a response share.
-func (a clientResponse) heads(t *testing.T) []string {
-	t.Helper()
-	var heads []string
-	for _, data := range a.events() {
-		var head struct {
-			ID      string
-			Created int64
-			Model   string
-		}
-		if data == "[DONE]" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(data), &head); err != nil {
-			t.Fatal(err)
-		}
-		heads = append(heads, fmt.Sprint(head))
-	}
-	return slices.Compact(heads)
 }
 
 func classes(e *requestlog.Entry) []string {

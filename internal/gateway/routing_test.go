@@ -119,17 +119,6 @@ func TestInvalidFlagsRejectTheRequestAndStoreNoText(t *testing.T) {
 	}
 }
 
-func TestDryRunFollowsItsHeader(t *testing.T) {
-	t.Parallel()
-	for value, dry := range map[string]bool{"yes": true, "no": false} {
-		k := newKit(t)
-		k.post("/chat/completions", withModel("large"), "X-Fairlead-Dry-Run", value)
-		if called := len(k.alpha.Calls()) > 0; called == dry {
-			t.Errorf("X-Fairlead-Dry-Run: %s: a provider was called: %t", value, called)
-		}
-	}
-}
-
 // fakeFeedback accepts every rating.
 type fakeFeedback struct{ taken []feedback.Rating }
 
