@@ -21,9 +21,6 @@ type SyntaxError struct {
 	Multiple bool // whether the text is valid but contains more than one document
 }
 
-// Error returns the message.
-func (e *SyntaxError) Error() string { return e.Message }
-
 // Parse returns the root node of the document in text, or nil if text is empty. It returns a SyntaxError for invalid YAML and for more than
 // one document.
 func Parse(text []byte) (*yaml.Node, *SyntaxError) {
