@@ -44,13 +44,6 @@ func openFile(t *testing.T, dir string) *testDB {
 	return openTest(t, "sqlite", dir, sqldb.Options{})
 }
 
-// connectTo opens a database without migrating it.
-func connectTo(t *testing.T, dsn, dir string) *testDB {
-	t.Helper()
-	db, err := sqldb.Connect(dsn, dir, sqldb.Options{})
-	return newTestDB(t, db, err)
-}
-
 func textEntry(preview string) requestlog.Entry {
 	now := time.Now()
 	return requestlog.Entry{ID: id.New("req", now), Owner: requestlog.Owner{WorkspaceID: "ws"}, Timing: requestlog.Timing{Time: now}, Call: requestlog.Call{Preview: preview}}
