@@ -114,7 +114,7 @@ func (c *caller) call(ctx context.Context) error {
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}
-	resp, err := http.ReadResponse(c.in, nil)
+	resp, err := http.ReadResponse(c.in, nil) //nolint:bodyclose // read closes the body
 	if err != nil {
 		return err
 	}

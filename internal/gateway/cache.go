@@ -17,7 +17,7 @@ import (
 
 // cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty
 // if the request has no cache header and neither its key nor a policy enables the cache.
-func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header, rec *recorder) (age time.Duration, reason string) {
+func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header) (age time.Duration, reason string) {
 	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
 	}
@@ -55,7 +55,7 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 // lookup returns the cached response for a request, or nil if none is cached or the request does not use the cache. After a miss,
 // rec.Cache.Flight or, for embeddings, rec.Cache.Inputs stores the response in the cache.
 func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
-	age, reason := g.cacheAge(in, who.Grant, p, header, rec)
+	age, reason := g.cacheAge(in, who.Grant, p, header)
 	switch {
 	case reason != "":
 		rec.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}

@@ -2,8 +2,6 @@
 // the wire formats and performs no I/O.
 package llm
 
-import ()
-
 // Op is the API operation that a request calls.
 type Op string
 

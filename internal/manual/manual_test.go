@@ -41,10 +41,7 @@ func addresses(t *testing.T) []string {
 	return list
 }
 
-var (
-	linked   = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	fragment = regexp.MustCompile(` id="([^"]*)"`)
-)
+var fragment = regexp.MustCompile(` id="([^"]*)"`)
 
 func TestPagesAreSafeAndComplete(t *testing.T) {
 	t.Parallel()

@@ -46,10 +46,7 @@ func compare(t *testing.T, name, want string) {
 	}
 }
 
-var (
-	codeSection = regexp.MustCompile(`(?m)^## ([A-Z_]+)\n\n(?:<!-- table -->|\| class .*\n(?:\|.*\n)+)`)
-	jsonExample = regexp.MustCompile("(?s)\n```json\n(.*?)\n```")
-)
+var codeSection = regexp.MustCompile(`(?m)^## ([A-Z_]+)\n\n(?:<!-- table -->|\| class .*\n(?:\|.*\n)+)`)
 
 // Every code of the model API and the admin API has a section with the statuses and types that clients receive.
 func TestErrorPageIsCurrent(t *testing.T) {

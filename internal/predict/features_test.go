@@ -96,15 +96,3 @@ func varied(n int) string {
 	}
 	return b.String()[:n]
 }
-
-// english returns English prose of n bytes.
-func english(n int) string {
-	const prose = "When the harbour master retired after thirty years, the council could not agree on a successor. Some wanted an engineer who would " +
-		"finally repair the lock gates; others asked for a merchant with friends in the northern ports. The lamp lighters, whose wages had not " +
-		"risen since the flood, threatened to leave unless somebody listened. In the end a clerk named Ines Varga settled the quarrel by counting: " +
-		"she drew a table of every vessel that had waited longer than two tides, multiplied the hours by the fees that had been lost, and laid the " +
-		"paper on the mayor's desk. Nobody had known that delays cost the town more than new gates would. Summarise what happened, explain which " +
-		"evidence changed the decision, and suggest three questions a journalist might ask before believing the figures. Mention possible biases, " +
-		"such as storms in that particular year, missing entries, ships that never called because of rumours, or fees that were waived quietly. "
-	return strings.Repeat(prose, n/len(prose)+1)[:n]
-}

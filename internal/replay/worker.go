@@ -152,8 +152,7 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 		return nil
 	}
 	r, id := &w.record, t.ID()
-	switch {
-	case id == r.served || id == r.chosen:
+	if id == r.served || id == r.chosen {
 		return r.cost
 	}
 	if t.Price == nil || r.usage.Total() == 0 {

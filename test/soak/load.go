@@ -43,7 +43,7 @@ func (l *load) start(ctx context.Context, rate, streams int) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				l.running.Go(func() { l.send(context.Background(), &l.requests, "false", `"finish_reason":"stop"`) })
+				l.running.Go(func() { l.send(context.WithoutCancel(ctx), &l.requests, "false", `"finish_reason":"stop"`) })
 			}
 		}
 	})

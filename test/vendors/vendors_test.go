@@ -84,14 +84,15 @@ func TestToolLoopRequiresItsReasoning(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &message); err != nil || len(message.Content) != 4 {
 		t.Fatalf("first response %s, want reasoning, text and two calls", body)
 	}
-	results := `{"role":"user","content":[`
-	for i, call := range message.Content[2:] {
+	var list []string
+	for _, call := range message.Content[2:] {
 		var c struct{ ID string }
 		if err := json.Unmarshal(call, &c); err != nil {
 			t.Fatal(err)
 		}
-		results += strings.Repeat(",", i) + `{"type":"tool_result","tool_use_id":"` + c.ID + `","content":"21"}`
+		list = append(list, `{"type":"tool_result","tool_use_id":"`+c.ID+`","content":"21"}`)
 	}
+	results := `{"role":"user","content":[` + strings.Join(list, ",")
 	for from, want := range []string{"get_temperature {\\\"city\\\":\\\"Rome\\\"} gave 21.", "Expected `thinking`"} {
 		content, _ := json.Marshal(message.Content[from:])
 		if _, body := send(t, "anthropic", begin+`,{"role":"assistant","content":`+string(content)+`},`+results+`]}]}`); !strings.Contains(body, want) {

@@ -75,7 +75,7 @@ func (db *DB) applied(ctx context.Context) (map[int]string, error) {
 		if _, err := tx.ExecContext(ctx, table); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, `select number, name from migrations`) //nolint:rowserrcheck // Each checks rows.Err
+		rows, err := tx.QueryContext(ctx, `select number, name from migrations`)
 		return Each(rows, err, func(row Scanner) error {
 			var number int
 			var name string
