@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -88,10 +87,6 @@ func TestPrintedConfigurationIsReadBack(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
 func TestMask(t *testing.T) {
 	t.Parallel()

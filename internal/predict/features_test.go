@@ -79,12 +79,6 @@ func FuzzFeatures(f *testing.F) {
 	})
 }
 
-// sample returns a text of n bytes that repeats the same words.
-func sample(n int) string {
-	const words = "The council of a small town wants to know how many buses it needs if 340 children must reach 3 schools before 8:15, and each bus holds 52. Explain your answer. "
-	return strings.Repeat(words, n/len(words)+1)[:n]
-}
-
 // varied returns a text of n bytes with few repeated words.
 func varied(n int) string {
 	var b strings.Builder
