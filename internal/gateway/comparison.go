@@ -57,8 +57,8 @@ func UniformHash(requestID string) float64 {
 }
 
 // comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data stored by
-// a provider do not take part, because they cannot be sent to another provider. Dashboard and sample traffic does not take part, because it
-// is not representative.
+// a provider do not take part, because they cannot be sent to another provider. Requests from the dashboard do not take part, because they
+// are not representative.
 func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
 	c := who.Grant.Workspace.Comparison
 	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" {
