@@ -34,8 +34,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## build everything and start the gateway with default settings
-	@scripts/progress.sh 'the dashboard' '1 minute' $(MAKE) --no-print-directory web
-	@scripts/progress.sh 'the gateway' '2 minutes' $(MAKE) --no-print-directory build
+	@scripts/progress.sh 'the dashboard' 'half a minute' $(MAKE) --no-print-directory web
+	@scripts/progress.sh 'the gateway' '3 minutes' $(MAKE) --no-print-directory build
 	./bin/fairlead serve
 
 build: web ## build bin/fairlead, static, with the dashboard inside
