@@ -79,15 +79,16 @@ func (r *reader) call(v rawjson.Value) llm.Part {
 	r.calls++
 	if call.ID == "" {
 		call.ID = "call_" + strconv.Itoa(r.calls)
-		r.pending[call.Name] = append(r.pending[call.Name], call.ID)
 	}
+	r.pending[call.Name] = append(r.pending[call.Name], call.ID)
 	return llm.Part{Kind: llm.CallPart, Call: call}
 }
 
-// result converts the result of a function call. A result without an ID belongs to the oldest call of this function that has no result.
+// result converts the result of a function call. A result without an ID belongs to the oldest call of this function in the last model turn
+// that has no result: Google's SDKs omit the ID even if the call has one.
 func (r *reader) result(v rawjson.Value) llm.Part {
 	result := &llm.ToolResult{ID: v.Get("id").String(), Name: v.Get("name").String()}
-	if waiting := r.pending[result.Name]; result.ID == "" && len(waiting) > 0 {
+	if waiting := r.pending[result.Name]; len(waiting) > 0 && (result.ID == "" || result.ID == waiting[0]) {
 		result.ID, r.pending[result.Name] = waiting[0], waiting[1:]
 	}
 	if result.ID == "" {

@@ -20,7 +20,7 @@ type reader struct {
 	err    error  // error for a feature that only Google's API has; nil if the request uses none
 
 	calls   int                 // number of calls so far
-	pending map[string][]string // IDs of calls without a result, by function name
+	pending map[string][]string // IDs of calls in the last model turn without a result, by function name
 }
 
 // Conversation implements wire.Format. It returns Untranslatable for a request that only Google's API can serve.
@@ -41,6 +41,9 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		role := llm.User // function results are part of a user message
 		if content.Get("role").String() == "model" {
 			role = llm.Assistant
+			if n := len(r.conv.Messages); n > 0 && r.conv.Messages[n-1].Role != role {
+				r.pending = map[string][]string{}
+			}
 		}
 		if parts := r.parts(content.Get("parts")); len(parts) > 0 {
 			r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})

@@ -77,7 +77,8 @@ func TestConversation(t *testing.T) {
 		"systemInstruction":{"role":"user","parts":[{"text":"Be brief."}]},
 		"contents":[
 			{"role":"user","parts":[{"text":"Weather in Oslo and Rome?"},{"inlineData":{"mimeType":"image/png","data":"a-8="}},{"fileData":{"mimeType":"application/pdf","fileUri":"https://generativelanguage.googleapis.com/v1beta/files/x"}}]},
-			{"role":"model","parts":[{"text":"hm","thought":true},{"functionCall":{"name":"look","args":{"city":"Oslo"}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"look","args":{"city":"Rome"}}},{"functionCall":{"id":"x9","name":"time"}}]},
+			{"role":"model","parts":[{"functionCall":{"name":"look"}}]},{"role":"user","parts":[{"text":"In both."}]},
+			{"role":"model","parts":[{"text":"hm","thought":true},{"functionCall":{"name":"look","args":{"city":"Oslo"}},"thoughtSignature":"c2ln"},{"functionCall":{"id":"r7","name":"look","args":{"city":"Rome"}}},{"functionCall":{"id":"x9","name":"time"}}]},
 			{"role":"user","parts":[{"functionResponse":{"name":"look","response":{"result":"12"}}},{"functionResponse":{"name":"look","response":{"error":"no such city"}}},{"functionResponse":{"id":"x9","name":"time","response":{"h":1,"m":2}}}]}],
 		"tools":[{"functionDeclarations":[{"name":"look","description":"d","parameters":{"type":"OBJECT","properties":{"city":{"type":"STRING","nullable":true,"enum":["Oslo"]},"days":{"type":"ARRAY","items":{"type":"INTEGER"},"minItems":"1"}},"propertyOrdering":["city"],"required":["city"]}},
 			{"name":"time","parametersJsonSchema":{"type":"object"}}]},{"googleSearch":{}},{"codeExecution":{}}],
@@ -103,14 +104,16 @@ func TestConversation(t *testing.T) {
 				{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "a+8=", Detail: "low"}},
 				{Kind: llm.FilePart, Media: &llm.Media{Type: "application/pdf", FileID: "https://generativelanguage.googleapis.com/v1beta/files/x"}},
 			}},
+			{Role: llm.Assistant, Parts: []llm.Part{call(llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"})}}, // cancelled: has no result
+			{Role: llm.User, Parts: []llm.Part{text("In both.")}},
 			{Role: llm.Assistant, Parts: []llm.Part{
 				{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm"}},
-				call(llm.ToolCall{ID: "call_1", Name: "look", Arguments: `{"city":"Oslo"}`, Signature: "c2ln"}),
-				call(llm.ToolCall{ID: "call_2", Name: "look", Arguments: `{"city":"Rome"}`}),
+				call(llm.ToolCall{ID: "call_2", Name: "look", Arguments: `{"city":"Oslo"}`, Signature: "c2ln"}),
+				call(llm.ToolCall{ID: "r7", Name: "look", Arguments: `{"city":"Rome"}`}),
 				call(llm.ToolCall{ID: "x9", Name: "time", Arguments: `{}`}),
 			}},
 			{Role: llm.User, Parts: []llm.Part{
-				result("call_1", "look", "12", false), result("call_2", "look", "no such city", true), result("x9", "time", `{"h":1,"m":2}`, false),
+				result("call_2", "look", "12", false), result("r7", "look", "no such city", true), result("x9", "time", `{"h":1,"m":2}`, false),
 			}},
 		},
 		Tools: []llm.Tool{
