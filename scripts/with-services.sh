@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # with-services.sh COMMAND...: starts a temporary PostgreSQL and Redis on free loopback ports, runs the command with their addresses in
-# FAIRLEAD_TEST_POSTGRES and FAIRLEAD_TEST_REDIS, and stops both on every exit.
+# FAIRLEAD_TEST_POSTGRES and FAIRLEAD_TEST_REDIS, and stops both on every exit. The ports are the same in each run if they are free:
+# the addresses belong to what go test caches a result under.
 set -euo pipefail
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-services.XXXXXX")
@@ -38,12 +39,18 @@ trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# Prints the given port if it is free, otherwise any free one.
 free_port() {
-	python3 - <<'PY' 2>/dev/null || echo $((20000 + RANDOM % 20000))
-import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])
+	python3 - "$1" <<'PY' 2>/dev/null || echo $((20000 + RANDOM % 20000))
+import socket, sys
+for port in int(sys.argv[1]), 0:
+    s = socket.socket()
+    try:
+        s.bind(("127.0.0.1", port))
+    except OSError:
+        continue
+    print(s.getsockname()[1])
+    break
 PY
 }
 
@@ -66,7 +73,7 @@ start_postgres() {
 	as_postgres "$pg/initdb" -D "$dir/pg/data" -U fairlead -A trust -E UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1 ||
 		fail 'initdb failed' "$dir/initdb.log"
 	for _ in 1 2 3; do
-		port=$(free_port)
+		port=$(free_port 25432)
 		# fsync=off is safe: the server is temporary, and durability is tested on the client side.
 		if as_postgres "$pg/pg_ctl" -D "$dir/pg/data" -w -t 60 -l "$dir/pg/log" \
 			-o "-c listen_addresses=127.0.0.1 -c port=$port -c unix_socket_directories='' -c fsync=off -c max_connections=200" start >/dev/null 2>&1; then
@@ -82,7 +89,7 @@ start_redis() {
 	server=$(command -v redis-server || command -v valkey-server) || fail 'Redis is not installed; run scripts/setup-test.sh' /dev/null
 	cli=$(command -v redis-cli || command -v valkey-cli)
 	for _ in 1 2 3; do
-		port=$(free_port)
+		port=$(free_port 26379)
 		"$server" --bind 127.0.0.1 --port "$port" --dir "$dir" --save '' --appendonly no >"$dir/redis.log" 2>&1 &
 		redis_pid=$!
 		for _ in $(seq 100); do
