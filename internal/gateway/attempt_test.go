@@ -90,23 +90,6 @@ func TestErrorStatusReflectsTheFailuresOfAllAttempts(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsSentWhileAllTargetsBackOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside = true })
-		k.alpha.Always(simulator.Fail(429, "Retry-After", "30"))
-		var w *httptest.ResponseRecorder
-		for range 2 { // the only target of the second request backs off
-			w = httptest.NewRecorder()
-			k.gateway.ServeHTTP(w, k.request(http.MethodPost, "/chat/completions", withModel("small")))
-		}
-
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "30" {
-			t.Errorf("%d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
-		}
-	})
-}
-
 func TestOnlyLastTargetHasTheWholeDeadline(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 10 * time.Second })

@@ -126,21 +126,6 @@ func TestModerationIsFreeAndNotEstimated(t *testing.T) {
 	}
 }
 
-func TestModerationWithoutAModelIsRouted(t *testing.T) {
-	t.Parallel()
-	k := newKit(t)
-	got := k.post("/moderations", `{"input":"one"}`)
-	if got.status != 200 || got.json(t)["model"] != "judge" {
-		t.Errorf("got %d %s", got.status, got.body)
-	}
-	if sent := string(k.beta.Calls()[0].Body); !strings.Contains(sent, `"model":"judge-2026"`) {
-		t.Errorf("sent %s", sent)
-	}
-	if e := k.entry(); e.Requested != "auto" {
-		t.Errorf("Requested = %q, want auto", e.Requested)
-	}
-}
-
 func TestModerationWithAPriceIsCharged(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

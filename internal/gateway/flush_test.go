@@ -3,13 +3,10 @@ package gateway_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"fairlead.dev/internal/modelapi"
 )
 
 // flushingSink is a client that counts the flushes of the response.
@@ -52,19 +49,24 @@ func (p *packets) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+const ayeChunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
+
+// streamPackets requests a stream from a provider that responds with the packets.
+func streamPackets(t *testing.T, parts ...string) (*packets, *flushingSink) {
+	t.Helper()
+	w := &flushingSink{sink: sink{header: http.Header{}}}
+	from := &packets{to: w, parts: parts}
+	k := newKit(t, func(k *kit) { k.inside = true })
+	alpha, _ := k.snapshot.Provider("alpha")
+	k.only(alpha, from)
+	k.gateway.ServeHTTP(w, k.request(http.MethodPost, "/chat/completions", streaming("large")))
+	return from, w
+}
+
 func TestEventsThatArriveTogetherAreSentTogether(t *testing.T) {
 	t.Parallel()
-	const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
-	w := &flushingSink{sink: sink{header: http.Header{}}}
-	from := &packets{to: w, parts: []string{
-		chunk, chunk + chunk + ": a comment does not delay the events before it\n\n", chunk, strings.Replace(chunk, "null", `"stop"`, 1) + "data: [DONE]\n\n",
-	}}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+"/chat/completions", strings.NewReader(`{"model":"large","stream":true,"messages":[{"role":"user","content":"Hi"}]}`))
-	r.Header.Set("Authorization", "Bearer good")
-	r.Header.Set("Content-Type", "application/json")
-
-	silentGateway(t, from).ServeHTTP(w, r)
-
+	from, w := streamPackets(t, ayeChunk, ayeChunk+ayeChunk+": a comment does not delay the events before it\n\n", ayeChunk,
+		strings.Replace(ayeChunk, "null", `"stop"`, 1)+"data: [DONE]\n\n")
 	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(from.flushes, want) || w.flushes != 4 {
 		t.Errorf("flushes before each read: %v, want %v; %d in total, want 4", from.flushes, want, w.flushes)
 	}
@@ -75,16 +77,8 @@ func TestEventsThatArriveTogetherAreSentTogether(t *testing.T) {
 
 func TestEventsBeforeAnInterruptionAreSent(t *testing.T) {
 	t.Parallel()
-	const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
-	w := &flushingSink{sink: sink{header: http.Header{}}}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+"/chat/completions", strings.NewReader(`{"model":"large","stream":true,"messages":[{"role":"user","content":"Hi"}]}`))
-	r.Header.Set("Authorization", "Bearer good")
-	r.Header.Set("Content-Type", "application/json")
-
-	silentGateway(t, &packets{to: w, parts: []string{chunk + chunk + "data: {broken\n\n"}}).ServeHTTP(w, r)
-
-	if sent := w.flushed.String(); strings.Count(sent, "Aye.") != 2 {
-		t.Errorf("the client received %q, want 2 deltas", sent)
+	if _, w := streamPackets(t, ayeChunk+ayeChunk+"data: {broken\n\n"); strings.Count(w.flushed.String(), "Aye.") != 2 {
+		t.Errorf("the client received %q, want 2 deltas", w.flushed.String())
 	}
 }
 

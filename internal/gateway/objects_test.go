@@ -37,7 +37,6 @@ type fakeObjects struct {
 	list             []batch.Object
 	began            map[string]time.Time
 	failing, stopped error
-	reads            int // number of calls that read owners
 }
 
 func (f *fakeObjects) index(workspaceID string, kind batch.Kind, id string) int {
@@ -65,7 +64,6 @@ func (f *fakeObjects) Object(_ context.Context, workspaceID string, kind batch.K
 func (f *fakeObjects) FileOwners(_ context.Context, ids []string) (list []batch.Owner, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.reads++
 	for _, o := range f.list {
 		if o.Kind == batch.File && slices.Contains(ids, o.ID) {
 			list = append(list, batch.Owner{WorkspaceID: o.WorkspaceID, ID: o.ID, Provider: o.Provider, Credential: o.Credential})

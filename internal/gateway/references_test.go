@@ -224,38 +224,6 @@ func TestOtherObjectsReachTheProvider(t *testing.T) {
 	}
 }
 
-// The turns of a conversation read the owner of a file once, also if the file has no record. A request without files reads nothing.
-func TestOwnersAreReadOnce(t *testing.T) {
-	t.Parallel()
-	for id, strangers := range map[string]int{"file-own": http.StatusNotFound, "file-unknown": http.StatusOK} {
-		k, calls := referenceKit(t)
-		messages := `{"role":"user","content":[{"type":"text","text":"` + strings.Repeat("long enough to keep ", 500) + `"},{"type":"file","file":{"file_id":"` + id + `"}}]}`
-		for turn := range 5 {
-			if got := k.send("good", http.MethodPost, "/chat/completions", `{"model":"large","messages":[`+messages+`]}`); got.status != http.StatusOK {
-				t.Fatalf("%s, turn %d: status %d, want 200: %s", id, turn, got.status, got.body)
-			}
-			k.send("good", http.MethodPost, "/chat/completions", hello)
-			messages += fmt.Sprintf(`,{"role":"assistant","content":"ok"},{"role":"user","content":"question %d"}`, turn)
-		}
-		if k.objects.reads != 1 {
-			t.Errorf("%s: %d reads, want 1", id, k.objects.reads)
-		}
-		for _, c := range *calls {
-			if id == "file-own" && strings.Contains(c.body, id) && c.credential != "Bearer sk-one" {
-				t.Errorf("a turn was sent with %s", c.credential)
-			}
-		}
-		for range 2 {
-			if got := k.send("stranger", http.MethodPost, "/chat/completions", `{"model":"large","messages":[`+messages+`]}`); got.status != strangers {
-				t.Errorf("%s, another workspace: status %d, want %d: %s", id, got.status, strangers, got.body)
-			}
-		}
-		if k.objects.reads != 1 {
-			t.Errorf("%s: %d reads with another workspace, want 1", id, k.objects.reads)
-		}
-	}
-}
-
 // A cached owner is replaced when this replica adds or deletes the record of the file.
 func TestRecordsReplaceKeptOwners(t *testing.T) {
 	t.Parallel()

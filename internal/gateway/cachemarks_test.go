@@ -2,24 +2,15 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"fairlead.dev/bench/agent"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/gateway"
-	"fairlead.dev/internal/health"
-	"fairlead.dev/internal/ledger"
-	"fairlead.dev/internal/limit"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/promptcache"
@@ -29,7 +20,6 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/upload"
 )
 
 // cachingProvider is a provider of the messages format that bills cache reads and writes: a prompt with a cache mark is written to the
@@ -78,45 +68,43 @@ func (c *cachingProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 	return canned{reply, "text/event-stream"}.RoundTrip(r)
 }
 
-// markedGateway returns a function that sends a body to a gateway in front of a caching provider and returns its entry.
-func markedGateway(t *testing.T, up *cachingProvider, policies gateway.Policies) func(path string, body []byte) *requestlog.Entry {
+// markedKit returns a kit without a network whose only provider is up.
+func markedKit(t *testing.T, up *cachingProvider, policies gateway.Policies) *kit {
 	t.Helper()
+	k := newKit(t, func(k *kit) { k.inside, k.prefixes, k.policies = true, promptcache.NewMemory(0), policies })
 	one := target("claude-sonnet-4-5", 3, 15)
 	one.Provider, one.Vendor, one.Model.Context, one.Model.MaxOutput = "anthropic", "anthropic", 1_000_000, 64_000
 	one.Price.CacheRead, one.Price.CacheWrite, one.Price.CacheWriteLong = new(money.PerMillion(0.3)), new(money.PerMillion(3.75)), new(money.PerMillion(6))
-	p := anthropic.Vendor.New(provider.Settings{Name: "anthropic", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "a#1", Secret: "s", Source: "test"}}})
-	p.Transport = up
-	parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
-	parts.Log = log
-	parts.Snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil)
-	parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: policies}
-	g := gateway.New(parts)
-	return func(path string, body []byte) *requestlog.Entry {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+path, bytes.NewReader(body))
-		r.Header.Set("Authorization", "Bearer good")
-		r.Header.Set("Content-Type", "application/json")
-		g.ServeHTTP(&sink{header: http.Header{}}, r)
-		select {
-		case e := <-log.ended:
-			if e.Cost == nil || e.Error != nil {
-				t.Fatalf("no cost: %+v", e.Error)
-			}
-			return e
-		case <-time.After(10 * time.Second):
-			t.Fatal("no log entry after 10 s")
-			return nil
-		}
+	k.only(anthropic.Vendor.New(provider.Settings{Name: "anthropic", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "a#1", Secret: "s", Source: "test"}}}), up)
+	return k
+}
+
+// only replaces all providers by one with the given transport.
+func (k *kit) only(p *provider.Provider, transport http.RoundTripper) {
+	k.Helper()
+	p.Transport = transport
+	k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(k.T), []*provider.Provider{p}, nil))
+}
+
+// served sends a body and returns the entry of the served request.
+func (k *kit) served(path, body string) *requestlog.Entry {
+	k.Helper()
+	k.post(path, body)
+	e := k.entry()
+	if e.Error != nil || len(e.Attempts) != 1 {
+		k.Fatalf("%+v", e.Error)
 	}
+	return e
 }
 
 func TestMarksOfTheClientAreKept(t *testing.T) {
 	t.Parallel()
 	up := &cachingProvider{}
-	send := markedGateway(t, up, nil)
+	k := markedKit(t, up, nil)
 	s := agent.New(agent.Messages, "claude-sonnet-4-5", "", "", 1)
 	for range 4 {
 		body := bytes.Replace(s.Next(), []byte(`"text":"`), []byte(`"cache_control":{"type":"ephemeral"},"text":"`), 1)
-		if e := send("/messages", body); e.Attempts[0].CacheMark != "" || up.marks > 0 {
+		if e := k.served("/messages", string(body)); e.Attempts[0].CacheMark != "" || up.marks > 0 {
 			t.Fatalf("mark %q, %d marks", e.Attempts[0].CacheMark, up.marks)
 		}
 	}
@@ -176,23 +164,13 @@ func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
 			row, _ := compatible.Find("openai")
 			one := target("gpt-4.1", 2, 8)
 			one.Provider, one.Vendor = "openai", "openai"
-			p := compatible.New(row, provider.Settings{Name: "openai", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "o#1", Secret: "s", Source: "test"}}})
 			up := &keyedProvider{canned: canned{tc.reply, "application/json"}}
-			p.Transport = up
-			parts, log := silentGateway(t, canned{}).Parts, &fakeLog{ended: make(chan *requestlog.Entry, 1)}
-			parts.Log, parts.Sessions = log, newNamer(t)
-			parts.Snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil)
-			parts.Routing = gateway.Routing{Prefixes: promptcache.NewMemory(0), Policies: tc.policies}
-			g := gateway.New(parts)
+			k := newKit(t, func(k *kit) {
+				k.inside, k.sessions, k.prefixes, k.policies = true, newNamer(t), promptcache.NewMemory(0), tc.policies
+			})
+			k.only(compatible.New(row, provider.Settings{Name: "openai", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "o#1", Secret: "s", Source: "test"}}}), up)
 			for _, body := range tc.bodies {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+tc.path, strings.NewReader(body))
-				r.Header.Set("Authorization", "Bearer good")
-				r.Header.Set("Content-Type", "application/json")
-				g.ServeHTTP(&sink{header: http.Header{}}, r)
-				e := <-log.ended
-				if e.Error != nil || len(e.Attempts) != 1 {
-					t.Fatalf("%+v", e.Error)
-				}
+				e := k.served(tc.path, body)
 				recorded := up.keys[len(up.keys)-1]
 				if tc.want != "set" {
 					recorded = ""
@@ -217,11 +195,11 @@ func TestEstimateAssumesNoMarkThatIsDisabled(t *testing.T) {
 		t.Fatal(problems)
 	}
 	expected := func(policies gateway.Policies) route.CacheHit {
-		send := markedGateway(t, &cachingProvider{}, policies)
+		k := markedKit(t, &cachingProvider{}, policies)
 		s := agent.New(agent.Messages, "claude-sonnet-4-5", "", "", 1)
 		var last *requestlog.Entry
 		for range 3 {
-			last = send("/messages", s.Next())
+			last = k.served("/messages", string(s.Next()))
 		}
 		return last.Decision.Candidates[0].Cache
 	}
@@ -245,44 +223,3 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // chunks returns a stream of events with the given data.
 func chunks(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
-
-// silentGateway returns a gateway with one provider and without a log.
-func silentGateway(t *testing.T, reply http.RoundTripper) *gateway.Gateway {
-	t.Helper()
-	targets := []*provider.Target{target("large", 2, 8), target("small", 0.1, 0.4)}
-	for _, one := range targets {
-		one.Provider = "alpha"
-	}
-	p := compatible.New(compatible.Row{Name: "alpha", ChatPath: "/chat/completions", ResponsesPath: "/responses"}, provider.Settings{
-		BaseURL: "http://alpha.invalid/v1", Targets: targets, Credentials: []provider.Credential{{ID: "alpha#1", Secret: "s", Source: "test"}},
-	})
-	p.Transport = reply
-	tracker := health.New(health.Options{})
-	return gateway.New(gateway.Parts{
-		Routes: routes(), Health: tracker,
-		Access: gateway.Access{
-			Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now),
-			Ledger: ledger.New(ledger.Options{
-				Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
-			}),
-		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal},
-		Recording: gateway.Recording{
-			Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
-			Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		},
-		Snapshot: route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil),
-		Settings: modelapi.Settings{
-			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100,
-			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
-			Attempts: attempt.Settings{Attempts: 3, Idle: 5 * time.Second, Total: time.Minute},
-			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
-		},
-	})
-}
-
-// noLog stores no entries.
-type noLog struct{}
-
-func (noLog) Begin(*requestlog.Entry) error { return nil }
-func (noLog) End(*requestlog.Entry) error   { return nil }
