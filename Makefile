@@ -142,8 +142,8 @@ bench-log: ## time the dashboard queries on a million stored requests, and the r
 	scripts/with-services.sh $(GO) run ./bench/log -store postgres -bulk -rows 10000000
 
 faults: build ## run the fault catalogue against the built binary with real services; ONLY=F03,F21 selects cases
-	$(GO) build -o bin/faults ./test/faults/run
-	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
+	CI=true FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh \
+		$(GO) test -v -count=1 -timeout 75m ./test/faults -only '$(ONLY)'
 
 faults-fast: build # run every case of the fault catalogue in its fast form
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh $(GO) test -count=1 -short -timeout 40m ./test/faults/...

@@ -1,3 +1,6 @@
+// Package faults contains the fault catalogue as tests of the built binary: each case injects a fault and checks what
+// must hold during and after it. Each case has two sizes: the fast form, which `make test` runs of some cases and
+// `make verify` of all, and the full form of `make faults`.
 package faults
 
 import (
@@ -11,6 +14,15 @@ import (
 	"fairlead.dev/test/faults/stores"
 	"fairlead.dev/test/faults/streams"
 )
+
+// Quick reports whether `make test` runs the fast form of a case: it takes a few seconds, measures no time and does not
+// depend on what else the machine does.
+func Quick(id string) bool {
+	return slices.Contains([]string{
+		"F06", "F10", "F13", "F16", "F17", "F19", "F20", "F21", "F21r", "F22", "F23", "F25", "F29", "F32p", "F33", "F44", "F46",
+		"F50", "F51", "F53", "F54", "F55", "P03c", "P13",
+	}, id)
+}
 
 // Cases lists the catalogue in order.
 func Cases() []scenario.Case {
