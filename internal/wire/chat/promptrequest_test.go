@@ -5,18 +5,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/show"
 )
 
 func TestDecodePrompts(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		body string
-		want llm.Request
-	}{
+	described{
 		"a text":         {`{"model":"p","prompt":"héllo","user":"u"}`, llm.Request{Model: "p", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1}, ResponseOptions: llm.ResponseOptions{Choices: 1}, PromptSize: llm.PromptSize{ASCIIBytes: 4, NonASCIIBytes: 2}, Prompt: llm.Prompt{Preview: "héllo"}, Labels: llm.Labels{EndUser: "u"}}},
 		"an empty text":  {`{"model":"p","prompt":""}`, llm.Request{Model: "p", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1}, ResponseOptions: llm.ResponseOptions{Choices: 1}}},
 		"texts":          {`{"model":"p","prompt":["a","bc"]}`, llm.Request{Model: "p", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 2, Longest: 2.0 / 3}, ResponseOptions: llm.ResponseOptions{Choices: 2}, PromptSize: llm.PromptSize{ASCIIBytes: 3}, Prompt: llm.Prompt{Preview: "a"}}},
@@ -54,33 +49,19 @@ func TestDecodePrompts(t *testing.T) {
 		"chat fields are ignored": {
 			`{"model":"p","prompt":"a","tools":1,"messages":5,"response_format":2}`, llm.Request{Model: "p", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1}, ResponseOptions: llm.ResponseOptions{Choices: 1}, PromptSize: llm.PromptSize{ASCIIBytes: 1}, Prompt: llm.Prompt{Preview: "a"}},
 		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tc.want.Op, tc.want.Format = llm.Complete, Name
-			got := decode(t, llm.Complete, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "PromptSample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	}.check(t, llm.Complete)
 }
 
 func TestDecodePromptsRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
-	for members, param := range map[string]string{
+	checkRejected(t, llm.Complete, `"model":"p",`, map[string]string{
 		`"n":1`: "prompt", `"prompt":null`: "prompt", `"prompt":[]`: "prompt", `"prompt":[[]]`: "prompt", `"prompt":{}`: "prompt",
 		`"prompt":["a",1]`: "prompt", `"prompt":[1.5]`: "prompt", `"prompt":[null]`: "prompt", `"Prompt":"a","prompt":"a"`: "Prompt",
 		`"prompt":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "prompt",
 		`"prompt":"a","n":0`: "n", `"prompt":"a","n":129`: "n", `"prompt":"a","best_of":"2"`: "best_of",
 		`"prompt":"a","max_tokens":-1`: "max_tokens", `"prompt":"a","max_tokens":1e15`: "max_tokens",
 		`"prompt":"a","logprobs":true`: "logprobs", `"prompt":"a","suffix":5`: "suffix", `"prompt":"a","stream":1`: "stream",
-	} {
-		if e := decodeError(t, llm.Complete, `{"model":"p",`+members+`}`); e.Param != param {
-			t.Errorf("%s: error for %q, want %q", show.Cut(members, 80), e.Param, param)
-		}
-	}
+	})
 	all := decodeError(t, llm.Complete, `{"n":0,"best_of":0,"stream":5,"prompt":7}`)
 	var params []string
 	for _, p := range all.Details["problems"].([]map[string]string) {
@@ -93,10 +74,7 @@ func TestDecodePromptsRejectsInvalidRequests(t *testing.T) {
 
 func TestDecodeModerations(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		body string
-		want llm.Request
-	}{
+	described{
 		"a text":          {`{"model":"m","input":"héllo"}`, llm.Request{Model: "m", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1}, PromptSize: llm.PromptSize{ASCIIBytes: 4, NonASCIIBytes: 2}, Prompt: llm.Prompt{Preview: "héllo"}}},
 		"texts":           {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 3, Longest: 2.0 / 3}, PromptSize: llm.PromptSize{ASCIIBytes: 3}, Prompt: llm.Prompt{Preview: "a"}}},
 		"no model":        {`{"input":"a"}`, llm.Request{Model: "auto", EmbeddingOptions: llm.EmbeddingOptions{Inputs: 1}, PromptSize: llm.PromptSize{ASCIIBytes: 1}, Prompt: llm.Prompt{Preview: "a"}}},
@@ -108,25 +86,11 @@ func TestDecodeModerations(t *testing.T) {
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`,
 			llm.Request{Model: "m", PromptSize: llm.PromptSize{ASCIIBytes: 2}, Prompt: llm.Prompt{Preview: "ab"}, Attachments: llm.Attachments{Images: 2, ImageURLs: 1, ImageBytes: 26}, Needs: llm.Vision},
 		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			tc.want.Op, tc.want.Format, tc.want.Choices = llm.Moderate, Name, 1
-			got := decode(t, llm.Moderate, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "PromptSample", "ImageSizes", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-	for members, param := range map[string]string{
+	}.check(t, llm.Moderate)
+	checkRejected(t, llm.Moderate, "", map[string]string{
 		`"user":"u"`: "input", `"input":null`: "input", `"input":[]`: "input", `"input":5`: "input", `"input":{}`: "input", `"input":[1]`: "input",
 		`"input":["a",{"type":"text","text":"b"}]`: "input", `"input":[{"Text":"a","text":"a"}]`: "input.Text",
 		`"input":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "input",
 		`"model":5,"input":"a"`:                                  "model", `"model":"","input":"a"`: "model", `"Model":"x","input":"a"`: "Model",
-	} {
-		if e := decodeError(t, llm.Moderate, `{`+members+`}`); e.Param != param {
-			t.Errorf("%s: error for %q, want %q", show.Cut(members, 80), e.Param, param)
-		}
-	}
+	})
 }

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -67,21 +66,5 @@ func TestRender(t *testing.T) {
 				t.Error("Render changed the body of the request")
 			}
 		})
-	}
-}
-
-func TestFraming(t *testing.T) {
-	t.Parallel()
-	var buf bytes.Buffer
-	f := Format{}.Framing()
-	for _, err := range []error{
-		f.WriteEvent(&buf, llm.Event{Data: []byte(`{"id":"1"}`)}), f.WriteError(&buf, []byte(`{"error":"x"}`), 1), f.WriteEnd(&buf),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := "data: {\"id\":\"1\"}\n\ndata: {\"error\":\"x\"}\n\ndata: [DONE]\n\n"; buf.String() != want {
-		t.Errorf("got %q, want %q", buf.String(), want)
 	}
 }

@@ -8,18 +8,9 @@ import (
 	"fairlead.dev/internal/wire/embeddings"
 )
 
-func embedRequest(t *testing.T, body string) *llm.Request {
-	t.Helper()
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return req
-}
-
 func TestInvalidVectorsAreRejected(t *testing.T) {
 	t.Parallel()
-	req := embedRequest(t, `{"model":"e","input":"a"}`)
+	req := decode(t, llm.Embed, `{"model":"e","input":"a"}`)
 	for _, list := range []string{``, `[]`, `null`, `"x"`, `[1`, `[1]]`, `[null]`, `["a"]`, `[1e99]`} {
 		if ev, err := embeddings.WriteVectors(req, "m", llm.Vectors{Data: []json.RawMessage{json.RawMessage(list)}}); err == nil {
 			t.Errorf("WriteVectors(%s) = %s, want an error", list, ev.Data)

@@ -148,36 +148,3 @@ func TestResponsesPassThrough(t *testing.T) {
 		t.Error("a stream with an error event returned no error")
 	}
 }
-
-func TestInterruptedTextIsContinued(t *testing.T) {
-	t.Parallel()
-	req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":100}}`)
-	req.Stream = true
-	event := func(part string) string {
-		return `{"candidates":[{"content":{"parts":[` + part + `],"role":"model"},"index":0}],"modelVersion":"large","responseId":"r1"}`
-	}
-	f := geminiapi.Format{Model: "m", Stream: true}
-	rest, ok := f.Resume(req, []byte(event(`{"text":"It "}`)+"\n"+event(`{"text":"is"}`)))
-	if !ok || rest.Text != "It is" {
-		t.Fatalf("Resume = %q, %t; want the text, true", rest.Text, ok)
-	}
-	var got []string
-	for ev, err := range rest.Encode(each(llm.Delta{Kind: llm.BeginDelta, ID: "other"}, llm.Delta{Kind: llm.TextDelta, Text: " 12."}, llm.Delta{Kind: llm.FinishDelta, Finish: "stop"})) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, string(ev.Data))
-	}
-	if len(got) != 2 || got[0] != event(`{"text":" 12."}`) {
-		t.Errorf("events %q, want two, the first with the rest of the text", got)
-	}
-	for _, part := range []string{`{"text":"a","thought":true}`, `{"functionCall":{"name":"f"}}`, `{"text":"a","thoughtSignature":"s"}`} {
-		if _, ok := f.Resume(req, []byte(event(part))); ok {
-			t.Errorf("Resume after %s = true, want false", part)
-		}
-	}
-	next, err := f.Prefill(t.Context(), req, "It is", 60)
-	if err != nil || next.MaxOutput != 60 || !strings.Contains(string(next.Body), `,{"role":"model","parts":[{"text":"It is"}]}]`) {
-		t.Errorf("Prefill = %s, max output %d, %v; want the text as the last turn and 60", next.Body, next.MaxOutput, err)
-	}
-}

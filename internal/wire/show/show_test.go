@@ -1,6 +1,9 @@
 package show
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestShow(t *testing.T) {
 	t.Parallel()
@@ -10,19 +13,11 @@ func TestShow(t *testing.T) {
 		"a short text is unchanged":            {Cut("grün", 10), "grün"},
 		"a rune is not split":                  {Cut("grün", 3), "gr"},
 		"a value is quoted":                    {Quote("x\ty"), `"x y"`},
-		"a long value ends with dots":          {Quote(string(make([]byte, 80))), `"` + spaces(60) + `…"`},
+		"a long value ends with dots":          {Quote(string(make([]byte, 80))), `"` + strings.Repeat(" ", 60) + `…"`},
 		"a preview starts with the first word": {Preview(" \n hello\nworld", 8), "hello wo"},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, tc.got, tc.want)
 		}
 	}
-}
-
-func spaces(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = ' '
-	}
-	return string(b)
 }
