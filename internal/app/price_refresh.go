@@ -29,7 +29,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	a.report("watch prices", err)
 }
 
-// keepPrices imports the configured price list periodically until ctx is cancelled.
+// keepPrices imports the price list periodically until ctx is cancelled.
 func (a *App) keepPrices(ctx context.Context) {
 	var tried time.Time
 	tick := time.NewTicker(refreshLook)
@@ -56,24 +56,24 @@ func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time)
 	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {
 		return err
 	}
-	text, err := pricebook.FetchList(ctx, a.egress, cmp.Or(c.Catalog.URL, importer.Address(c.Catalog.From)), "fairlead/"+a.version)
+	text, err := pricebook.FetchList(ctx, a.egress, cmp.Or(c.Catalog.URL, importer.Address), "fairlead/"+a.version)
 	if err != nil {
 		return err
 	}
-	rows, err := importer.Read(c.Catalog.From, text)
+	rows, err := importer.Read(text)
 	if err != nil {
 		return err
 	}
-	diff, err := pricebook.Of(c).ImportRows(ctx, c.Catalog.From, rows, importer.Options{At: now})
+	diff, err := pricebook.Of(c).ImportRows(ctx, rows, importer.Options{At: now})
 	if err != nil {
 		return err
 	}
 	for _, change := range diff.Changes {
 		if change.State == importer.Rejected {
-			a.log.Warn("price rejected", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", diff.Source)
+			a.log.Warn("price rejected", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", importer.Source)
 		}
 	}
-	a.log.Info("prices refreshed", "source", diff.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
+	a.log.Info("prices refreshed", "source", importer.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
 		"rejected", diff.Count(importer.Rejected), "unchanged", diff.Unchanged)
 	return nil
 }

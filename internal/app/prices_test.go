@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/catalog/importer"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/money"
@@ -134,14 +133,5 @@ func TestPriceRefreshRejectsImplausibleChanges(t *testing.T) {
 	c.Catalog.URL = server.URL + "/elsewhere"
 	if err := a.refreshPrices(t.Context(), c, now.Add(72*time.Hour)); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("unknown address: got error %v, want one with 404", err)
-	}
-}
-
-func TestPriceListsHaveAnAddress(t *testing.T) {
-	t.Parallel()
-	for _, source := range []string{"models.dev", "litellm"} {
-		if got := importer.Address(source); !strings.HasPrefix(got, "https://") {
-			t.Errorf("Address(%s) = %q, want an https URL", source, got)
-		}
 	}
 }

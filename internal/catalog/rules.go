@@ -23,7 +23,7 @@ type rules struct {
 }
 
 const (
-	providerColumns   = "name,litellm,litellm_prefix,litellm_regions,models_dev"
+	providerColumns   = "name,models_dev"
 	vocabularyColumns = "vendor,model,vocabulary,margin,tools"
 	imageColumns      = "vocabularies,model,base,per_tile,side,area,long_side,short_side,max_tiles,max_tiles_original"
 	cacheColumns      = "provider,model,billed_writes,granularity,minimum,step,lifetime,long_lifetime,extendable,lookback,writes,hit_rate"
@@ -43,10 +43,7 @@ func readRules(files fs.FS) (*rules, error) {
 		add           func(record)
 	}{
 		{"data/providers.csv", providerColumns, func(row record) {
-			r.providers = append(r.providers, Provider{
-				Name: row.text("name"), LiteLLM: row.list("litellm"), LiteLLMPrefix: row.text("litellm_prefix"),
-				LiteLLMRegions: row.boolean("litellm_regions"), ModelsDev: row.list("models_dev"),
-			})
+			r.providers = append(r.providers, Provider{Name: row.text("name"), ModelsDev: row.list("models_dev")})
 		}},
 		{"data/vocabularies.csv", vocabularyColumns, r.addVocabulary},
 		{"data/images.csv", imageColumns, r.addImage},
@@ -63,16 +60,13 @@ func readRules(files fs.FS) (*rules, error) {
 	return r, nil
 }
 
-// Provider holds the names of a provider in public price lists.
+// Provider holds the names of a provider in the public price list.
 type Provider struct {
-	Name           string   // provider name as used in offers
-	LiteLLM        []string // names in LiteLLM's list
-	LiteLLMPrefix  string   // prefix of the provider's models in LiteLLM's list
-	LiteLLMRegions bool     // whether a name with a slash after the prefix denotes a regional price
-	ModelsDev      []string // names in the models.dev list
+	Name      string   // provider name as used in offers
+	ModelsDev []string // names in the models.dev list
 }
 
-// ListedProviders returns the providers that public price lists contain.
+// ListedProviders returns the providers that the public price list contains.
 func ListedProviders() []Provider {
 	r, _ := embeddedRules() // Default reports the error
 	return r.providers

@@ -137,7 +137,7 @@ func TestRulesRejectMalformedRows(t *testing.T) {
 		"margin not a number":   {"data/vocabularies.csv", "A,*,o200k,x,", `margin "x" is not a number`},
 		"unknown granularity":   {"data/caches.csv", ",*,,pages,1,,5m,,,,,1", `unknown granularity "pages"`},
 		"lifetime not a period": {"data/caches.csv", ",*,,blocks,1,,5,,,,,1", `lifetime "5" is not a duration`},
-		"flag other than yes":   {"data/providers.csv", "a,a,a/,no,a", `not yes or empty`},
+		"flag other than yes":   {"data/caches.csv", ",*,no,blocks,1,,5m,,,,,1", `not yes or empty`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -147,8 +147,7 @@ type Model struct {
 // Catalog configures updates of models and prices.
 type Catalog struct {
 	Refresh  time.Duration `yaml:"refresh" doc:"Update interval of prices, such as 24h. 0 disables updates."`
-	From     string        `yaml:"from" doc:"Published price list to read." enum:"models.dev,litellm"`
-	URL      string        `yaml:"url" check:"url" doc:"URL of the price list. Defaults to the URL at which it is published."`
+	URL      string        `yaml:"url" check:"url" doc:"URL of the price list, in the format of models.dev. Defaults to https://models.dev/api.json."`
 	Discover time.Duration `yaml:"discover" doc:"Interval at which the model lists of the providers are read to find new models. 0 reads only the lists that requests depend on: the lists of providers without known models, and all lists if unpriced models are allowed."`
 }
 

@@ -27,7 +27,7 @@ func Default() Config {
 		Retries: Retries{Attempts: 3, Backoff: 250 * time.Millisecond},
 		Breaker: Breaker{Failures: 5, ProbeAfter: 3 * time.Second},
 		Rescue:  "continue",
-		Catalog: Catalog{From: "models.dev", Discover: 6 * time.Hour},
+		Catalog: Catalog{Discover: 6 * time.Hour},
 		Routing: Routing{HalfLife: 30 * Day},
 		Headers: Headers{Size: 64 * KiB, Time: 10 * time.Second},
 		Limits: Limits{

@@ -10,6 +10,7 @@ import (
 // the index of a list is omitted, as in providers.name.
 var removed = map[string]string{
 	"catalog.file":    "",
+	"catalog.from":    "",
 	"hedging":         "",
 	"log.search":      "",
 	"routing.explore": "",

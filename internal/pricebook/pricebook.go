@@ -135,10 +135,10 @@ func FetchList(ctx context.Context, client *egress.Client, address, userAgent st
 }
 
 // ImportRows compares rows with the current prices and stores the accepted changes.
-func (b Book) ImportRows(ctx context.Context, source string, rows []importer.Row, o importer.Options) (importer.Diff, error) {
+func (b Book) ImportRows(ctx context.Context, rows []importer.Row, o importer.Options) (importer.Diff, error) {
 	var diff importer.Diff
 	err := b.Update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
-		diff = importer.Compare(source, rows, known, o)
+		diff = importer.Compare(rows, known, o)
 		diff.Apply(book, known, o.At)
 		book.Checked = o.At
 		return nil

@@ -49,7 +49,6 @@ type Change struct {
 
 // Diff holds the changes that a price list would make to the catalog.
 type Diff struct {
-	Source    string
 	Changes   []Change // changes sorted by provider, then model
 	Unchanged int
 	Unknown   int // number of skipped rows, such as aliases and models that are not in the catalog
@@ -67,9 +66,8 @@ func (d Diff) Count(s State) int {
 }
 
 // Compare returns the changes that the rows of a list would make to the catalog.
-func Compare(source string, rows []Row, c *catalog.Catalog, o Options) Diff {
+func Compare(rows []Row, c *catalog.Catalog, o Options) Diff {
 	m := comparison{catalog: c, options: o, offers: map[string]catalog.Offer{}, taken: map[string]bool{}}
-	m.diff.Source = source
 	for _, offer := range c.AllOffers() {
 		m.offers[key(offer.Provider, offer.Upstream)] = offer
 		m.taken[key(offer.Provider, offer.Model)] = true

@@ -27,18 +27,18 @@ func tables(t testing.TB) *catalog.Catalog {
 	return c
 }
 
-func fixture(t testing.TB, source string) []byte {
+func fixture(t testing.TB) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", strings.ReplaceAll(source, ".", "")+".json"))
+	text, err := os.ReadFile(filepath.Join("testdata", "modelsdev.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
-func rowsOf(t testing.TB, source string) []Row {
+func readRows(t testing.TB) []Row {
 	t.Helper()
-	rows, err := Read(source, fixture(t, source))
+	rows, err := Read(fixture(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,48 +56,14 @@ func find(t *testing.T, rows []Row, provider, id string) Row {
 
 func rate(dollars float64) *money.Rate { return new(money.PerMillion(dollars)) }
 
-func TestLiteLLMRows(t *testing.T) {
-	t.Parallel()
-	rows := rowsOf(t, LiteLLM)
-	want := Row{
-		Provider: "openai", ID: "gpt-9", Op: llm.Chat, Context: 272000, MaxOutput: 128000, Abilities: llm.JSONMode | llm.Vision | llm.Reasoning,
-		Price: &catalog.Price{
-			Input: *rate(1), Output: *rate(4), Source: LiteLLM, Tiers: []catalog.Tier{{Above: 272000, Input: *rate(2), Output: *rate(6)}},
-		},
-	}
-	if diff := cmp.Diff(want, find(t, rows, "openai", "gpt-9")); diff != "" {
-		t.Error(diff)
-	}
-	if p := find(t, rows, "alibaba", "qwen3-max").Price; p.Input != *rate(1.2) || len(p.Tiers) != 1 || p.Tiers[0].Above != 32000 || p.Tiers[0].Output != *rate(12) {
-		t.Errorf("tiered pricing: %+v", p)
-	}
-	if p := find(t, rows, "openai", "gpt-4.1").Price; len(p.Services) != 1 || p.Services[0] != (catalog.Service{Name: "priority", Factor: 1750}) {
-		t.Errorf("service tiers: %+v", p.Services)
-	}
-	if p := find(t, rows, "openai", "gpt-5-nano").Price; len(p.Services) != 0 {
-		t.Errorf("an implausible factor was accepted: %+v", p.Services)
-	}
-	if r := find(t, rows, "openai", "gpt-5-pro"); r.Needs != "responses" {
-		t.Errorf("Needs = %q, want responses", r.Needs)
-	}
-	if r := find(t, rows, "openai", "gpt-4o"); r.Price != nil {
-		t.Errorf("a string as a price: %+v", r.Price)
-	}
-	for _, r := range rows {
-		if strings.Contains(r.ID, "sample") || strings.Contains(r.ID, "gov") || strings.Contains(r.ID, "1024") || r.Provider == "" {
-			t.Errorf("%s at %s is not a model", r.ID, r.Provider)
-		}
-	}
-}
-
 func TestModelsDevRows(t *testing.T) {
 	t.Parallel()
-	rows := rowsOf(t, ModelsDev)
+	rows := readRows(t)
 	want := Row{
 		Provider: "openai", ID: "gpt-9", Op: llm.Chat, Needs: "responses", Context: 400000, MaxOutput: 128000,
 		Abilities: llm.Tools | llm.ParallelTools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema | llm.Reasoning,
 		Price: &catalog.Price{
-			Input: *rate(1), Output: *rate(4), AudioInput: rate(10), AudioOutput: rate(20), Services: []catalog.Service{{Name: "fast", Factor: 2500}}, Source: ModelsDev,
+			Input: *rate(1), Output: *rate(4), AudioInput: rate(10), AudioOutput: rate(20), Services: []catalog.Service{{Name: "fast", Factor: 2500}}, Source: Source,
 		},
 	}
 	if diff := cmp.Diff(want, find(t, rows, "openai", "gpt-9")); diff != "" {
@@ -139,53 +105,49 @@ func formatDiff(d Diff) []string {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		source  string
 		options Options
 		want    []string
 	}{
-		"litellm": {LiteLLM, Options{At: noon}, []string{
-			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1", // the list has one tier fewer
-			"rejected anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 cache writes cost far more than input",
-			"rejected cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03 changes by a factor of 1e+03",
-			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
-			"rejected openai/gpt-4o 2.5/10 - x0 no price",
-			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
-			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
-			"unchanged 4, unknown 4", // a snapshot, an alias, two new models
-		}},
-		"litellm, everything": {LiteLLM, Options{At: noon, Jumps: true, NewModels: true}, []string{
-			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1",
-			"rejected anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 cache writes cost far more than input",
-			"changed cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03",
-			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
-			"rejected openai/gpt-4o 2.5/10 - x0 no price",
-			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
-			"new openai/gpt-9 - 1/4 x0",
-			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
-			"unchanged 4, unknown 3", // a snapshot, an alias, a free new model
-		}},
-		"models.dev": {ModelsDev, Options{At: noon}, []string{
+		"known models": {Options{At: noon}, []string{
 			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
 			"rejected groq/gpt-oss-20b 0.075/0.3 0/0 x0 price is zero",
 			"rejected mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 cached input costs more than input",
+			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
+			"rejected openai/gpt-4o 2.5/10 - x0 no price",
+			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
 			"rejected openai/gpt-5.5 5/30 0.5/3 x10 changes by a factor of 10",
 			"new openrouter/grok-4.7 - 2/6 x1",
-			"unchanged 5, unknown 4",
+			"unchanged 4, unknown 4",
 		}},
-		"models.dev after the promotion": {ModelsDev, Options{At: noon.AddDate(0, 2, 0)}, []string{
+		"after the promotion": {Options{At: noon.AddDate(0, 2, 0)}, []string{
 			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
 			"changed gemini/gemini-3.8-flash 1.5/7.5 0.75/3.75 x2",
 			"rejected groq/gpt-oss-20b 0.075/0.3 0/0 x0 price is zero",
 			"rejected mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 cached input costs more than input",
+			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
+			"rejected openai/gpt-4o 2.5/10 - x0 no price",
+			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
 			"rejected openai/gpt-5.5 5/30 0.5/3 x10 changes by a factor of 10",
 			"changed openai/gpt-5.6-sol 5/30 4/20 x1.5",
 			"new openrouter/grok-4.7 - 2/6 x1",
-			"unchanged 3, unknown 4",
+			"unchanged 2, unknown 4",
+		}},
+		"everything": {Options{At: noon, Jumps: true, NewModels: true}, []string{
+			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
+			"rejected groq/gpt-oss-20b 0.075/0.3 0/0 x0 price is zero",
+			"rejected mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 cached input costs more than input",
+			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
+			"rejected openai/gpt-4o 2.5/10 - x0 no price",
+			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
+			"changed openai/gpt-5.5 5/30 0.5/3 x10",
+			"new openai/gpt-9 - 1/4 x0",
+			"new openrouter/grok-4.7 - 2/6 x1",
+			"unchanged 4, unknown 3",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := formatDiff(Compare(tc.source, rowsOf(t, tc.source), tables(t), tc.options))
+			got := formatDiff(Compare(readRows(t), tables(t), tc.options))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -193,22 +155,14 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func applied(t *testing.T, source string, o Options) (*catalog.PriceHistory, *catalog.Catalog) {
-	t.Helper()
-	c := tables(t)
-	b, err := catalog.ReadPriceHistory(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	Compare(source, rowsOf(t, source), c, o).Apply(b, c, o.At)
-	return b, c.With(b.Overrides(c))
-}
-
 func TestAcceptedPricesAreAppliedWithHistory(t *testing.T) {
 	t.Parallel()
-	b, c := applied(t, LiteLLM, Options{At: noon, NewModels: true})
+	tables := tables(t)
+	b := emptyHistory(t)
+	Compare(readRows(t), tables, Options{At: noon, NewModels: true}).Apply(b, tables, noon)
+	c := tables.With(b.Overrides(tables))
 	o, _ := c.Offer("openai", "gpt-4.1")
-	if p := o.Price; p.Input != *rate(1.8) || *p.CacheRead != *rate(0.45) || p.Source != LiteLLM || p.AsOf != "2026-11-15" ||
+	if p := o.Price; p.Input != *rate(1.8) || *p.CacheRead != *rate(0.45) || p.Source != Source || p.AsOf != "2026-11-15" ||
 		p.At(noon.Add(-time.Second)).Input != *rate(2) || p.At(noon).Input != *rate(1.8) {
 		t.Errorf("got %+v", p)
 	}
@@ -219,10 +173,10 @@ func TestAcceptedPricesAreAppliedWithHistory(t *testing.T) {
 		t.Errorf("an import made %s callable", o.Model)
 	}
 	m, ok := c.Model("gpt-9")
-	if !ok || m.Context != 272000 || m.MaxOutput != 128000 || !m.Abilities.Has(llm.Vision) {
+	if !ok || m.Context != 400000 || m.MaxOutput != 128000 || !m.Abilities.Has(llm.Vision) {
 		t.Errorf("the new model: %+v", m)
 	}
-	if again := Compare(LiteLLM, rowsOf(t, LiteLLM), c, Options{At: noon.Add(time.Hour), NewModels: true}); again.Count(New)+again.Count(Changed) != 0 {
+	if again := Compare(readRows(t), c, Options{At: noon.Add(time.Hour), NewModels: true}); again.Count(New)+again.Count(Changed) != 0 {
 		t.Errorf("a second import of the same list has changes: %v", formatDiff(again))
 	}
 	if b.Find("openai", "gpt-9").Upstream != "gpt-9" || b.Find("openai", "gpt-4.1").Upstream != "" {
@@ -230,15 +184,21 @@ func TestAcceptedPricesAreAppliedWithHistory(t *testing.T) {
 	}
 }
 
-func TestManualPricesAreKept(t *testing.T) {
-	t.Parallel()
-	c := tables(t)
+func emptyHistory(t *testing.T) *catalog.PriceHistory {
+	t.Helper()
 	b, err := catalog.ReadPriceHistory(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+func TestManualPricesAreKept(t *testing.T) {
+	t.Parallel()
+	c := tables(t)
+	b := emptyHistory(t)
 	b.Set(c, catalog.Listing{Provider: "openai", Model: "gpt-4.1", Price: &catalog.Price{Input: *rate(1), Output: *rate(1), Source: catalog.OverrideSource}}, noon)
-	diff := Compare(LiteLLM, rowsOf(t, LiteLLM), c.With(b.Overrides(c)), Options{At: noon.Add(time.Hour)})
+	diff := Compare(readRows(t), c.With(b.Overrides(c)), Options{At: noon.Add(time.Hour)})
 	i := slices.IndexFunc(diff.Changes, func(c Change) bool { return c.Model == "gpt-4.1" })
 	if diff.Changes[i].State != Kept || diff.Count(Kept) != 1 {
 		t.Errorf("got %v", formatDiff(diff))
@@ -247,38 +207,25 @@ func TestManualPricesAreKept(t *testing.T) {
 
 func TestInvalidListsAreRejected(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ source, text, want string }{
-		{"portkey", "{}", "unknown price list"},
-		{LiteLLM, "[]", "unexpected format"},
-		{LiteLLM, "{}", "no models"},
-		{ModelsDev, "<html>", "unexpected format"},
-		{ModelsDev, string(fixture(t, LiteLLM)), "no models"},
-		{LiteLLM, string(fixture(t, ModelsDev)), "no models"},
+	for text, want := range map[string]string{
+		"[]": "unexpected format", "<html>": "unexpected format", "{}": "no models", `{"gpt-4.1": {"litellm_provider": "openai"}}`: "no models",
 	} {
-		if _, err := Read(tc.source, []byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s %.20s: %v, want an error with %q", tc.source, tc.text, err, tc.want)
+		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
 	}
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(true, fixture(f, LiteLLM))
-	f.Add(false, fixture(f, ModelsDev))
+	f.Add(fixture(f))
 	c := tables(f)
-	f.Fuzz(func(t *testing.T, lite bool, text []byte) {
-		source := ModelsDev
-		if lite {
-			source = LiteLLM
-		}
-		rows, err := Read(source, text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rows, err := Read(text)
 		if err != nil {
 			return
 		}
-		b, err := catalog.ReadPriceHistory(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		Compare(source, rows, c, Options{At: noon, NewModels: true}).Apply(b, c, noon)
+		b := emptyHistory(t)
+		Compare(rows, c, Options{At: noon, NewModels: true}).Apply(b, c, noon)
 		encoded, err := b.Encode()
 		if err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func (m modelsDevModel) row(provider string) Row {
 	}
 	row.Price = m.Cost.price(row.Op)
 	if fast := m.Experimental.Modes["fast"].Cost; fast != nil && row.Price != nil {
-		if f := factor(perMillion(fast.Input, 1e6), &row.Price.Input); f > 0 && f != 1000 && f <= 10_000 {
+		if f := factor(perMillion(fast.Input), row.Price.Input); f > 0 && f != 1000 && f <= 10_000 {
 			row.Price.Services = append(row.Price.Services, catalog.Service{Name: "fast", Factor: f})
 		}
 	}
@@ -141,7 +141,7 @@ func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
 	}
 	p := &catalog.Price{
 		Input: base.Input, Output: base.Output, CacheRead: base.CacheRead, CacheWrite: base.CacheWrite,
-		AudioInput: base.AudioInput, AudioOutput: base.AudioOutput, Source: ModelsDev,
+		AudioInput: base.AudioInput, AudioOutput: base.AudioOutput, Source: Source,
 	}
 	for _, t := range c.Tiers {
 		card, ok := t.card(op)
@@ -153,7 +153,7 @@ func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
 		card.Above = 200_000
 		p.Tiers = append(p.Tiers, card)
 	}
-	sortTiers(p.Tiers)
+	slices.SortFunc(p.Tiers, func(a, b catalog.Tier) int { return int(a.Above - b.Above) })
 	return p
 }
 
@@ -161,8 +161,7 @@ func (c *modelsDevCost) card(op llm.Op) (catalog.Tier, bool) {
 	if c == nil {
 		return catalog.Tier{}, false
 	}
-	rate := func(dollars *float64) *money.Rate { return perMillion(dollars, 1e6) }
-	input, output := rate(c.Input), rate(c.Output)
+	input, output := perMillion(c.Input), perMillion(c.Output)
 	if op == llm.Embed && output == nil {
 		output = new(money.Rate(0))
 	}
@@ -170,7 +169,7 @@ func (c *modelsDevCost) card(op llm.Op) (catalog.Tier, bool) {
 		return catalog.Tier{}, false
 	}
 	return catalog.Tier{
-		Input: *input, Output: *output, CacheRead: rate(c.CacheRead), CacheWrite: rate(c.CacheWrite),
-		AudioInput: rate(c.InputAudio), AudioOutput: rate(c.OutputAudio),
+		Input: *input, Output: *output, CacheRead: perMillion(c.CacheRead), CacheWrite: perMillion(c.CacheWrite),
+		AudioInput: perMillion(c.InputAudio), AudioOutput: perMillion(c.OutputAudio),
 	}, true
 }

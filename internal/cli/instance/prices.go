@@ -25,15 +25,15 @@ func (i *Instance) Prices() (*catalog.Catalog, error) {
 
 // ImportPrices compares a price list with the current prices. Unless dryRun is set, it stores the accepted changes. A running
 // server applies them without a restart.
-func (i *Instance) ImportPrices(ctx context.Context, source string, rows []importer.Row, o importer.Options, dryRun bool) (importer.Diff, error) {
+func (i *Instance) ImportPrices(ctx context.Context, rows []importer.Row, o importer.Options, dryRun bool) (importer.Diff, error) {
 	if !dryRun {
-		return pricebook.Of(i.Config).ImportRows(ctx, source, rows, o)
+		return pricebook.Of(i.Config).ImportRows(ctx, rows, o)
 	}
 	current, err := i.Prices()
 	if err != nil {
 		return importer.Diff{}, err
 	}
-	return importer.Compare(source, rows, current, o), nil
+	return importer.Compare(rows, current, o), nil
 }
 
 // SetPrice stores a price that is valid from the given time on.

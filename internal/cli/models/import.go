@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +20,8 @@ import (
 // largestList is the maximum size of a price list.
 const largestList = 64 << 20
 
-// importFlags selects the list and the changes to accept.
+// importFlags selects the changes to accept.
 type importFlags struct {
-	from      string
 	jumps     bool
 	newModels bool
 	dryRun    bool
@@ -32,19 +30,14 @@ type importFlags struct {
 func newModelsImport(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import [FILE|URL]", Short: "Import prices from a published list and show the changes",
+		Use: "import [FILE|URL]", Short: "Import prices from models.dev and show the changes",
 		Args: cli.OptionalArg("a file or an address"),
-		Long: `Import prices from a published list and show the changes. Without a file or address, the list is downloaded from its
-publisher. A price that changes by a factor of five or more is rejected, and so are prices of zero, because lists contain
+		Long: `Import prices from models.dev, or from a list in the same format, and show the changes. A price that changes by a factor of five or more is rejected, and so are prices of zero, because lists contain
 prices that are wrong by powers of ten. Prices set by hand are kept. A running server uses the new prices immediately.`,
-		Example: `  fairlead models import --from models.dev --dry-run
-  fairlead models import --from litellm model_prices_and_context_window.json
-  curl -s https://models.dev/api.json | fairlead models import --from models.dev -`,
+		Example: `  fairlead models import --dry-run
+  curl -s https://models.dev/api.json | fairlead models import -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(importer.Sources(), f.from) {
-				return cli.Usagef("use  --from "+strings.Join(importer.Sources(), "  or  --from "), "--from: unknown price list %q", cli.Clean(f.from))
-			}
-			where := importer.Address(f.from)
+			where := importer.Address
 			if len(args) > 0 {
 				where = args[0]
 			}
@@ -52,11 +45,9 @@ prices that are wrong by powers of ten. Prices set by hand are kept. A running s
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", importer.ModelsDev, "source of the list: "+strings.Join(importer.Sources(), " or "))
 	flags.BoolVar(&f.jumps, "yes-jumps", false, "also accept prices that change by a factor of five or more")
 	flags.BoolVar(&f.newModels, "new-models", false, "also import models that are not in the catalog")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the changes without storing them")
-	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(importer.Sources(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -65,13 +56,13 @@ func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, w
 	if err != nil {
 		return err
 	}
-	rows, err := importer.Read(f.from, text)
+	rows, err := importer.Read(text)
 	if err != nil {
-		return cli.WithFix(err, "select the source of the list with  --from %s", strings.Join(importer.Sources(), "  or  --from "))
+		return err
 	}
 	return instance.With(ctx, c, o, func(i *instance.Instance) error {
 		choice := importer.Options{At: c.Now().UTC(), Jumps: f.jumps, NewModels: f.newModels}
-		diff, err := i.ImportPrices(ctx, f.from, rows, choice, f.dryRun)
+		diff, err := i.ImportPrices(ctx, rows, choice, f.dryRun)
 		if err != nil {
 			return err
 		}
@@ -145,7 +136,7 @@ func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) e
 		stored = "would be stored"
 	}
 	c.Infof(o, "%s: %d new and %d changed %s, %d rejected, %d kept (set by hand), %s unchanged, %s not in the catalog",
-		diff.Source, diff.Count(importer.New), diff.Count(importer.Changed), stored, diff.Count(importer.Rejected), diff.Count(importer.Kept),
+		importer.Source, diff.Count(importer.New), diff.Count(importer.Changed), stored, diff.Count(importer.Rejected), diff.Count(importer.Kept),
 		cli.Count(int64(diff.Unchanged)), cli.Count(int64(diff.Unknown)))
 	return nil
 }

@@ -29,7 +29,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead models list --all --kind embedding
   fairlead models show gpt-4.1
   fairlead models new
-  fairlead models import --from models.dev --dry-run`, newModelsList(c, o), newModelsNew(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
+  fairlead models import --dry-run`, newModelsList(c, o), newModelsNew(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
 }
 
 func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {

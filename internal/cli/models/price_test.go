@@ -35,7 +35,7 @@ func TestImportShowsAndStoresChanges(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	path := writeList(l, priceList)
-	out, err := l.Run(cli.ExitOK, "models", "import", "--from", "models.dev", path, "--dry-run")
+	out, err := l.Run(cli.ExitOK, "models", "import", path, "--dry-run")
 	clitest.Golden(t, "import.txt", out)
 	clitest.MustContain(t, err, "1 new and 1 changed would be stored, 2 rejected, 0 kept (set by hand), 1 unchanged, 1 not in the catalog")
 	if _, missing := os.Stat(filepath.Join(l.Dir, "prices", "prices.json")); missing == nil {
