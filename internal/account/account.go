@@ -114,6 +114,7 @@ type Key struct {
 	WorkspaceID string
 	KeySettings
 	CreatedBy  string // account ID; empty for a key created on the command line
+	MakerRole  Role   // present role of the account that created the key; empty if the account is not a member
 	CreatedAt  time.Time
 	RevokedAt  time.Time // time of the revocation; zero if not revoked
 	LastUsedAt time.Time

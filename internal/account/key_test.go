@@ -193,7 +193,17 @@ func TestGrantsAreLimitedToOwnPermissions(t *testing.T) {
 	f.must(err)
 	_, _, err = f.RotateKey(f.ctx, developer, own.ID, account.Grace{})
 	f.refused(err, llm.PermissionDenied, "scopes")
-	_, err = f.RevokeKey(f.ctx, developer, own.ID)
+
+	// The key loses the rights that the new role of its creator does not include.
+	f.must(f.SetRole(f.ctx, owner, developer.AccountID, account.Viewer))
+	own, err = f.Key(f.ctx, owner.WorkspaceID, own.ID)
+	f.must(err)
+	actor, err := f.KeyActor(f.ctx, &own)
+	f.must(err)
+	if actor.May(account.ConnectProviders) || !actor.May(account.ReadKeys) {
+		t.Errorf("the key of a viewer has the wrong permissions: %+v", actor)
+	}
+	_, err = f.RevokeKey(f.ctx, owner, own.ID)
 	f.must(err)
 }
 

@@ -28,6 +28,9 @@ func (s *Service) SetRole(ctx context.Context, by Actor, accountID string, role 
 		return denied("You cannot assign a role above your own.")
 	}
 	_, err := s.changeMember(ctx, by, accountID, role, false, "member.role")
+	if err == nil {
+		s.changed(ctx)
+	}
 	return err
 }
 

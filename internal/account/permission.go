@@ -69,9 +69,9 @@ func Permissions() []Permission { return slices.Clone(roleRights[Owner]) }
 // Actor is the caller of an operation: a signed-in member of a workspace, or an API key.
 type Actor struct {
 	AccountID   string
-	KeyID       string // key ID; empty unless the actor is a key, which has scopes instead of a role
+	KeyID       string // key ID; empty unless the actor is a key
 	WorkspaceID string
-	Role        Role
+	Role        Role // for a key, the present role of its creator, which limits the scopes; empty if only the scopes limit it
 	Scopes      []Scope
 	Operator    bool // whether the workspace is the oldest one, whose members operate the gateway
 }
@@ -82,10 +82,10 @@ func (a Actor) May(p Permission) bool {
 }
 
 func (a Actor) holds(p Permission) bool {
-	if a.KeyID == "" {
-		return slices.Contains(roleRights[a.Role], p)
+	if (a.KeyID == "" || a.Role != "") && !slices.Contains(roleRights[a.Role], p) {
+		return false
 	}
-	return slices.ContainsFunc(a.Scopes, func(s Scope) bool { return slices.Contains(scopeRights[s], p) })
+	return a.KeyID == "" || slices.ContainsFunc(a.Scopes, func(s Scope) bool { return slices.Contains(scopeRights[s], p) })
 }
 
 // mayGrantScope reports whether the actor has all permissions of the scope.

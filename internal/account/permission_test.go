@@ -97,6 +97,8 @@ func TestGrantingStaysWithinOwnRights(t *testing.T) {
 		{"viewer", Actor{Role: Viewer}, "", ""},
 		{"managing key", Actor{KeyID: "key_1", Scopes: []Scope{Manage}}, "read manage", ""},
 		{"reading key", Actor{KeyID: "key_1", Scopes: []Scope{Read}}, "read", ""},
+		{"managing key of a viewer", Actor{KeyID: "key_1", Role: Viewer, Scopes: []Scope{Inference, Read, Manage}}, "", ""},
+		{"managing key of a developer", Actor{KeyID: "key_1", Role: Developer, Scopes: []Scope{Inference, Manage}}, "inference read", ""},
 		{"key for models", Actor{KeyID: "key_1", Scopes: []Scope{Inference}}, "inference", ""},
 	}
 	for _, tt := range tests {

@@ -261,7 +261,7 @@ func (s *Service) KeyActor(ctx context.Context, key *Key) (Actor, error) {
 	if err != nil {
 		return Actor{}, err
 	}
-	return Actor{KeyID: key.ID, WorkspaceID: key.WorkspaceID, Scopes: key.Scopes, Operator: operator}, nil
+	return Actor{KeyID: key.ID, WorkspaceID: key.WorkspaceID, Role: key.MakerRole, Scopes: key.Scopes, Operator: operator}, nil
 }
 
 // operates reports whether the members of the workspace operate the gateway.

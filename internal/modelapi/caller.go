@@ -58,6 +58,9 @@ func CheckScope(grant *account.Grant) error {
 	if !slices.Contains(grant.Key.Scopes, account.Inference) {
 		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models because it does not have the \"inference\" scope. Add the scope in API key settings, or use another key.", grant.Key.Name)
 	}
+	if grant.Key.MakerRole == account.Viewer { // the only role without the permission to use models
+		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models because its creator is now a viewer of the workspace. Use a key of another member, or ask an owner or admin.", grant.Key.Name)
+	}
 	return nil
 }
 

@@ -190,6 +190,9 @@ func noWorkspace() error { return llm.Errorf(llm.NotFound, "Workspace not found.
 
 // Denied returns the error for a caller without a permission.
 func Denied(by account.Actor, perm account.Permission) error {
+	if by.KeyID != "" && by.Role != "" {
+		return llm.Errorf(llm.ScopeDenied, "This API key does not have the %q permission. Its scopes and the role of its creator (%s) must include it.", perm, by.Role).With("permission", perm)
+	}
 	if by.KeyID != "" {
 		return llm.Errorf(llm.ScopeDenied, "This API key does not have the %q permission. Use a key with a scope that includes it.", perm).With("permission", perm)
 	}

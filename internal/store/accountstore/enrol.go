@@ -94,5 +94,8 @@ func insertMember(ctx context.Context, tx *sql.Tx, m account.Member) error {
 	if sqldb.IsUnique(err) {
 		return account.ErrConflict
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return reloadKeysOf(ctx, tx, m)
 }

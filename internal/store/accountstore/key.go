@@ -16,8 +16,8 @@ import (
 // keeps the rows of a key together.
 const keyRows = `select k.id, k.workspace_id, k.name, k.scopes, k.allowed_models, k.requests_per_minute, k.tokens_per_minute, k.concurrent,
 	k.budget, k.sessions, k.response_cache, k.baseline, k.log_bodies, k.error_format, k.allow_unpriced, k.tags, k.created_by, k.created_at, k.expires_at, k.revoked_at,
-	k.last_used_at, k.last_used_by, s.hash, s.start_text, s.end_text, s.created_at, s.expires_at, s.after_use, s.used_at
-	from keys k join key_secrets s on s.key_id = k.id `
+	k.last_used_at, k.last_used_by, coalesce(m.role, ''), s.hash, s.start_text, s.end_text, s.created_at, s.expires_at, s.after_use, s.used_at
+	from keys k join key_secrets s on s.key_id = k.id left join members m on m.workspace_id = k.workspace_id and m.account_id = k.created_by `
 
 // keyRow is one row of keyRows.
 type keyRow struct {
@@ -35,7 +35,7 @@ func (r *keyRow) scan(row sqldb.Scanner) error {
 	k, s := &r.key, &r.secret
 	return notFound(row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &r.scopes, &r.models, &k.Limits.RequestsPerMinute, &k.Limits.TokensPerMinute, &k.Limits.Concurrent,
 		&r.budget, &r.sessions, &r.cache, &k.Baseline, &r.logBodies, &k.ErrorFormat, &r.unpriced, &r.tags, &k.CreatedBy, &r.created, &r.expires, &r.revoked,
-		&r.lastUsed, &k.LastUsedBy, &s.Hash, &s.Start, &s.End, &r.made, &r.secretExpires, &r.afterUse, &r.usedAt))
+		&r.lastUsed, &k.LastUsedBy, &k.MakerRole, &s.Hash, &s.Start, &s.End, &r.made, &r.secretExpires, &r.afterUse, &r.usedAt))
 }
 
 func (r *keyRow) asSecret() account.Secret {
@@ -48,7 +48,7 @@ func (r *keyRow) asSecret() account.Secret {
 // asKey returns the key. It reuses equal values of keys that were read before.
 func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	k := r.key
-	k.WorkspaceID, k.CreatedBy = same.text(k.WorkspaceID), same.text(k.CreatedBy)
+	k.WorkspaceID, k.CreatedBy, k.MakerRole = same.text(k.WorkspaceID), same.text(k.CreatedBy), account.Role(same.text(string(k.MakerRole)))
 	if k.Scopes, err = once(same.scopes, r.scopes, func(text string) (scopes []account.Scope, _ error) {
 		for scope := range strings.SplitSeq(text, ",") {
 			scopes = append(scopes, account.Scope(scope))

@@ -105,10 +105,23 @@ func revokeKeysOf(ctx context.Context, tx *sql.Tx, workspaceID, accountID string
 }
 
 func writeRole(ctx context.Context, tx *sql.Tx, m account.Member) error {
+	if err := reloadKeysOf(ctx, tx, m); err != nil {
+		return err
+	}
 	if m.Role == "" {
 		return affect(ctx, tx, `delete from members where workspace_id = $1 and account_id = $2`, m.WorkspaceID, m.AccountID)
 	}
 	return affect(ctx, tx, `update members set role = $3 where workspace_id = $1 and account_id = $2`, m.WorkspaceID, m.AccountID, m.Role)
+}
+
+// reloadKeysOf makes keyrings load the keys of the account again, because its role limits them.
+func reloadKeysOf(ctx context.Context, tx *sql.Tx, m account.Member) error {
+	revision, err := sqldb.NextRevision(ctx, tx, "keys")
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `update keys set revision = $3 where workspace_id = $1 and created_by = $2`, m.WorkspaceID, m.AccountID, revision)
+	return err
 }
 
 const invitationColumns = `id, workspace_id, role, token_hash, created_by, created_at, expires_at`

@@ -27,6 +27,12 @@ func removedMembersLoseTheirKeys(t *testing.T, db *store.DB) {
 	join(t, db, "ws_ann", "acc_bob", account.Developer)
 	checkEnd(t, db, "revoked", false, func() ([]account.Key, error) { return remove(t, db, true) })
 	join(t, db, "ws_ann", "acc_bob", account.Developer)
+	checkEnd(t, db, "limited", true, func() ([]account.Key, error) {
+		return db.Accounts.ChangeMember(t.Context(), "ws_ann", "acc_bob", false, func(m *account.Member, _ int) (account.AuditEvent, error) {
+			m.Role = account.Viewer
+			return Event("ws_ann", "member.role"), nil
+		})
+	})
 	checkEnd(t, db, "deleted", false, func() ([]account.Key, error) {
 		return nil, db.Accounts.DeleteAccount(t.Context(), "acc_bob", Event("", "account.delete"))
 	})
@@ -68,7 +74,10 @@ func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]
 		t.Errorf("%s: bob's key revoked at %v, ann's key at %v, the already revoked key at %v; want kept = %t",
 			name, stored.RevokedAt, other.RevokedAt, earlier.RevokedAt, kept)
 	}
-	if !kept && after["keys"] == before["keys"] {
+	if want := map[string]account.Role{"limited": account.Viewer}[name]; stored.MakerRole != want {
+		t.Errorf("%s: the role of bob's key is %q, want %q", name, stored.MakerRole, want)
+	}
+	if after["keys"] == before["keys"] {
 		t.Errorf("%s: the revision of the keys did not change", name)
 	}
 	listed := false

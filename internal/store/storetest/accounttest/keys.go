@@ -28,7 +28,7 @@ func sampleKey(workspaceID string) account.Key {
 			Budget:   &account.Budget{Amount: 50 * money.Dollar, Period: account.Monthly, Zone: "Europe/Paris", WarnPercent: 80},
 			Baseline: "gpt-4.1", LogBodies: &off, ErrorFormat: "openai", AllowUnpriced: true, Tags: map[string]string{"team": "search"}, ExpiresAt: now.Add(time.Hour),
 		},
-		CreatedBy: "acc_ann", CreatedAt: now,
+		CreatedBy: "acc_ann", MakerRole: account.Owner, CreatedAt: now,
 		Secrets: []account.Secret{
 			{Hash: fmt.Appendf(nil, "%032d", 2*n), Start: "fl_aaaa", End: "zzzz", CreatedAt: now, ExpiresAt: now.Add(time.Minute), AfterUse: time.Hour},
 			{Hash: fmt.Appendf(nil, "%032d", 2*n+1), Start: "fl_bbbb", End: "yyyy", CreatedAt: now.Add(time.Second)},
