@@ -1,7 +1,7 @@
 package judge
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"go/parser"
 	"go/token"
@@ -10,19 +10,32 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"fairlead.dev/internal/rawjson"
 )
 
-// Check compares the responses without a model. It reports false when no check decides.
-func Check(x *Exchange) (Verdict, bool) {
-	for _, check := range []func(*Exchange) (Verdict, bool){checkSchema, checkTools, checkExact, checkCode} {
-		if v, ok := check(x); ok {
+// Check compares the responses without a model. It reports false when no check decides, which includes a check that would take too much work.
+func Check(ctx context.Context, x *Exchange) (Verdict, bool) {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	for _, check := range []func(*checker, *Exchange) (Verdict, bool){checkSchema, checkTools, checkExact, checkCode} {
+		if v, ok := limited(ctx, check, x); ok {
 			return v, true
 		}
 	}
 	return Verdict{}, false
+}
+
+// limited runs a check within the limits. It reports false if the check does not decide.
+func limited(ctx context.Context, check func(*checker, *Exchange) (Verdict, bool), x *Exchange) (v Verdict, ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, expected := p.(undecided); !expected {
+				panic(p)
+			}
+			v, ok = Verdict{}, false
+		}
+	}()
+	return check(&checker{ctx: ctx, left: maxWork}, x)
 }
 
 // prefer returns a verdict for the response that passed. It reports false if both or neither passed.
@@ -39,9 +52,9 @@ func prefer(method string, routed, baseline bool, failure string) (Verdict, bool
 
 // checkSchema applies to requests for JSON. A response that does not match the schema loses. Equal documents are a tie, and so
 // are two responses that do not match.
-func checkSchema(x *Exchange) (Verdict, bool) {
+func checkSchema(c *checker, x *Exchange) (Verdict, bool) {
 	format := rawjson.Get(x.Request, "response_format")
-	var schema json.RawMessage
+	var schema []byte
 	switch format.Get("type").String() {
 	case "json_object":
 	case "json_schema":
@@ -52,84 +65,45 @@ func checkSchema(x *Exchange) (Verdict, bool) {
 	if len(x.Routed.Calls)+len(x.Baseline.Calls) > 0 {
 		return Verdict{}, false
 	}
-	matches, ok := compile(schema)
-	if !ok {
-		return Verdict{}, false // an invalid schema cannot decide the comparison
-	}
-	routed, baseline := matches([]byte(x.Routed.Text)), matches([]byte(x.Baseline.Text))
+	routed, baseline := c.valid(schema, x.Routed.Text), c.valid(schema, x.Baseline.Text)
 	if v, ok := prefer(Schema, routed, baseline, "does not match the JSON schema of the request"); ok {
 		return v, true
 	}
 	if !routed {
 		return Verdict{0, Schema, "Both responses do not match the JSON schema of the request."}, true
 	}
-	if equalJSON([]byte(x.Routed.Text), []byte(x.Baseline.Text)) {
+	if c.equalJSON(x.Routed.Text, x.Baseline.Text) {
 		return Verdict{0, Schema, "Both responses are the same JSON document."}, true
 	}
 	return Verdict{}, false
 }
 
-// compile returns a function that reports whether text is JSON that matches the schema. An empty schema accepts any JSON, and a
-// validation that takes too much work counts as a match. ok is false for an invalid schema. References to other documents are not followed.
-func compile(schema []byte) (matches func([]byte) bool, ok bool) {
-	decode := func(text []byte) (any, bool) {
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		return v, err == nil
-	}
-	if len(schema) == 0 || string(schema) == "null" {
-		return func(text []byte) bool { _, ok := decode(text); return ok }, true
-	}
-	document, ok := decode(schema)
-	if !ok {
-		return nil, false
-	}
-	c, work := jsonschema.NewCompiler(), &schemaWork{}
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // the loader has no schemes, so nothing is read from disk or network
-	c.RegisterVocabulary(work.vocabulary())
-	c.AssertVocabs()
-	if err := c.AddResource("schema.json", document); err != nil {
-		return nil, false
-	}
-	compiled, err := c.Compile("schema.json")
-	if err != nil {
-		return nil, false
-	}
-	return func(text []byte) bool {
-		v, ok := decode(text)
-		return ok && work.validate(compiled, v)
-	}, true
-}
-
 // checkTools applies when both responses call tools. Calls with invalid arguments lose; calls with the same meaning are a tie. Calls are
 // never executed.
-func checkTools(x *Exchange) (Verdict, bool) {
+func checkTools(c *checker, x *Exchange) (Verdict, bool) {
 	if len(x.Routed.Calls) == 0 || len(x.Baseline.Calls) == 0 {
 		return Verdict{}, false
 	}
-	routed, baseline := ValidCalls(x.Request, x.Routed.Calls), ValidCalls(x.Request, x.Baseline.Calls)
+	routed, baseline := c.validCalls(x.Request, x.Routed.Calls), c.validCalls(x.Request, x.Baseline.Calls)
 	if v, ok := prefer(Tools, routed, baseline, "calls an unknown tool or has invalid arguments"); ok {
 		return v, true
 	}
 	if !routed {
 		return Verdict{0, Tools, "Both responses call an unknown tool or have invalid arguments."}, true
 	}
-	if sameCalls(x.Routed.Calls, x.Baseline.Calls) {
+	if c.sameCalls(x.Routed.Calls, x.Baseline.Calls) {
 		return Verdict{0, Tools, "Both responses make the same tool calls."}, true
 	}
 	return Verdict{}, false
 }
 
-// ValidCalls reports whether all calls name tools from the request and have arguments that match the tool schemas. The request is in the
+// validCalls reports whether all calls name tools from the request and have arguments that match the tool schemas. The request is in the
 // chat format.
-func ValidCalls(request []byte, calls []Call) bool {
+func (c *checker) validCalls(request []byte, calls []Call) bool {
 	schemas := toolSchemas(request)
-	return !slices.ContainsFunc(calls, func(c Call) bool {
-		schema, known := schemas[c.Name]
-		if !known {
-			return true
-		}
-		matches, ok := compile(schema)
-		return ok && schema != nil && !matches([]byte(c.Arguments))
+	return !slices.ContainsFunc(calls, func(call Call) bool {
+		schema, known := schemas[call.Name]
+		return !known || schema != nil && !c.valid(schema, call.Arguments)
 	})
 }
 
@@ -164,14 +138,14 @@ func toolSchemas(request []byte) map[string]json.RawMessage {
 }
 
 // sameCalls reports whether both lists contain the same calls, in any order.
-func sameCalls(a, b []Call) bool {
+func (c *checker) sameCalls(a, b []Call) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	rest := slices.Clone(b)
-	for _, c := range a {
+	for _, call := range a {
 		i := slices.IndexFunc(rest, func(d Call) bool {
-			return c.Name == d.Name && (c.Arguments == d.Arguments || equalJSON([]byte(c.Arguments), []byte(d.Arguments)))
+			return call.Name == d.Name && (call.Arguments == d.Arguments || c.equalJSON(call.Arguments, d.Arguments))
 		})
 		if i < 0 {
 			return false
@@ -181,69 +155,9 @@ func sameCalls(a, b []Call) bool {
 	return true
 }
 
-// equalJSON reports whether two documents have the same meaning. It ignores the order of members and the notation of numbers and
-// strings.
-func equalJSON(a, b []byte) bool {
-	decode := func(text []byte) (v any, ok bool) {
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		return v, err == nil
-	}
-	x, ok := decode(a)
-	if !ok {
-		return false
-	}
-	y, ok := decode(b)
-	return ok && equalValues(x, y)
-}
-
-func equalValues(x, y any) bool {
-	switch x := x.(type) {
-	case map[string]any:
-		y, ok := y.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for name, value := range x {
-			other, ok := y[name]
-			if !ok || !equalValues(value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		y, ok := y.([]any)
-		return ok && slices.EqualFunc(x, y, equalValues)
-	case json.Number:
-		y, ok := y.(json.Number)
-		return ok && equalNumbers(x.String(), y.String())
-	default:
-		return x == y
-	}
-}
-
-// maxExponent limits the size of the numbers that are compared exactly.
-const maxExponent = 5
-
-func equalNumbers(a, b string) bool {
-	if a == b {
-		return true
-	}
-	for _, text := range []string{a, b} {
-		if i := strings.IndexAny(text, "eE"); i >= 0 && len(text)-i > maxExponent {
-			return false
-		}
-	}
-	x, ok := new(big.Rat).SetString(a)
-	if !ok {
-		return false
-	}
-	y, ok := new(big.Rat).SetString(b)
-	return ok && x.Cmp(y) == 0
-}
-
 // checkExact returns a tie when the responses have the same text apart from letter case, spaces and final punctuation, or are the same
 // number.
-func checkExact(x *Exchange) (Verdict, bool) {
+func checkExact(_ *checker, x *Exchange) (Verdict, bool) {
 	if len(x.Routed.Calls)+len(x.Baseline.Calls) > 0 {
 		return Verdict{}, false
 	}
@@ -253,7 +167,7 @@ func checkExact(x *Exchange) (Verdict, bool) {
 	}
 	first, ok := parseNumber(a)
 	second, also := parseNumber(b)
-	if ok && also && equalNumbers(first, second) {
+	if ok && also && first.Cmp(second) == 0 {
 		return Verdict{0, Exact, "Both responses are the same number."}, true
 	}
 	return Verdict{}, false
@@ -264,16 +178,17 @@ func normalize(text string) string {
 	return strings.TrimRightFunc(strings.Trim(text, "*`\"'"), func(r rune) bool { return r == '.' || r == '!' || unicode.IsSpace(r) })
 }
 
-// parseNumber removes thousands separators from a number. It reports false if text is not a decimal number.
-func parseNumber(text string) (plain string, ok bool) {
-	plain = strings.ReplaceAll(text, ",", "")
-	_, ok = new(big.Rat).SetString(plain)
-	return plain, ok && len(text) <= 40 && !strings.ContainsAny(text, "/eExXpP_")
+// parseNumber parses a decimal number that may have thousands separators.
+func parseNumber(text string) (*big.Rat, bool) {
+	if len(text) > maxNumber || strings.ContainsAny(text, "/eExXpP_") {
+		return nil, false
+	}
+	return new(big.Rat).SetString(strings.ReplaceAll(text, ",", ""))
 }
 
 // checkCode applies when both responses have code blocks in a language that can be parsed here: JSON and Go. A response with a
 // block that does not parse loses.
-func checkCode(x *Exchange) (Verdict, bool) {
+func checkCode(_ *checker, x *Exchange) (Verdict, bool) {
 	routed, baseline := codeBlocks(x.Routed.Text), codeBlocks(x.Baseline.Text)
 	for _, language := range []string{"json", "go"} {
 		a, b := routed[language], baseline[language]

@@ -25,6 +25,11 @@ func TestChecksDecideWithoutAModel(t *testing.T) {
 	const schema = `{"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"object","required":["n"],"properties":{"n":{"type":"number"}}}}}}`
 	const tools = `{"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"days":{"type":"number"}}}}},
 		{"type":"custom","custom":{"name":"shell"}}]}`
+	const keywords = `{"$defs":{"a/b":{"type":["string","null"],"pattern":"^[a-z]{2}$","minLength":2,"maxLength":2}},"type":"object","required":["s"],"additionalProperties":false,
+		"properties":{"s":{"type":"array","minItems":2,"maxItems":2,"items":{"$ref":"#/$defs/a~1b"}},"i":{"allOf":[{"type":"integer"},{"const":1}]},
+		"n":{"minimum":2.5,"maximum":2.5,"exclusiveMinimum":2,"exclusiveMaximum":3},"e":{"anyOf":[{"enum":["x"]},{"type":"null"}]},
+		"o":{"oneOf":[{"type":"boolean"},{"type":"object"}],"not":{"const":false}}}}`
+	const conforming = `{"s":["ab",null],"i":1.0,"n":2.5,"e":"x","o":true}`
 	for name, tc := range map[string]struct {
 		request          string
 		routed, baseline judge.Response
@@ -37,6 +42,7 @@ func TestChecksDecideWithoutAModel(t *testing.T) {
 		"schema, both invalid":       {schema, text(`{}`), text(`no`), judge.Schema, 0},
 		"schema, both valid":         {schema, text(`{"n":1}`), text(`{"n":2}`), "", 0},
 		"JSON mode":                  {`{"response_format":{"type":"json_object"}}`, text(`{`), text(`{}`), judge.Schema, -1},
+		"all keywords":               {`{"response_format":{"type":"json_schema","json_schema":{"schema":` + keywords + `}}}`, text(conforming), text(strings.Replace(conforming, `2.5`, `3.5`, 1)), judge.Schema, 1},
 		"external schema":            {`{"response_format":{"type":"json_schema","json_schema":{"schema":{"$ref":"http://example.com/s.json"}}}}`, text(`{}`), text(`{"a":1}`), "", 0},
 		"tools, equal":               {tools, calls("weather", `{"city":"Oslo","days":2}`), calls("weather", `{ "days": 2.0, "city": "Oslo" }`), judge.Tools, 0},
 		"tools, equal in any order":  {tools, calls("weather", `{"city":"A"}`, "weather", `{"city":"B"}`), calls("weather", `{"city":"B"}`, "weather", `{"city":"A"}`), judge.Tools, 0},
@@ -55,7 +61,7 @@ func TestChecksDecideWithoutAModel(t *testing.T) {
 		"other languages":            {`{}`, text("```python\ndef (\n```"), text("```python\npass\n```"), "", 0},
 		"both parse":                 {`{}`, text("```go\npackage p\n```"), text("```go\ntype T int\n```"), "", 0},
 	} {
-		v, ok := judge.Check(&judge.Exchange{Request: []byte(tc.request), Routed: tc.routed, Baseline: tc.baseline})
+		v, ok := judge.Check(t.Context(), &judge.Exchange{Request: []byte(tc.request), Routed: tc.routed, Baseline: tc.baseline})
 		if ok != (tc.method != "") || v.Method != tc.method || v.Difference != tc.want {
 			t.Errorf("%s: got %+v, %t; want method %q and difference %v", name, v, ok, tc.method, tc.want)
 		}

@@ -26,7 +26,7 @@ import (
 func (c *comparison) judge(ctx context.Context, x *judge.Exchange) {
 	r := &c.record
 	r.State, r.Reason = proof.Unjudged, "No check applies, and no hook or judge model is configured."
-	verdict, ok := judge.Check(x)
+	verdict, ok := judge.Check(ctx, x)
 	if !ok && c.settings.Hook != "" && c.served.Stored {
 		v, err := c.askHook(ctx, x)
 		if verdict, ok = v, err == nil; err != nil {
