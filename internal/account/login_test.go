@@ -3,6 +3,7 @@ package account_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,8 +52,8 @@ func TestGuessesAreBoundedPerAddress(t *testing.T) {
 				t.Errorf("retry after %s", e.RetryAfter)
 			}
 		}
-		want := append(slicesRepeat("WRONG_CREDENTIALS The email address or password is incorrect.", 10),
-			slicesRepeat("RATE_LIMITED Too many sign-in attempts. Wait a while and try again.", 20)...)
+		want := append(slices.Repeat([]string{"WRONG_CREDENTIALS The email address or password is incorrect."}, 10),
+			slices.Repeat([]string{"RATE_LIMITED Too many sign-in attempts. Wait a while and try again."}, 20)...)
 		if diff := cmp.Diff(want, answers); diff != "" {
 			t.Errorf("%q: %s", email, diff)
 		}
@@ -62,14 +63,6 @@ func TestGuessesAreBoundedPerAddress(t *testing.T) {
 	f.clock.pass(15 * time.Minute)
 	_, _, err = f.Login(f.ctx, "known@example.com", password, distant)
 	f.must(err)
-}
-
-func slicesRepeat(s string, n int) []string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = s
-	}
-	return all
 }
 
 func TestConcurrentGuessesAreBounded(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -84,9 +83,5 @@ func TestExportColumns(t *testing.T) {
 	rows, err := csv.NewReader(usual.Body).ReadAll()
 	if err != nil || len(rows) != 2 || len(rows[0]) != 25 {
 		t.Fatalf("%v %v", rows, err)
-	}
-	all := s.call("GET", "/requests/export?columns="+strings.Join(requests.Columns(), ","), "", as("acc_viewer")).want(200)
-	if strings.Contains(all.Body.String(), "how do I") {
-		t.Error("the export of a viewer contains prompts")
 	}
 }

@@ -82,7 +82,9 @@ func TestSlowSearchReturnsPartialPage(t *testing.T) {
 	var count requests.RequestCount
 
 	s.call("GET", "/requests?text=how", "", as("acc_owner")).want(200).into(&page)
-	s.call("GET", "/requests?text=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	for _, param := range []string{"text", "q"} {
+		s.call("GET", "/requests?"+param+"=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	}
 	s.call("GET", "/requests/count?q=how", "", as("acc_owner")).want(200).into(&count)
 
 	if len(page.Requests) != 1 || page.Before == nil || *page.Before != before || !page.Unfinished || page.SearchedTo == nil || !page.SearchedTo.Equal(noon.Add(-time.Hour)) {
@@ -224,22 +226,6 @@ func TestStoredBodyIsReturned(t *testing.T) {
 		t.Errorf("missing body: got %+v, want state expired", got)
 	}
 	s.call("GET", "/requests/req_1/body", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
-}
-
-func TestBodiesAreHiddenWithoutPermission(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.log.entries = []requestlog.Entry{entry("req_1", home)}
-	for _, tc := range []struct{ caller, want string }{{"acc_viewer", ""}, {"acc_developer", "how do I"}} {
-		var page requests.RequestPage
-		s.call("GET", "/requests", "", as(tc.caller)).want(200).into(&page)
-		var one requests.RequestDetail
-		s.call("GET", "/requests/req_1", "", as(tc.caller)).want(200).into(&one)
-		if page.Requests[0].Preview != tc.want || one.Preview != tc.want {
-			t.Errorf("%s sees %q and %q", tc.caller, page.Requests[0].Preview, one.Preview)
-		}
-	}
-	s.call("GET", "/requests?q=how", "", as("acc_viewer")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
 }
 
 func TestDeleteNeedsFilterAndDefaultsToDryRun(t *testing.T) {

@@ -13,15 +13,6 @@ import (
 	"fairlead.dev/internal/alert"
 )
 
-func TestOperationsAndTheirPermissions(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	for _, op := range newSite(t).api.Operations() {
-		fmt.Fprintf(&b, "%-6s %-40s %s\n", op.Method, op.Path, op.Permission)
-	}
-	golden(t, "testdata/permissions.txt", []byte(b.String()))
-}
-
 // A GET request must not require a permission to change data, because other sites can make a browser send it.
 func TestGetRequiresNoPermissionToChangeData(t *testing.T) {
 	t.Parallel()

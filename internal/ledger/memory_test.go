@@ -75,22 +75,6 @@ func TestThousandConcurrentHoldsOnTenCents(t *testing.T) {
 	}
 }
 
-func TestSmallestChargesAreExact(t *testing.T) {
-	t.Parallel()
-	m := New(Options{Spent: nothingSpent})
-	b := []Budget{key(money.Dollar)}
-	for range smallestCharges {
-		h, err := m.Hold(t.Context(), b, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.Settle(1)
-	}
-	if s := m.Status(b[0]); s.Spent != smallestCharges {
-		t.Errorf("spent %d nano-dollars, want %d", s.Spent, smallestCharges)
-	}
-}
-
 func TestChargeBelongsToTheWindowOfItsAdmission(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-30T23:59:59Z")

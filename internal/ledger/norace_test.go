@@ -1,5 +1,0 @@
-//go:build !race
-
-package ledger
-
-const smallestCharges = 10_000_000
