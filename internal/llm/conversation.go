@@ -186,9 +186,8 @@ type Tool struct {
 	Search *Search // options of a web search; nil for other tools
 }
 
-// DescribeGrammar returns the description of a custom tool with its grammar, for providers that cannot enforce the grammar. It returns
-// false for a tool without a grammar.
-func (t *Tool) DescribeGrammar() (description string, grammar bool) {
+// DescribeGrammar returns the description of a custom tool with its grammar, if any, for providers that cannot enforce the grammar.
+func (t *Tool) DescribeGrammar() string {
 	type definition struct {
 		Syntax     string `json:"syntax"`
 		Definition string `json:"definition"`
@@ -198,16 +197,16 @@ func (t *Tool) DescribeGrammar() (description string, grammar bool) {
 		Grammar    definition `json:"grammar"` // in the chat format, the grammar is nested
 	}
 	if json.Unmarshal(t.Format, &format) != nil {
-		return t.Description, false
+		return t.Description
 	}
 	g := format.definition
 	if g.Definition == "" {
 		g = format.Grammar
 	}
 	if g.Definition == "" {
-		return t.Description, false
+		return t.Description
 	}
-	return strings.TrimSpace(t.Description + "\n\nThe input must match this grammar (" + g.Syntax + "):\n" + g.Definition), true
+	return strings.TrimSpace(t.Description + "\n\nThe input must match this grammar (" + g.Syntax + "):\n" + g.Definition)
 }
 
 // Search holds the options of a web search that the provider runs.
@@ -279,6 +278,12 @@ type Sampling struct {
 	Seed             json.Number
 	Logprobs         bool
 	TopLogprobs      int
+}
+
+// IsDefaultSampling reports whether the value is the one that models use if the setting is missing, so that nothing is lost without it.
+func IsDefaultSampling(name string, value json.Number) bool {
+	f, err := value.Float64()
+	return err == nil && (f == 1 && (name == "temperature" || name == "top_p") || f == 0 && strings.HasSuffix(name, "_penalty"))
 }
 
 // HasCalls reports whether any message contains a tool call or a tool result.

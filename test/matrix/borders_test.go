@@ -172,9 +172,9 @@ var features = []feature{
 	},
 	{name: "several choices (`n`)", sent: `"(n|candidateCount)":2`, add: map[string]string{"chat": `"n":2`}},
 	{name: "stop sequences", sent: `STOP7`, add: map[string]string{"chat": `"stop":["STOP7"]`, "messages": `"stop_sequences":["STOP7"]`}},
-	{name: "verbosity", sent: `"verbosity":"low"`, add: map[string]string{"chat": `"verbosity":"low"`, "responses": `"text":{"verbosity":"low"}`}},
+	{name: "verbosity", hint: true, sent: `"verbosity":"low"`, add: map[string]string{"chat": `"verbosity":"low"`, "responses": `"text":{"verbosity":"low"}`}},
 	{
-		name: "end user", sent: `end-user-77`,
+		name: "end user", hint: true, sent: `end-user-77`,
 		add: map[string]string{"chat": `"user":"end-user-77"`, "messages": `"metadata":{"user_id":"end-user-77"}`, "responses": `"safety_identifier":"end-user-77"`},
 	},
 	{
@@ -186,7 +186,7 @@ var features = []feature{
 		parts: map[string]string{"messages": `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"The sky is blue."},"citations":{"enabled":true}}`},
 	},
 	{
-		name: "failed tool result", sent: `"is_error":true|"status":"error"|"error":`,
+		name: "failed tool result", hint: true, sent: `"is_error":true|"status":"error"|"error":`,
 		add: map[string]string{"messages": messagesFunctions + `,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"lost"}]}]`},
 	},
 }

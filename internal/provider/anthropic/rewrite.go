@@ -109,13 +109,12 @@ func (a *adaptation) thinking() {
 		a.call.Warn("the thinking budget was dropped: the model decides how much it thinks")
 		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
 	case kind == "adaptive" && a.Thinking == messagesconv.BudgetThinking:
-		budget := llm.Effort{Adaptive: true}.ThinkingBudget(a.call.Request.MaxOutput)
+		budget := llm.Effort{Level: a.value("output_config").Get("effort").String()}.ThinkingBudget(a.call.Request.MaxOutput)
 		if budget == 0 {
 			a.call.Warn("thinking was dropped: it needs more than %d output tokens", llm.MinThinkingBudget)
 			a.edit.Drop = append(a.edit.Drop, "thinking")
 			return
 		}
-		a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model requires a budget", budget)
 		a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
 	}
 }
@@ -150,7 +149,7 @@ func (a *adaptation) effort() {
 	if chosen == "" && (effort == "" || slices.Contains(a.Efforts, effort)) {
 		return
 	}
-	if chosen == "" {
+	if chosen == "" && (a.Thinking != messagesconv.BudgetThinking || a.value("thinking").Get("type").String() != "adaptive") { // otherwise, the budget expresses it
 		a.call.Warn("effort %q was dropped: the model does not support it", effort)
 	}
 	var rest rawjson.Writer

@@ -2,6 +2,7 @@ package compatible
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -151,7 +152,9 @@ func (a *adaptation) parameters() (effort string) {
 	for _, name := range rule.Rejects {
 		if value := a.value(name); value != nil && !isNull(value) && string(value) != `"medium"` {
 			a.edit.Drop = append(a.edit.Drop, name)
-			a.call.Warn("%s was dropped: %s does not support it.", name, a.call.Target.Model.Name)
+			if name != "verbosity" { // a hint about the style of the response, which agents always send
+				a.call.Warn("%s was dropped: %s does not support it.", name, a.call.Target.Model.Name)
+			}
 		}
 	}
 	if chosen := a.call.Target.Effort; chosen != "" {
@@ -172,6 +175,8 @@ func parameterRule(t *provider.Target) catalog.ParameterRule {
 	return catalog.ParameterRuleFor(t.Vendor, t.Model.Name)
 }
 
+const noSampling = "%s was dropped: %s does not support sampling settings."
+
 // sampling drops sampling settings for a model with fixed sampling, which accepts them only if reasoning is disabled.
 func (a *adaptation) sampling(effort string) {
 	model := a.call.Target.Model
@@ -180,7 +185,9 @@ func (a *adaptation) sampling(effort string) {
 	}
 	for _, name := range a.call.Request.Sampling {
 		a.edit.Drop = append(a.edit.Drop, name)
-		a.call.Warn("%s was dropped: %s does not support sampling settings.", name, model.Name)
+		if !llm.IsDefaultSampling(name, json.Number(a.value(name))) {
+			a.call.Warn(noSampling, name, model.Name)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package compatible
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -63,7 +64,6 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 		own.Effort.Level = nearest
 	}
 	if own.Verbosity != "" && own.Verbosity != "medium" && slices.Contains(rule.Rejects, "verbosity") {
-		call.Warn("verbosity was dropped: %s does not support it.", model.Name)
 		own.Verbosity = ""
 	}
 	body, dropped := responsesconv.Render(&own, responsesconv.RenderOptions{
@@ -72,7 +72,11 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 		Breakpoints: rule.Breakpoints,
 	})
 	for _, what := range dropped {
-		call.Warn("%s was not sent: the Responses API of %s does not accept it.", displayName(what), c.row.Title)
+		if model.FixedSampling && slices.Contains(call.Request.Sampling, what) {
+			call.Warn(noSampling, what, model.Name)
+			continue
+		}
+		call.Warn("%s was dropped: the Responses API of %s does not support it.", displayName(what), c.row.Title)
 	}
 	if call.Cache.Key != "" {
 		body = rawjson.AppendMember(body, "prompt_cache_key", rawjson.AppendString(nil, call.Cache.Key))
@@ -134,12 +138,13 @@ func (a *adaptation) responsesParameters() {
 	}
 	if level := rawjson.Get(a.value("text"), "verbosity").String(); level != "" && level != "medium" && slices.Contains(rule.Rejects, "verbosity") {
 		a.set("text", "verbosity", nil)
-		a.call.Warn("text.verbosity was dropped: %s does not support it.", model.Name)
 	}
 	if model.FixedSampling && nearest != "none" {
 		for _, name := range a.call.Request.Sampling {
 			a.edit.Drop = append(a.edit.Drop, name)
-			a.call.Warn("%s was dropped: %s accepts no sampling parameters.", name, model.Name)
+			if !llm.IsDefaultSampling(name, json.Number(a.value(name))) {
+				a.call.Warn(noSampling, name, model.Name)
+			}
 		}
 		excluded = append(excluded, responses.IncludeLogprobs)
 	}

@@ -20,7 +20,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 		if r.Takes.CustomTools {
 			return c, nil
 		}
-		if body, leftOut = chatconv.FunctionsOnly(c.Request); body == nil {
+		if body = chatconv.FunctionsOnly(c.Request); body == nil {
 			return c, nil
 		}
 	} else {

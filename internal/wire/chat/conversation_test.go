@@ -355,7 +355,7 @@ func TestRenderDropsUnsupportedContent(t *testing.T) {
 	if diff := cmp.Diff(want, string(body)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("odd|the error flag of a failed tool|the tool web_search|top_k|service_tier", strings.Join(leftOut, "|")); diff != "" {
+	if diff := cmp.Diff("odd|the tool web_search|top_k|service_tier", strings.Join(leftOut, "|")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -2,7 +2,6 @@ package chatconv_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,20 +26,20 @@ func TestCustomToolsBecomeFunctionsForProvidersWithoutThem(t *testing.T) {
 		ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"apply_patch"}},
 	}
 	for _, tc := range []struct {
-		accepts                    chatconv.Accepts
-		tool, call, choice, leaves string
+		accepts            chatconv.Accepts
+		tool, call, choice string
 	}{
 		{
 			chatconv.Accepts{},
 			`{"type":"function","function":{"name":"apply_patch","description":"Edits files.\n\nThe input must match this grammar (lark):\nstart: x","parameters":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}}`,
 			`{"id":"c1","type":"function","function":{"name":"apply_patch","arguments":"{\"input\":\"*** \\\"Begin\\\"\\n\"}"}}`,
-			`{"type":"function","function":{"name":"apply_patch"}}`, "the grammar of the tool apply_patch",
+			`{"type":"function","function":{"name":"apply_patch"}}`,
 		},
 		{
 			chatconv.Accepts{CustomTools: true},
 			`{"type":"custom","custom":{"name":"apply_patch","description":"Edits files.","format":{"type":"grammar","grammar":{"syntax":"lark","definition":"start: x"}}}}`,
 			`{"id":"c1","type":"custom","custom":{"name":"apply_patch","input":"*** \"Begin\"\n"}}`,
-			`{"type":"custom","custom":{"name":"apply_patch"}}`, "",
+			`{"type":"custom","custom":{"name":"apply_patch"}}`,
 		},
 	} {
 		body, left := chatconv.Render(conv, chatconv.RenderOptions{Model: "m", Accepts: tc.accepts})
@@ -50,8 +49,8 @@ func TestCustomToolsBecomeFunctionsForProvidersWithoutThem(t *testing.T) {
 				t.Errorf("%s = %s\nwant %s", path, got, want)
 			}
 		}
-		if got := strings.Join(left, ","); got != tc.leaves {
-			t.Errorf("omitted %q, want %q", got, tc.leaves)
+		if len(left) > 0 {
+			t.Errorf("omitted %q, want nothing", left)
 		}
 	}
 }

@@ -31,23 +31,19 @@ func mayHaveCustom(req *llm.Request) bool {
 }
 
 // FunctionsOnly replaces custom tools with functions, for providers that support only functions. It returns the body of the chat request
-// with the tools, their calls and the tool choice replaced, or nil if nothing changed. leftOut lists the content that functions cannot
-// express.
-func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
+// with the tools, their calls and the tool choice replaced, or nil if nothing changed.
+func FunctionsOnly(req *llm.Request) []byte {
 	if !mayHaveCustom(req) {
-		return nil, nil
+		return nil
 	}
+	var body []byte
 	at := 0
 	for _, f := range req.Fields {
 		v := rawjson.Parse(req.Body[f.Value:f.End])
 		var value []byte
 		switch f.Name {
 		case "tools":
-			value = changeElements(v, func(tool rawjson.Value) []byte {
-				changed, lost := functionTool(tool)
-				leftOut = append(leftOut, lost...)
-				return changed
-			})
+			value = changeElements(v, functionTool)
 		case "tool_choice":
 			value = functionChoice(v)
 		case "messages":
@@ -61,27 +57,23 @@ func FunctionsOnly(req *llm.Request) (body []byte, leftOut []string) {
 		}
 	}
 	if body == nil {
-		return nil, nil
+		return nil
 	}
-	return append(body, req.Body[at:]...), leftOut
+	return append(body, req.Body[at:]...)
 }
 
 // functionTool converts a custom tool to a function. It returns nil for any other tool.
-func functionTool(v rawjson.Value) (changed []byte, leftOut []string) {
+func functionTool(v rawjson.Value) []byte {
 	if v.Get("type").String() != "custom" {
-		return nil, nil
+		return nil
 	}
 	custom := v.Get("custom")
 	tool := llm.Tool{Name: custom.Get("name").String(), Description: custom.Get("description").String(), Format: []byte(custom.Get("format").Raw)}
-	description, grammar := tool.DescribeGrammar()
-	if grammar {
-		leftOut = append(leftOut, "the grammar of the tool "+tool.Name)
-	}
 	return asFunction(v, func(w *rawjson.Writer) {
 		w.Str("name", tool.Name)
-		w.OptionalStr("description", description)
+		w.OptionalStr("description", tool.DescribeGrammar())
 		w.Raw("parameters", []byte(freeTextSchema))
-	}), leftOut
+	})
 }
 
 // functionCall converts a call of a custom tool to a function call. It returns nil for any other call.

@@ -136,10 +136,7 @@ func (t *translator) tool(tool *llm.Tool) {
 	w := &t.w
 	kind, description := toolKind(tool.Custom && t.o.Accepts.CustomTools), tool.Description
 	if tool.Custom && !t.o.Accepts.CustomTools {
-		if text, grammar := tool.DescribeGrammar(); grammar {
-			description = text
-			t.dropField("the grammar of the tool " + tool.Name)
-		}
+		description = tool.DescribeGrammar()
 	}
 	w.Open()
 	w.Str("type", kind)

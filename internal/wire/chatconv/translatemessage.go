@@ -75,9 +75,6 @@ func (t *translator) result(p *llm.Part) (others []llm.Part) {
 			others = append(others, part)
 		}
 	}
-	if p.Result.Failed {
-		t.dropField("the error flag of a failed tool")
-	}
 	t.begin("tool", "")
 	t.w.Str("tool_call_id", p.Result.ID)
 	t.content(texts)

@@ -171,12 +171,10 @@ func (r *renderer) leftOut() {
 		given bool
 	}{
 		{"n", c.Choices > 1},
-		{"verbosity", c.Verbosity != ""},
-		{"frequency_penalty", s.FrequencyPenalty != ""},
-		{"presence_penalty", s.PresencePenalty != ""},
+		{"frequency_penalty", s.FrequencyPenalty != "" && !llm.IsDefaultSampling("frequency_penalty", s.FrequencyPenalty)},
+		{"presence_penalty", s.PresencePenalty != "" && !llm.IsDefaultSampling("presence_penalty", s.PresencePenalty)},
 		{"seed", s.Seed != ""},
 		{"logprobs", s.Logprobs || s.TopLogprobs > 0},
-		{"user", c.EndUser != ""},
 		{"parallel_tool_calls", !oneCall},
 	} {
 		if x.given {

@@ -246,9 +246,9 @@ func TestUnsupportedFieldsAreDropped(t *testing.T) {
 	want := []string{
 		"messages.name was dropped: B does not support it.", "top_k was dropped: B does not support it.",
 		"a stop sequence was dropped: B does not accept a blank one.", "service_tier was dropped: B does not support scale.",
-		"n was dropped: B does not support it.", "verbosity was dropped: B does not support it.",
+		"n was dropped: B does not support it.",
 		"frequency_penalty was dropped: B does not support it.", "presence_penalty was dropped: B does not support it.",
-		"seed was dropped: B does not support it.", "logprobs was dropped: B does not support it.", "user was dropped: B does not support it.",
+		"seed was dropped: B does not support it.", "logprobs was dropped: B does not support it.",
 		"parallel_tool_calls was dropped: B does not support it.", "x_future was dropped: B does not support it.",
 		`"evil name" was dropped: B does not support it.`,
 	}

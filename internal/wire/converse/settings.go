@@ -1,6 +1,11 @@
 package converse
 
-import "cmp"
+import (
+	"cmp"
+	"encoding/json"
+
+	"fairlead.dev/internal/llm"
+)
 
 func (r *renderer) limits() *inference {
 	if r.out.InferenceConfig == nil {
@@ -44,9 +49,9 @@ func (r *renderer) sampling() {
 	if r.d.FixedSampler {
 		for _, x := range []struct {
 			name  string
-			given bool
-		}{{"temperature", s.Temperature != ""}, {"top_p", s.TopP != ""}, {"top_k", s.TopK != ""}} {
-			if x.given {
+			value json.Number
+		}{{"temperature", s.Temperature}, {"top_p", s.TopP}, {"top_k", s.TopK}} {
+			if x.value != "" && !llm.IsDefaultSampling(x.name, x.value) {
 				r.warn("%s was dropped: the model does not support sampling settings.", x.name)
 			}
 		}
@@ -61,7 +66,9 @@ func (r *renderer) sampling() {
 	switch {
 	case s.TopP == "":
 	case r.d.OneSampler && s.Temperature != "":
-		r.warn("top_p was dropped: the model does not support it together with temperature.")
+		if !llm.IsDefaultSampling("top_p", s.TopP) {
+			r.warn("top_p was dropped: the model does not support it together with temperature.")
+		}
 	default:
 		r.limits().TopP = s.TopP
 	}

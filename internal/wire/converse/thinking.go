@@ -2,6 +2,7 @@ package converse
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"fairlead.dev/internal/llm"
@@ -119,9 +120,9 @@ func (r *renderer) dropSampling(when string) {
 	s := &r.conv.Sampling
 	for _, x := range []struct {
 		name  string
-		given bool
-	}{{"temperature", s.Temperature != "" && s.Temperature != "1"}, {"top_p", s.TopP != ""}, {"top_k", s.TopK != ""}} {
-		if x.given && !r.d.FixedSampler {
+		value json.Number
+	}{{"temperature", s.Temperature}, {"top_p", s.TopP}, {"top_k", s.TopK}} {
+		if x.value != "" && !llm.IsDefaultSampling(x.name, x.value) && !r.d.FixedSampler {
 			r.warn("%s was dropped: it is not supported %s.", x.name, when)
 		}
 	}

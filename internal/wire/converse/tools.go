@@ -54,10 +54,7 @@ func (r *renderer) tool(t llm.Tool) []tool {
 	spec := &toolSpec{Name: r.plan.providerName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
 	if t.Custom {
 		spec.InputSchema.JSON = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
-		if text, grammar := t.DescribeGrammar(); grammar {
-			spec.Description = text
-			r.warn("the grammar of the tool %s was moved to its description: %s does not enforce it.", plain(t.Name), r.d.Title)
-		}
+		spec.Description = t.DescribeGrammar()
 	}
 	if t.Strict != nil && *t.Strict {
 		if spec.Strict = r.d.Schema && isClosed(spec.InputSchema.JSON); !spec.Strict {

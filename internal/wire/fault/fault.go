@@ -44,6 +44,9 @@ func Inside(raw []byte) *llm.Error {
 
 func (f fault) err(kind llm.Kind, status int) *llm.Error {
 	message := redact(f.message)
+	if kind == llm.UpstreamAuth || kind == llm.UpstreamDenied {
+		message = neutral.Replace(message)
+	}
 	switch {
 	case message == "":
 		message = plainMessages[kind]
@@ -58,6 +61,9 @@ func (f fault) err(kind llm.Kind, status int) *llm.Error {
 	}
 	return &llm.Error{Kind: kind, Message: show.Cut(message, maxMessage), UpstreamStatus: status, UpstreamCode: redact(show.Cut(code, 100))}
 }
+
+// neutral replaces words from which Claude Code concludes that the client's own key is invalid ("Please run /login") or has no credit.
+var neutral = strings.NewReplacer("x-api-key", "credential", "X-Api-Key", "credential", "Your credit balance is too low", "The account has too little credit")
 
 // plainMessages holds the messages for errors without a readable message.
 var plainMessages = map[llm.Kind]string{

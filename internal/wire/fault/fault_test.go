@@ -40,7 +40,7 @@ func TestFailureClasses(t *testing.T) {
 		},
 		"a message with a wait":          {429, `{"error":{"message":"You exceeded your current quota. Please try again in 12s."}}`, llm.UpstreamRateLimited, "current quota", ""},
 		"a quota without a wait":         {429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, llm.UpstreamAuth, "current quota", "RESOURCE_EXHAUSTED"},
-		"low credit":                     {400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, llm.UpstreamAuth, "credit balance", "invalid_request_error"},
+		"low credit":                     {400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, llm.UpstreamAuth, "too little credit", "invalid_request_error"},
 		"a wrong Google key":             {400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llm.UpstreamAuth, "API key not valid", "INVALID_ARGUMENT"},
 		"an unknown model":               {404, `{"error":{"message":"The model does not exist","code":"model_not_found"}}`, llm.UpstreamNotFound, "does not exist", "model_not_found"},
 		"an unknown deployment":          {404, `{"error":{"code":"DeploymentNotFound","message":"no such deployment"}}`, llm.UpstreamNotFound, "no such deployment", "DeploymentNotFound"},

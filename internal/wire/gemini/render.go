@@ -75,12 +75,6 @@ func (r *renderer) render() error {
 	for _, name := range r.conv.Dropped {
 		r.leftOut(plain(name))
 	}
-	if r.conv.EndUser != "" {
-		r.leftOut("the end user's name")
-	}
-	if r.conv.Verbosity != "" {
-		r.leftOut("verbosity")
-	}
 	if slices.ContainsFunc(r.conv.Messages, func(m llm.Message) bool { return m.Name != "" }) {
 		r.leftOut("the name of a participant")
 	}

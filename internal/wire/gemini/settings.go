@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
@@ -62,10 +61,8 @@ func (r *renderer) sampling(s *settings) {
 			*one.into = one.value
 		case one.name == "seed":
 			r.warn("seed was dropped: Gemini supports 32-bit integers only.")
-		default: // do not warn about a penalty of 0, because it has no effect
-			if f, err := one.value.Float64(); err != nil || f != 0 || !strings.HasSuffix(one.name, "_penalty") {
-				r.warn("%s was dropped: this model does not support it.", one.name)
-			}
+		case !llm.IsDefaultSampling(one.name, one.value):
+			r.warn("%s was dropped: this model does not support it.", one.name)
 		}
 	}
 	if given.Logprobs || given.TopLogprobs > 0 {

@@ -131,7 +131,7 @@ func TestTools(t *testing.T) {
 		"free text": {
 			llm.Conversation{Tools: []llm.Tool{shell}},
 			newestTraits,
-			`[{"functionDeclarations":[{"name":"shell","description":"The input must match this grammar (lark):\nstart: x","parametersJsonSchema":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}]}]`, ``, "grammar",
+			`[{"functionDeclarations":[{"name":"shell","description":"The input must match this grammar (lark):\nstart: x","parametersJsonSchema":{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}}]}]`, ``, "",
 		},
 		"tools of other providers": {
 			llm.Conversation{Tools: []llm.Tool{search}, ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}, Traits{}, ``, ``, `"web_search" was dropped`,
@@ -188,7 +188,6 @@ func TestUnsupportedFieldsAreReported(t *testing.T) {
 		"an instruction part that is not text was dropped: Gemini does not support it.",
 		"service_tier \"scale\" was dropped: Gemini does not support it.",
 		"logit_bias was dropped: Gemini does not support it.", `"evil  name" was dropped: Gemini does not support it.`, `"" was dropped: Gemini does not support it.`,
-		"the end user's name was dropped: Gemini does not support it.", "verbosity was dropped: Gemini does not support it.",
 		"the name of a participant was dropped: Gemini does not support it.",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {

@@ -89,10 +89,7 @@ func (r *renderer) function(t llm.Tool) (function, error) {
 	schema := t.Schema
 	if t.Custom {
 		schema = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
-		if text, grammar := t.DescribeGrammar(); grammar {
-			f.Description = text
-			r.warn("the grammar of tool %s was moved to its description: Gemini does not enforce it.", show.Quote(t.Name))
-		}
+		f.Description = t.DescribeGrammar()
 	}
 	if noArguments(schema) {
 		return f, nil

@@ -97,10 +97,14 @@ func (r *reader) readSetting(name string, v rawjson.Value) {
 	switch name {
 	case "temperature":
 		c.Sampling.Temperature = number(v)
-	case "topP":
-		c.Sampling.TopP = number(v)
+	case "topP": // Gemini CLI always sends 0.95 and 64, the defaults of Gemini models, which say nothing about other models
+		if n := number(v); n != "0.95" {
+			c.Sampling.TopP = n
+		}
 	case "topK":
-		c.Sampling.TopK = number(v)
+		if n := number(v); n != "64" {
+			c.Sampling.TopK = n
+		}
 	case "presencePenalty":
 		c.Sampling.PresencePenalty = number(v)
 	case "frequencyPenalty":

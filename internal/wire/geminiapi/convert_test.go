@@ -84,7 +84,7 @@ func TestConversation(t *testing.T) {
 			{"name":"time","parametersJsonSchema":{"type":"object"}}]},{"googleSearch":{}},{"codeExecution":{}}],
 		"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["look"]}},
 		"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}],
-		"generationConfig":{"temperature":0.5,"topP":0.9,"topK":40,"seed":7,"presencePenalty":0.1,"frequencyPenalty":0.2,"maxOutputTokens":100,"stopSequences":["END"],"mediaResolution":"MEDIA_RESOLUTION_LOW",
+		"generationConfig":{"temperature":0.5,"topP":0.9,"topK":64,"seed":7,"presencePenalty":0.1,"frequencyPenalty":0.2,"maxOutputTokens":100,"stopSequences":["END"],"mediaResolution":"MEDIA_RESOLUTION_LOW",
 			"responseMimeType":"application/json","responseSchema":{"anyOf":[{"type":"STRING"}]},"thinkingConfig":{"thinkingBudget":2048},"speechConfig":{}}}`
 	conv, err := geminiapi.Format{}.Conversation(t.Context(), decode(t, body))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestConversation(t *testing.T) {
 		ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"look"}},
 		Output:     llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(`{"anyOf":[{"type":"string"}]}`)},
 		Effort:     llm.Effort{Budget: 2048, Hide: true},
-		Sampling:   llm.Sampling{Temperature: "0.5", TopP: "0.9", TopK: "40", Seed: "7", PresencePenalty: "0.1", FrequencyPenalty: "0.2"},
+		Sampling:   llm.Sampling{Temperature: "0.5", TopP: "0.9", Seed: "7", PresencePenalty: "0.1", FrequencyPenalty: "0.2"},
 		Dropped:    []string{"safetySettings", "generationConfig.speechConfig"},
 	}
 	if diff := cmp.Diff(want, conv); diff != "" {

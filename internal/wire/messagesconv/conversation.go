@@ -89,6 +89,7 @@ func (r *reader) member(name string, v rawjson.Value) {
 	case "service_tier":
 		c.ServiceTier = messagesstream.ReadTier(v.String())
 	case "model", "max_tokens", "stream", "models", "provider", "session_id": // members that do not belong to the conversation
+	case "context_management": // removes parts of the history that the other formats do not have, or to save tokens
 	default:
 		c.DropField(name)
 	}

@@ -227,7 +227,9 @@ func (r *renderer) sampling() {
 		r.drop(&topK, "top_k", 2, why) // removes every value, because every value is below 2 or above 1
 	}
 	if t.OneSampler && temperature != "" && topP != "" {
-		r.warn("top_p was dropped: the model does not support it together with temperature")
+		if !llm.IsDefaultSampling("top_p", topP) {
+			r.warn("top_p was dropped: the model does not support it together with temperature")
+		}
 		topP = ""
 	}
 	for _, setting := range []struct {
@@ -263,10 +265,9 @@ func (r *renderer) warnDroppedFields() {
 	}{
 		{"n", r.conv.Choices > 1},
 		{"seed", s.Seed != ""},
-		{"frequency_penalty", s.FrequencyPenalty != ""},
-		{"presence_penalty", s.PresencePenalty != ""},
+		{"frequency_penalty", s.FrequencyPenalty != "" && !llm.IsDefaultSampling("frequency_penalty", s.FrequencyPenalty)},
+		{"presence_penalty", s.PresencePenalty != "" && !llm.IsDefaultSampling("presence_penalty", s.PresencePenalty)},
 		{"logprobs", s.Logprobs || s.TopLogprobs > 0},
-		{"verbosity", r.conv.Verbosity != ""},
 	} {
 		if setting.given {
 			r.warnDropped(setting.name)

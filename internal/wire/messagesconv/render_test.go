@@ -188,12 +188,12 @@ func TestSampling(t *testing.T) {
 	}{
 		"unchanged":                     {Traits{}, "", llm.Sampling{Temperature: "0.70", TopP: "0.5", TopK: "3"}, []string{"0.70", "0.5", "3"}, 0},
 		"temperature above the maximum": {Traits{}, "", llm.Sampling{Temperature: "1.5"}, []string{"1", "", ""}, 1},
-		"temperature without top_p":     {Traits{OneSampler: true}, "", llm.Sampling{Temperature: "0.7", TopP: "1"}, []string{"0.7", "", ""}, 1},
+		"temperature without top_p":     {Traits{OneSampler: true}, "", llm.Sampling{Temperature: "0.7", TopP: "1"}, []string{"0.7", "", ""}, 0},
 		"fixed":                         {Traits{FixedSampling: true}, "", llm.Sampling{Temperature: "0.7", TopP: "0.5", TopK: "3"}, []string{"", "", ""}, 3},
 		"fixed, default values":         {Traits{FixedSampling: true}, "", llm.Sampling{Temperature: "1.0", TopP: "1"}, []string{"1.0", "1", ""}, 0},
 		"thinking":                      {Traits{Thinking: BudgetThinking}, "low", llm.Sampling{Temperature: "0.7", TopP: "0.96", TopK: "3"}, []string{"", "0.96", ""}, 2},
 		"not a number":                  {Traits{}, "", llm.Sampling{Temperature: "NaN", TopP: "0x1"}, []string{"", "", ""}, 0},
-		"unsupported fields":            {Traits{}, "", llm.Sampling{Seed: "1", FrequencyPenalty: "1", PresencePenalty: "1", Logprobs: true}, []string{"", "", ""}, 4},
+		"unsupported fields":            {Traits{}, "", llm.Sampling{Seed: "1", FrequencyPenalty: "1", PresencePenalty: "0", Logprobs: true}, []string{"", "", ""}, 3},
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, Effort: llm.Effort{Level: tc.effort}, Sampling: tc.given}
 		got, warnings := rendered(t, conv, RenderOptions{ModelMax: 64000, Traits: tc.traits}, "temperature", "top_p", "top_k")
@@ -317,8 +317,8 @@ func TestUnsupportedContent(t *testing.T) {
 		Messages: []llm.Message{{Role: llm.User, Name: "bo", Parts: []llm.Part{text("x")}}}, Choices: 2, Verbosity: "low", ServiceTier: "flex",
 		Dropped: []string{"logit_bias", "evil\nname"}, Stop: []string{"\n"}, EndUser: strings.Repeat("u", 300),
 	}, RenderOptions{})
-	if len(warnings) != 8 || strings.Contains(strings.Join(warnings, ""), "\n") {
-		t.Errorf("%d warnings, want 8 of one line: %q", len(warnings), warnings)
+	if len(warnings) != 7 || strings.Contains(strings.Join(warnings, ""), "\n") {
+		t.Errorf("%d warnings, want 7 of one line: %q", len(warnings), warnings)
 	}
 }
 

@@ -64,9 +64,9 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 		w.Element(tool.Raw)
 		return
 	}
-	description, grammar := tool.Description, false
+	description := tool.Description
 	if tool.Custom {
-		description, grammar = tool.DescribeGrammar()
+		description = tool.DescribeGrammar()
 	}
 	w.Open()
 	w.Str("name", tool.Name)
@@ -75,9 +75,6 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 	switch {
 	case tool.Custom:
 		w.Raw("input_schema", []byte(freeText))
-		if grammar {
-			r.warn("the grammar of the tool %s was moved to its description: the provider does not enforce it", tool.Name)
-		}
 	case strict:
 		w.Raw("input_schema", objectSchema(r.narrowSchema(tool.Schema, "the schema of the tool "+tool.Name)))
 		w.Bool("strict", true)

@@ -13,7 +13,7 @@ import (
 )
 
 // accountFields are members that concern the account and the stream, not the conversation.
-var accountFields = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics"}
+var accountFields = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics", "client_metadata"}
 
 type field = validate.Field[requestReader]
 

@@ -282,9 +282,6 @@ func (r *renderer) result(result *llm.ToolResult) {
 		r.content("output", result.Parts)
 	}
 	w.Close()
-	if result.Failed {
-		r.drop("the error flag of a failed tool")
-	}
 }
 
 // tools writes the tools and reports whether there are any.
@@ -478,10 +475,10 @@ func (r *renderer) sampling() {
 	} {
 		switch {
 		case p.value == "":
-		case !p.known, r.o.SamplingRejected && r.conv.Effort.Level != "none":
-			r.drop(p.name)
-		default:
+		case p.known && (!r.o.SamplingRejected || r.conv.Effort.Level == "none"):
 			r.w.Raw(p.name, []byte(p.value))
+		case !llm.IsDefaultSampling(p.name, p.value):
+			r.drop(p.name)
 		}
 	}
 	if s.Logprobs {

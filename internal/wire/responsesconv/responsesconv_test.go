@@ -74,7 +74,7 @@ func TestUnsupportedParametersAreNamed(t *testing.T) {
 	t.Parallel()
 	conv := conversation()
 	conv.Stop, conv.Choices = []string{"x"}, 2
-	conv.Sampling = llm.Sampling{Temperature: "1", TopK: "4", Seed: "7", FrequencyPenalty: "0.1", Logprobs: true}
+	conv.Sampling = llm.Sampling{Temperature: "0.9", TopP: "1", TopK: "4", Seed: "7", FrequencyPenalty: "0.1", Logprobs: true}
 	conv.ServiceTier = "standard_only"
 	conv.Dropped = []string{"odd"}
 	body, dropped := responsesconv.Render(conv, responsesconv.RenderOptions{Model: "gpt", SamplingRejected: true})
