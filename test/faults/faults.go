@@ -19,7 +19,7 @@ import (
 // depend on what else the machine does.
 func Quick(id string) bool {
 	return slices.Contains([]string{
-		"F06", "F10", "F13", "F16", "F17", "F19", "F20", "F21", "F21r", "F22", "F23", "F25", "F29", "F32p", "F33", "F44", "F46",
+		"F06", "F10", "F13", "F16", "F17", "F19", "F20", "F21", "F21r", "F22", "F23", "F25", "F29", "F33", "F44", "F46",
 		"F50", "F51", "F53", "F54", "F55", "P03c", "P13",
 	}, id)
 }
@@ -50,8 +50,6 @@ func Cases() []scenario.Case {
 		{ID: "F30", Name: "one tenant's bad requests", Run: providers.BadRequests},
 		{ID: "F31", Name: "a rejected credential", Run: providers.RefusedCredential},
 		{ID: "F32", Name: "a slow provider", Run: providers.SlowProvider},
-		{ID: "F32m", Name: "a misbehaving upstream", Run: streams.Misbehaving},
-		{ID: "F32p", Name: "a target that rejects a prefill", Run: streams.PrefillRefused},
 		{ID: "F33", Name: "revocation", Run: providers.Revocation},
 		{ID: "F38", Name: "invalid keys", Run: providers.JunkKeys},
 		{ID: "F47", Name: "the standard load for a long time", Run: providers.SteadyLoad},

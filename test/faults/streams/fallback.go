@@ -32,6 +32,7 @@ func EarlyFailures() map[string]simulator.Behaviour {
 		"404":             simulator.Fail(404),
 		"timeout":         {Silent: true},
 		"error-in-200":    {Body: []byte(scenario.ErrorData)},
+		"garbage":         {Events: []string{"garbage", `{"id"`}, NoDone: true},
 		"error-event":     {Events: []string{scenario.ErrorData}, NoDone: true},
 		"role-then-error": {Events: []string{scenario.RoleChunk, scenario.ErrorData}, NoDone: true},
 		"role-then-cut":   {Events: []string{scenario.RoleChunk, scenario.TextChunk("never")}, CutAfter: 1},

@@ -183,6 +183,7 @@ func EventCorpus(t *testing.T, _ scenario.Size) string {
 		"other fields":    strings.ReplaceAll(plain, "data: ", "event: message\nid: 7\nretry: 10\nx-unknown: y\ndata: "),
 		"data in lines":   "data: " + scenario.RoleChunk + "\n\ndata: " + broken + "\n\ndata: " + scenario.StopChunk + "\n\ndata: [DONE]\n\n",
 		"empty events":    "\n\n\ndata\n\n" + strings.ReplaceAll(plain, "data: {", "\n\n\ndata: {"),
+		"no end marker":   strings.TrimSuffix(plain, "data: [DONE]\n\n"),
 		"end of file":     strings.TrimSuffix(plain, "\n"),
 	}
 	g, mock := scenario.Single(t, "breaker: {failures: 100}")
