@@ -53,8 +53,7 @@ func Cases() []scenario.Case {
 		{ID: "F33", Name: "revocation", Run: providers.Revocation},
 		{ID: "F38", Name: "invalid keys", Run: providers.JunkKeys},
 		{ID: "F47", Name: "the standard load for a long time", Run: providers.SteadyLoad},
-		{ID: "F48", Name: "more load than capacity", Run: providers.Overload},
-		{ID: "F48k", Name: "a flood from one key", Run: providers.FloodOfOne},
+		{ID: "F48", Name: "a flood from one key", Run: providers.FloodOfOne},
 	})
 }
 

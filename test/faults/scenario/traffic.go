@@ -1,14 +1,9 @@
 package scenario
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,42 +11,11 @@ import (
 	"fairlead.dev/test/harness"
 )
 
-// Read reads a response with a Content-Length and checks a few headers.
-func (s *Shot) Read(in *bufio.Reader) error {
-	length := -1
-	for first := true; ; first = false {
-		line, err := in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		name, value, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), ": ")
-		switch {
-		case first:
-			_, err = fmt.Sscanf(name, "HTTP/1.1 %d", &s.Status)
-		case name == "Content-Length":
-			length, err = strconv.Atoi(value)
-		case name == "X-Fairlead-Error-Code":
-			s.Code = value
-		case name == "Retry-After":
-			s.RetryAfter = value
-		case name == "" && length < 0:
-			return errors.New("response without Content-Length")
-		case name == "":
-			_, err = in.Discard(length)
-			return err
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // Shot is one request of steady traffic and its result.
 type Shot struct {
 	Sent, Took time.Duration // time since the start of the traffic, and duration
 	Status     int           // 0 without a response
 	Code       string        // error code
-	provider   string
 	RetryAfter string
 }
 
@@ -97,7 +61,7 @@ func (s *Shot) Send(ctx context.Context, c *http.Client, g *harness.Gateway, key
 		return
 	}
 	s.Status, s.Code = resp.StatusCode, resp.Header.Get("X-Fairlead-Error-Code")
-	s.provider, s.RetryAfter = resp.Header.Get("X-Fairlead-Provider"), resp.Header.Get("Retry-After")
+	s.RetryAfter = resp.Header.Get("Retry-After")
 }
 
 // Times returns the durations of the shots that satisfy a condition.
