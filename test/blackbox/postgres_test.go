@@ -2,7 +2,6 @@ package blackbox
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -80,49 +79,4 @@ func TestPostgresHidesExpiredEntriesUntilTheirPartitionIsDropped(t *testing.T) {
 			t.Errorf("%s: want the entry that is 47 hours old and not the one that is 48 hours old:\n%s", where, text)
 		}
 	}
-}
-
-func TestPostgresMayStartLater(t *testing.T) {
-	t.Parallel()
-	dsn := pgtest.Start(t)
-	address, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := harness.NewForward(t, address.Host)
-	address.Host = forward.Address()
-	_, upstream := harness.Upstream(t)
-	g := harness.Start(t, harness.Options{Config: config(t, upstream, "store: "+address.String()), Early: true})
-
-	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/livez"}))
-	if ready := g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}); ready.Status != http.StatusServiceUnavailable {
-		t.Errorf("readyz without a database: status %d, want 503", ready.Status)
-	}
-	early := g.Call(t, harness.Request{Key: "fl_any", Body: chat(small)})
-	wantError(t, early, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
-
-	forward.Up(t)
-	available := time.Now()
-	harness.Eventually(t, "the gateway is ready", func() bool {
-		return g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}).Status == http.StatusOK
-	})
-	if took := time.Since(available); took > 5*time.Second {
-		t.Errorf("ready %s after the database was available, want at most 5 s", took)
-	}
-	k := g.Key(t)
-	served := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
-	g.Entry(t, served.Header.Get("X-Request-Id"))
-
-	// While PostgreSQL is unavailable, requests with known keys are served. Their log entries are delivered later.
-	forward.Down()
-	without := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
-	harness.Eventually(t, "the log reports that entries stay in the queue", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })
-	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
-	forward.Up(t)
-	reader := g.Key(t, "--scopes", "read")
-	harness.Eventually(t, "the entry of the request during the outage is stored", func() bool {
-		// The first statements after an outage may still use broken connections.
-		got := g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests/" + without.Header.Get("X-Request-Id"), Key: reader})
-		return got.Status == http.StatusOK
-	})
 }

@@ -46,9 +46,9 @@ const replicas = 3
 // deployment is a deployment with several gateways.
 type deployment struct {
 	gateways []*harness.Gateway
-	database []*harness.Forward // connection of each gateway to PostgreSQL
-	toRedis  []*harness.Forward // connection of each gateway to Redis, if separate
-	redis    *redistest.Server  // server of the shared Redis; nil without Redis
+	database []scenario.Proxy  // connection of each gateway to PostgreSQL
+	toRedis  []scenario.Proxy  // connection of each gateway to Redis, if any
+	redis    *redistest.Server // server of the shared Redis; nil without Redis
 	mock     *simulator.Mock
 	client   *http.Client
 
@@ -58,64 +58,47 @@ type deployment struct {
 // setting holds the options of a deployment.
 type setting struct {
 	noRedis bool
-	bodies  bool                                      // whether bodies are stored
-	apart   bool                                      // whether each gateway has its own connection to Redis, which can be cut
-	toRedis func(t *testing.T, address string) string // returns an address that forwards to the Redis server
+	bodies  bool // whether bodies are stored
 }
 
-// startReplicas starts three gateways. Each has its own connection to PostgreSQL, which can be cut.
+// startReplicas starts three gateways. Each has its own connections to PostgreSQL and Redis, which can be cut.
 func startReplicas(t *testing.T, s setting) *deployment {
 	t.Helper()
 	mock, upstream := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
 	fee.PerRequest = new(0.001)
-	lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", fmt.Sprintf("log: {bodies: %t, level: warn}", s.bodies)}
-	w, redis := &deployment{mock: mock, client: scenario.Client(t)}, ""
+	models := []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5), fee}
+	w, database := &deployment{mock: mock, client: scenario.Client(t)}, pgtest.Start(t)
 	if !s.noRedis {
 		w.redis = redistest.Own(t)
-		address := w.redis.URL()
-		if s.toRedis != nil {
-			address = s.toRedis(t, address)
-		}
-		redis = address
 	}
-	address, err := url.Parse(pgtest.Start(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	models := []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5), fee}
 	for range replicas {
-		way := harness.NewForward(t, address.Host)
-		way.Up(t)
-		through := *address
-		through.Host = way.Address()
-		g := harness.Start(t, harness.Options{
-			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, append(lines, "store: "+through.String(), w.redisLine(t, redis, s.apart))...),
+		toDatabase, address := throughProxy(t, database)
+		w.database = append(w.database, toDatabase)
+		lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", fmt.Sprintf("log: {bodies: %t, level: warn}", s.bodies), "store: " + address}
+		if w.redis != nil {
+			toRedis, address := throughProxy(t, w.redis.URL())
+			w.toRedis, lines = append(w.toRedis, toRedis), append(lines, "redis: "+address)
+		}
+		w.gateways = append(w.gateways, harness.Start(t, harness.Options{
+			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, lines...),
 			Listen: harness.FreeAddress(t), Early: true, // at log level warn, the log does not contain the address
-		})
-		w.gateways, w.database = append(w.gateways, g), append(w.database, way)
+		}))
 		w.untilReady(t, len(w.gateways)-1)
 	}
 	return w
 }
 
-// redisLine returns the configuration line with the Redis address of the next gateway.
-func (w *deployment) redisLine(t *testing.T, address string, apart bool) string {
+// throughProxy starts a proxy to the server in a URL and returns the URL with the address of the proxy.
+func throughProxy(t *testing.T, target string) (scenario.Proxy, string) {
 	t.Helper()
-	if address == "" {
-		return ""
-	}
-	target, err := url.Parse(address)
+	u, err := url.Parse(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if apart {
-		way := harness.NewForward(t, target.Host)
-		way.Up(t)
-		target.Host = way.Address()
-		w.toRedis = append(w.toRedis, way)
-	}
-	return "redis: " + target.String()
+	p := scenario.NewProxy(t, u.Host)
+	u.Host = p.Listen
+	return p, u.String()
 }
 
 // untilReady waits until a replica is ready and, if Redis is configured, uses Redis.

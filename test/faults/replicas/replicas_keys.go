@@ -62,7 +62,7 @@ func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end f
 	}
 	if noBase {
 		for _, way := range w.database[1:] {
-			way.Down()
+			way.Stop()
 			defer way.Up(t)
 		}
 	}

@@ -3,14 +3,10 @@ package replicas
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
 
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/test/faults/scenario"
@@ -123,34 +119,16 @@ func redisKilled(t *testing.T, size scenario.Size) string {
 	return fmt.Sprintf("0 failures of %d; %d admitted of a limit of %d; used again after %s", calm.of("served"), flood.of("served"), limit, back.Round(time.Millisecond))
 }
 
-// throughProxy returns a function that starts a proxy to Redis and returns its address. The test can slow the proxy down.
-func throughProxy(t *testing.T, proxy **toxiproxy.Proxy) func(*testing.T, string) string {
-	return func(t *testing.T, address string) string {
-		t.Helper()
-		target, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		way := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", "127.0.0.1:0", target.Host)
-		if err := way.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(way.Stop)
-		*proxy, target.Host = way, way.Listen
-		return target.String()
-	}
-}
-
 // redisSlow is fault case F36: a Redis that responds two seconds late delays requests only slightly, and memory does not grow.
 func redisSlow(t *testing.T, size scenario.Size) string {
-	var way *toxiproxy.Proxy
-	w := startReplicas(t, setting{toRedis: throughProxy(t, &way)})
+	w := startReplicas(t, setting{})
 	k := w.newKey(t, "--rpm", "900000", "--budget", "900", "--period", "total")
 	n := size.Of(400, 1500)
 	w.burst(t, 3, 100, k, short("fee")) // warm up, so that each replica has an allowance
 	normal := w.burst(t, 3, n, k, short("fee"))
-	if _, err := way.Toxics.AddToxicJson(strings.NewReader(`{"name":"late","type":"latency","stream":"downstream","attributes":{"latency":2000}}`)); err != nil {
-		t.Fatal(err)
+	var restore []func()
+	for _, way := range w.toRedis {
+		restore = append(restore, way.Slow(t, 2*time.Second))
 	}
 	before := w.memory(t)
 	slow := w.burst(t, 3, n, k, short("fee"))
@@ -159,8 +137,8 @@ func redisSlow(t *testing.T, size scenario.Size) string {
 	defer cancel()
 	steady := w.pace(ctx, t, 10*time.Millisecond, k, short("fee"))
 	grown := w.memory(t) - before
-	if err := way.Toxics.RemoveToxic(t.Context(), "late"); err != nil {
-		t.Fatal(err)
+	for _, end := range restore {
+		end()
 	}
 	back := w.untilRedis(t, time.Now())
 	for _, c := range []*tally{slow, steady} {

@@ -112,7 +112,7 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 	w.agree(t, reader, k, before) // all replicas agree
 	w.redis.Kill()
 	for _, way := range w.database {
-		way.Down()
+		way.Stop()
 	}
 	during := w.burst(t, 12, 2*allowed, k, short("fee"))
 	alone := during.of("served")
@@ -154,12 +154,12 @@ func bothStoresGone(t *testing.T, size scenario.Size) string {
 // oneCutOff tests promises P3 and P10 of docs/reliability.md: a replica that loses Redis but still reaches the database never
 // overspends the budget together with the others, regardless of the length of the outage.
 func oneCutOff(t *testing.T, size scenario.Size) string {
-	w := startReplicas(t, setting{apart: true})
+	w := startReplicas(t, setting{})
 	allowed := size.Of(150, 500)
 	k, reader := w.newKey(t, "--budget", fmt.Sprintf("0.%03d", allowed), "--period", "total"), w.newKey(t, "--scopes", "read")
 	before := w.burst(t, 6, allowed/5, k, short("fee")).of("served")
 	w.agree(t, reader, k, before)
-	w.toRedis[2].Down()
+	w.toRedis[2].Stop()
 	cut, served, alone := time.Now(), before, 0
 	for time.Since(cut) < time.Duration(size.Of(8, 45))*time.Second { // longer than the time until a replica uses its share; in the full form, also longer than the lease
 		r := w.send(t, 2, k, short("fee"))

@@ -39,8 +39,8 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 			d.Stop(t)
 			return func() { d.Start(t) }
 		}},
-		{"hung", time.Duration(size.Of(3, 30)) * time.Second, func() func() { return d.hang(t) }},
-		{"slow", time.Duration(size.Of(2, 20)) * time.Second, func() func() { return d.slow(t, 50*time.Millisecond) }},
+		{"hung", time.Duration(size.Of(3, 30)) * time.Second, func() func() { return d.proxy.Hang(t) }},
+		{"slow", time.Duration(size.Of(2, 20)) * time.Second, func() func() { return d.proxy.Slow(t, 50*time.Millisecond) }},
 	} {
 		restore := fault.begin()
 		time.Sleep(fault.lasts) // outages last for real time
@@ -149,7 +149,7 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	absent := time.Duration(size.Of(1, 10)) * time.Second
 	checkStarting(t, g, "absent", absent)
 
-	restore := d.hang(t)
+	restore := d.proxy.Hang(t)
 	d.Start(t)
 	checkStarting(t, g, "hung", absent)
 	restore()

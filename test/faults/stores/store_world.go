@@ -2,17 +2,11 @@
 package stores
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/Shopify/toxiproxy/v2"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
 
 	"fairlead.dev/internal/store/pgtest"
 	"fairlead.dev/test/faults/scenario"
@@ -35,20 +29,14 @@ func Cases() []scenario.Case {
 // database is a PostgreSQL server of a case, with a proxy that can be made slow or silent.
 type database struct {
 	*pgtest.Owned
-	proxy *toxiproxy.Proxy
+	proxy scenario.Proxy
 }
 
 // newDatabase prepares a server without starting it. The proxy is already running.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
 	own := pgtest.Own(t)
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	proxy := toxiproxy.NewProxy(server, "postgres", "127.0.0.1:0", own.Address())
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Stop)
-	return &database{own, proxy}
+	return &database{own, scenario.NewProxy(t, own.Address())}
 }
 
 // config returns the configuration of a gateway with this database and with the provider scenario.Paced.
@@ -57,30 +45,6 @@ func (d *database) config(t testing.TB, words int, more ...string) string {
 	url := harness.Serve(t, scenario.Paced(words))
 	lines := append([]string{"store: " + pgtest.DSN(d.proxy.Listen), "master_key: " + strings.Repeat("0123456789abcdef", 4)}, more...)
 	return harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}}}, lines...)
-}
-
-// hang makes the proxy accept connections and data, but return nothing. restore ends the fault.
-func (d *database) hang(t testing.TB) (restore func()) {
-	t.Helper()
-	return d.poison(t, `{"name":"silent","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`, "silent")
-}
-
-// slow delays all data from the database. restore ends the fault.
-func (d *database) slow(t testing.TB, by time.Duration) (restore func()) {
-	t.Helper()
-	return d.poison(t, fmt.Sprintf(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":%d}}`, by.Milliseconds()), "slow")
-}
-
-func (d *database) poison(t testing.TB, toxic, name string) (restore func()) {
-	t.Helper()
-	if _, err := d.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := d.proxy.Toxics.RemoveToxic(context.WithoutCancel(t.Context()), name); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // open connects to the database directly, not through the proxy.
