@@ -22,9 +22,7 @@ func drawOptional(t *rapid.T, name string) *money.Rate {
 	return nil
 }
 
-func drawPrice(t *rapid.T) *Price { return drawPriceWithTiers(t, 0) }
-
-func drawPriceWithTiers(t *rapid.T, least int) *Price {
+func drawPrice(t *rapid.T) *Price {
 	p := &Price{
 		Input: drawRate(t, "input"), Output: drawRate(t, "output"),
 		CacheRead: drawOptional(t, "cache read"), CacheWrite: drawOptional(t, "cache write"),
@@ -32,7 +30,7 @@ func drawPriceWithTiers(t *rapid.T, least int) *Price {
 		Source:     "list", AsOf: "2026-01-01",
 	}
 	above := int64(0)
-	for range rapid.IntRange(least, 3).Draw(t, "tiers") {
+	for range rapid.IntRange(0, 3).Draw(t, "tiers") {
 		above += rapid.Int64Range(1, 300_000).Draw(t, "step")
 		p.Tiers = append(p.Tiers, Tier{
 			Above: above, Input: drawRate(t, "tier input"), Output: drawRate(t, "tier output"),
@@ -48,25 +46,6 @@ func drawUsage(t *rapid.T, most int64) llm.Usage {
 		Input: tokens.Draw(t, "input tokens"), CacheRead: tokens.Draw(t, "read tokens"),
 		CacheWrite: tokens.Draw(t, "write tokens"), Output: tokens.Draw(t, "output tokens"),
 	}
-}
-
-func TestBillRowsSumToCost(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		p := drawPrice(t)
-		u := drawUsage(t, rapid.SampledFrom([]int64{10, 1_000_000, math.MaxInt64 / 4}).Draw(t, "size"))
-		bill := p.Bill(u)
-		var sum money.Amount
-		for _, row := range bill.Rows {
-			if row.Amount < 0 {
-				t.Fatalf("row %s is negative", row.Class)
-			}
-			sum = sum.Add(row.Amount)
-		}
-		if sum != bill.Total || bill.Total != p.Cost(u) {
-			t.Fatalf("rows sum to %v, total is %v, cost is %v", sum, bill.Total, p.Cost(u))
-		}
-	})
 }
 
 func TestCostRisesWithTokens(t *testing.T) {
@@ -91,16 +70,6 @@ func TestCostRisesWithTokens(t *testing.T) {
 			t.Fatalf("%+v costs %v, %+v costs %v", u, p.Cost(u), more, p.Cost(more))
 		}
 	})
-}
-
-func TestTierStartsAboveThreshold(t *testing.T) {
-	t.Parallel()
-	p := &Price{Input: money.PerMillion(1), Output: money.PerMillion(2), Tiers: []Tier{{Above: 100, Input: money.PerMillion(10), Output: money.PerMillion(20)}}}
-	for prompt, want := range map[int64]money.Amount{100: 100*1000 + 10*2000, 101: 101*10000 + 10*20000} {
-		if got := p.Cost(llm.Usage{Input: prompt - 60, CacheRead: 40, CacheWrite: 20, Output: 10}); got != want {
-			t.Errorf("a prompt of %d tokens costs %v, want %v", prompt, got, want)
-		}
-	}
 }
 
 func TestCachedTokensDefaultToInputRate(t *testing.T) {
