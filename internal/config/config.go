@@ -89,7 +89,7 @@ type SSO struct {
 	Groups         []Group           `yaml:"groups" doc:"Workspaces and roles of the groups. A user without a mapped group cannot sign in."`
 	SignIn         string            `yaml:"sign_in" enum:"any,sso_only" doc:"any also accepts passwords. sso_only rejects passwords, except for the accounts in break_glass."`
 	BreakGlass     []string          `yaml:"break_glass" check:"email" doc:"Email addresses of accounts that can sign in with a password when sign_in is sso_only."`
-	LinkByEmail    bool              `yaml:"link_by_email" doc:"Link an existing account to the identity with the same verified email address at its first sign-in. Otherwise such a sign-in is rejected."`
+	LinkByEmail    bool              `yaml:"link_by_email" doc:"Link an existing account to the identity with the same verified email address at its first sign-in. This ends the sessions of the account and removes its password, passkeys, second factors and API keys. Otherwise such a sign-in is rejected. Cannot be used with trust_email."`
 	TrustEmail     bool              `yaml:"trust_email" doc:"Accept email addresses without the claim email_verified, for identity providers that do not send it. An address with email_verified: false is always rejected."`
 	Recheck        time.Duration     `yaml:"recheck" check:"positive" doc:"Interval at which the identity provider confirms active users, from 5s to 1h. A session that was not confirmed for twice as long is rejected until the identity provider confirms it."`
 	Params         map[string]string `yaml:"params" doc:"Additional parameters of the authorization request, such as access_type: offline."`

@@ -29,6 +29,9 @@ func (l *loader) checkSSO() {
 	if len(c.Groups) == 0 {
 		l.complain("sso.groups", fault{code: MissingField, message: "sso has an issuer and no groups, so no account could sign in", fix: "map a group to a workspace and a role; the name * matches all users"})
 	}
+	if c.LinkByEmail && c.TrustEmail {
+		l.complain("sso.link_by_email", fault{code: Contradictory, message: "link_by_email cannot be used with trust_email, because an unverified address could take over an account", fix: "remove one of the two settings"})
+	}
 	for i, g := range c.Groups {
 		path := at("sso.groups", i)
 		switch {

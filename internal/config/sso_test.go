@@ -30,6 +30,7 @@ func TestSSOSettingsAreChecked(t *testing.T) {
 		"secret in a file":   {"  client_id", "  client_secret: file:/nowhere/secret\n  client_id", "/nowhere/secret"},
 		"loopback is plain":  {"https://login.example.com", "http://127.0.0.1:5556/dex", ""},
 		"sign-in by sso":     {"  client_id", "  sign_in: sso_only\n  break_glass: [ops@example.com]\n  client_id", ""},
+		"unverified link":    {"  client_id", "  link_by_email: true\n  trust_email: true\n  client_id", "cannot be used with trust_email"},
 		"any of the persons": {"name: staff", "name: '*'", ""},
 	} {
 		_, err := Load(Options{Path: write(t, strings.Replace(valid, tc.old, tc.new, 1)), Env: []string{"HOME=/h"}})

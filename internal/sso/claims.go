@@ -92,15 +92,15 @@ func (o Options) person(claims map[string]any) (person, error) {
 	if p.subject == "" || len(p.subject) > 255 || account.ClientName(p.subject) != p.subject {
 		return person{}, refused(TokenInvalid, "the subject is missing or invalid", nil)
 	}
-	at := strings.LastIndexByte(p.email, '@')
-	if at <= 0 || len(p.email) > 254 || account.ClientName(p.email) != p.email {
+	name, domain, _ := strings.Cut(p.email, "@")
+	if name == "" || domain == "" || strings.Contains(domain, "@") || len(p.email) > 254 || account.ClientName(p.email) != p.email {
 		return person{}, refused(EmailMissing, "the claim email is missing or invalid", nil)
 	}
 	verified, stated := claims["email_verified"]
 	if !isTrue(verified) && (stated || !o.TrustEmail) {
 		return person{}, refused(EmailUnverified, "the claim email_verified is not true", nil)
 	}
-	if domain := p.email[at+1:]; len(o.AllowedDomains) > 0 && !slices.Contains(o.AllowedDomains, domain) {
+	if len(o.AllowedDomains) > 0 && !slices.Contains(o.AllowedDomains, domain) {
 		return person{}, refused(DomainNotAllowed, "the domain "+cleaned(domain)+" is not in allowed_domains", nil)
 	}
 	if groups, ok := claim(claims, o.GroupsClaim); ok {

@@ -227,7 +227,7 @@ func (s *Service) signIn(ctx context.Context, c *connection, user person, refres
 		Draft: account.Account{
 			ID: id.New("acc", now), Email: user.email, Name: strings.ToValidUTF8(name[:min(len(name), 100)], ""), PasswordHash: account.NoPassword, TimeZone: "UTC", CreatedAt: now,
 		},
-		Link: c.options.LinkByEmail,
+		Link: c.options.LinkByEmail && !c.options.TrustEmail, // only a verified address
 		Session: account.Session{
 			TokenHash: s.sessionHash.Bytes(token), Issuer: c.options.Issuer, Client: account.ClientName(v.Client), IP: account.ClientName(v.IP),
 			CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionIdle),

@@ -30,7 +30,7 @@ type Options struct {
 	Groups         []Mapping         // workspaces and roles by group
 	Params         map[string]string // additional parameters of the authorization request
 	TrustEmail     bool              // whether to accept an address without the claim email_verified
-	LinkByEmail    bool              // whether to link an existing account with the same verified address
+	LinkByEmail    bool              // whether to link an existing account with the same verified address; has no effect with TrustEmail
 	Recheck        time.Duration     // interval of the checks; a confirmation is valid for twice as long
 }
 
@@ -67,7 +67,7 @@ type Identity struct {
 type SignIn struct {
 	Identity Identity        // identity without its account ID, which the store sets
 	Draft    account.Account // account to create if neither the identity nor a linked account exists
-	Link     bool            // whether to link an existing account that has the draft's address
+	Link     bool            // whether to link an existing account that has the draft's address, and to remove its other means of access
 	Session  account.Session // session without its account ID, which the store sets
 	Grants   []Grant
 	Event    account.AuditEvent // template of the audit events

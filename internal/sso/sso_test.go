@@ -282,7 +282,13 @@ func TestExistingAccountsAreLinkedOnlyWhenAllowed(t *testing.T) {
 	if _, err := f.signIn(); reason(err) != sso.AccountExists {
 		t.Fatalf("sign-in without LinkByEmail: %v, want AccountExists", err)
 	}
-	f.options.LinkByEmail = true
+	f.options.LinkByEmail, f.options.TrustEmail = true, true
+	f.Configure(f.options)
+	f.provider.change(func(p *provider) { delete(p.claims, "email_verified") })
+	if _, err := f.signIn(); reason(err) != sso.AccountExists {
+		t.Fatalf("sign-in with an address that only trust_email accepts: %v, want AccountExists", err)
+	}
+	f.options.TrustEmail = false
 	f.Configure(f.options)
 	f.provider.change(func(p *provider) { p.claims["email_verified"] = false })
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
@@ -316,6 +322,11 @@ func TestDomainsAndMissingVerification(t *testing.T) {
 	}
 	f.options.AllowedDomains = []string{"example.com"}
 	f.Configure(f.options)
+	f.provider.change(func(p *provider) { p.claims["email"] = "eve@evil.example@example.com" })
+	if _, err := f.signIn(); reason(err) != sso.EmailMissing {
+		t.Errorf("sign-in with two at signs: %v, want EmailMissing", err)
+	}
+	f.provider.change(func(p *provider) { p.claims["email"] = "ann@example.com" })
 	f.provider.change(func(p *provider) { delete(p.claims, "email_verified") })
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
 		t.Errorf("sign-in without email_verified: %v, want EmailUnverified", err)

@@ -31,7 +31,7 @@ func (s *Store) SignInIdentity(ctx context.Context, in sso.SignIn) (out sso.Outc
 		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // serialises sign-ins and registrations
 			return err
 		}
-		if out.Account, err = identityAccount(ctx, tx, in); err != nil {
+		if out.Account, err = identityAccount(ctx, tx, in, &out); err != nil {
 			return err
 		}
 		const write = `insert into identities (issuer, subject, account_id, refresh, checked_at, checked_until, claimed_until, created_at)
@@ -61,7 +61,7 @@ func (s *Store) SignInIdentity(ctx context.Context, in sso.SignIn) (out sso.Outc
 }
 
 // identityAccount returns the account of the identity. It links or creates one if the identity is new.
-func identityAccount(ctx context.Context, tx *sql.Tx, in sso.SignIn) (account.Account, error) {
+func identityAccount(ctx context.Context, tx *sql.Tx, in sso.SignIn, out *sso.Outcome) (account.Account, error) {
 	const known = `select ` + accountColumns + ` from identities i join accounts a on a.id = i.account_id where i.issuer = $1 and i.subject = $2`
 	a, err := scanAccount(tx.QueryRowContext(ctx, known, in.Identity.Issuer, in.Identity.Subject))
 	if err == nil || !errors.Is(err, account.ErrNotFound) {
@@ -85,7 +85,32 @@ func identityAccount(ctx context.Context, tx *sql.Tx, in sso.SignIn) (account.Ac
 		return a, account.ErrConflict
 	}
 	event := change(in.Event, "", "account.link", a.ID, nil, identityFacts{Email: a.Email, Issuer: in.Identity.Issuer, Subject: in.Identity.Subject})
+	if err := dropAccess(ctx, tx, a.ID, in.Identity.Issuer); err != nil {
+		return a, err
+	}
+	a.PasswordHash = account.NoPassword
+	if out.Revoked, err = revokeKeysOf(ctx, tx, "", a.ID, event); err != nil {
+		return a, err
+	}
 	return a, writeAudit(ctx, tx, event)
+}
+
+// dropAccess removes everything except keys that gives access to an account, because another person may have registered its address.
+func dropAccess(ctx context.Context, tx *sql.Tx, accountID, issuer string) error {
+	// Update the row first, so that no concurrent sign-in with the password leaves a session, see SetPassword.
+	if err := affect(ctx, tx, `update accounts set password_hash = $2 where id = $1`, accountID, account.NoPassword); err != nil {
+		return err
+	}
+	for _, table := range []string{"sessions", "second_factors", "passkeys", "recovery_codes"} {
+		if _, err := tx.ExecContext(ctx, `delete from `+table+` where account_id = $1`, accountID); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `delete from identities where account_id = $1 and issuer <> $2`, accountID, issuer); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `delete from invitations where created_by = $1`, accountID)
+	return err
 }
 
 // identityFacts holds the data of a linked identity in the audit log.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/store/sqldb"
 )
 
@@ -72,13 +71,14 @@ func (s *Store) ChangeMember(ctx context.Context, workspaceID, accountID string,
 	return revoked, changed(err)
 }
 
-// revokeKeysOf revokes the keys that the account created in the workspace and writes an audit event for each.
+// revokeKeysOf revokes the keys that the account created in the workspace, or in all workspaces if workspaceID is empty, and writes an
+// audit event for each.
 func revokeKeysOf(ctx context.Context, tx *sql.Tx, workspaceID, accountID string, cause account.AuditEvent) ([]account.Key, error) {
 	revision, err := sqldb.NextRevision(ctx, tx, "keys")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, keyRows+`where k.workspace_id = $1 and k.created_by = $2 and k.revoked_at = 0 order by k.id, s.position`, workspaceID, accountID)
+	rows, err := tx.QueryContext(ctx, keyRows+`where (k.workspace_id = $1 or $1 = '') and k.created_by = $2 and k.revoked_at = 0 order by k.id, s.position`, workspaceID, accountID)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +90,12 @@ func revokeKeysOf(ctx context.Context, tx *sql.Tx, workspaceID, accountID string
 	}); err != nil {
 		return nil, err
 	}
-	const q = `update keys set revoked_at = $3, revision = $4 where workspace_id = $1 and created_by = $2 and revoked_at = 0`
+	const q = `update keys set revoked_at = $3, revision = $4 where (workspace_id = $1 or $1 = '') and created_by = $2 and revoked_at = 0`
 	if _, err := tx.ExecContext(ctx, q, workspaceID, accountID, sqldb.Millis(cause.At), revision); err != nil {
 		return nil, err
 	}
 	for i := range revoked {
-		event := cause
-		event.ID, event.Action, event.Object, event.Before, event.After = id.New("aud", cause.At), "key.revoke", revoked[i].ID, nil, nil
-		if err := writeAudit(ctx, tx, event); err != nil {
+		if err := writeAudit(ctx, tx, change(cause, revoked[i].WorkspaceID, "key.revoke", revoked[i].ID, nil, nil)); err != nil {
 			return nil, err
 		}
 	}

@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"AuditPages", auditPages},
 		{"CredentialsAreKept", credentialsAreKept},
 		{"IdentitiesFollowTheirGroups", identitiesFollowTheirGroups},
+		{"LinkingRemovesOtherAccess", linkingRemovesOtherAccess},
 		{"SecondFactorsWorkOnce", secondFactorsWorkOnce},
 		{"PasskeysWorkOncePerChallenge", passkeysWorkOncePerChallenge},
 	} {

@@ -106,6 +106,44 @@ func identitiesFollowTheirGroups(t *testing.T, db *store.DB) {
 	}
 }
 
+func linkingRemovesOtherAccess(t *testing.T, db *store.DB) {
+	ctx, s := t.Context(), db.Accounts
+	Enrol(t, db, "ann")
+	must(t, s.CreateSession(ctx, account.Session{TokenHash: []byte("old"), AccountID: "acc_ann", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}, Person("ann").PasswordHash))
+	must(t, s.SaveFactor(ctx, factor.Factor{AccountID: "acc_ann", Sealed: []byte("one"), CreatedAt: now}))
+	must(t, s.ConfirmFactor(ctx, factor.Factor{AccountID: "acc_ann", Sealed: []byte("one"), ConfirmedAt: now, LastStep: 7}, [][]byte{[]byte("a")}, Event("", "x")))
+	_, err := s.Passkeys().AddPasskey(ctx, passkey.Addition{
+		Passkey:   passkey.Passkey{ID: "pk_1", AccountID: "acc_ann", Name: "One", CredentialID: []byte("one"), PublicKey: []byte("key"), CreatedAt: now},
+		Challenge: passkey.Challenge{Hash: []byte("c"), Expires: now.Add(time.Minute)}, Maximum: 2, Event: Event("", "x"),
+	})
+	must(t, err)
+	must(t, s.CreateInvitation(ctx, account.Invitation{ID: "inv_1", WorkspaceID: "ws_ann", Role: account.Owner, TokenHash: []byte("inv"), CreatedBy: "acc_ann", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}, Event("ws_ann", "x")))
+	key := keyBy("ws_ann", "acc_ann")
+	must(t, s.CreateKey(ctx, key, 0, Event("ws_ann", "key.create")))
+
+	in := signIn("ann", "x")
+	in.Draft.ID, in.Link = "acc_new", true
+	out, err := s.SignInIdentity(ctx, in)
+	must(t, err)
+	if out.Account.ID != "acc_ann" || out.Account.HasPassword() || len(out.Revoked) != 1 {
+		t.Errorf("linked %+v, revoked keys %v; want ann's account without a password and one revoked key", out.Account, out.Revoked)
+	}
+	stored, err := s.AccountByID(ctx, "acc_ann")
+	must(t, err)
+	f, err := s.FactorOf(ctx, "acc_ann")
+	must(t, err)
+	sessions, err := s.SessionsOf(ctx, "acc_ann")
+	must(t, err)
+	invitations, err := s.InvitationsOf(ctx, "ws_ann", now)
+	must(t, err)
+	if stored.HasPassword() || len(f.Sealed)+f.Passkeys+f.Recovery+len(invitations) > 0 || len(sessions) != 1 || sessions[0].Issuer != issuer {
+		t.Errorf("after linking: %+v, factor %+v, sessions %v, invitations %v; want only the new session", stored, f, sessions, invitations)
+	}
+	if k, err := s.KeyByID(ctx, "ws_ann", key.ID); err != nil || k.RevokedAt.IsZero() {
+		t.Errorf("ann's key: %+v, %v; want it revoked", k, err)
+	}
+}
+
 func secondFactorsWorkOnce(t *testing.T, db *store.DB) {
 	ctx, s := t.Context(), db.Accounts
 	out, err := s.SignInIdentity(ctx, signIn("ann", "x"))
