@@ -115,7 +115,7 @@ const (
 // testOnly lists the packages that only tests, and these packages, may import.
 const testOnly = "internal/store/storetest internal/store/storetest/accounttest " +
 	"internal/store/pgtest internal/provider/providertest internal/provider/costtest internal/wire/messagestest internal/limit/limittest " +
-	"internal/promptcache/cachetest internal/outline/outlinetest internal/cluster/redistest internal/cli/clitest"
+	"internal/outline/outlinetest internal/cluster/redistest internal/cli/clitest"
 
 func TestImports(t *testing.T) {
 	t.Parallel()

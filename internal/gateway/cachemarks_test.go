@@ -71,7 +71,7 @@ func (c *cachingProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 // markedKit returns a kit without a network whose only provider is up.
 func markedKit(t *testing.T, up *cachingProvider, policies gateway.Policies) *kit {
 	t.Helper()
-	k := newKit(t, func(k *kit) { k.inside, k.prefixes, k.policies = true, promptcache.NewMemory(0), policies })
+	k := newKit(t, func(k *kit) { k.inside, k.prefixes, k.policies = true, promptcache.NewMemory(1000), policies })
 	one := target("claude-sonnet-4-5", 3, 15)
 	one.Provider, one.Vendor, one.Model.Context, one.Model.MaxOutput = "anthropic", "anthropic", 1_000_000, 64_000
 	one.Price.CacheRead, one.Price.CacheWrite, one.Price.CacheWriteLong = new(money.PerMillion(0.3)), new(money.PerMillion(3.75)), new(money.PerMillion(6))
@@ -166,7 +166,7 @@ func TestTurnsOfASessionHaveOneCacheKey(t *testing.T) {
 			one.Provider, one.Vendor = "openai", "openai"
 			up := &keyedProvider{canned: canned{tc.reply, "application/json"}}
 			k := newKit(t, func(k *kit) {
-				k.inside, k.sessions, k.prefixes, k.policies = true, newNamer(t), promptcache.NewMemory(0), tc.policies
+				k.inside, k.sessions, k.prefixes, k.policies = true, newNamer(t), promptcache.NewMemory(1000), tc.policies
 			})
 			k.only(compatible.New(row, provider.Settings{Name: "openai", Targets: []*provider.Target{one}, Credentials: []provider.Credential{{ID: "o#1", Secret: "s", Source: "test"}}}), up)
 			for _, body := range tc.bodies {

@@ -51,9 +51,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 		return plan{}, err
 	}
 	if p.req.Op == llm.Chat {
-		p.fingerprint = promptcache.Build(p.req, p.tokens)
-		p.cache = g.Routing.Prefixes.Lookup(who.Grant.Workspace.ID, p.fingerprint, in.Start)
-		p.fingerprint.Outlook = p.cache.Outlook()
+		p.cache = g.Routing.Prefixes.Lookup(who.Grant.Workspace.ID, promptcache.Build(p.req, p.tokens), in.Start)
 	}
 	g.nameSession(who, p)
 	p.budgets = g.Sessions.Budgets(who.Grant, p.req.Controls.SessionID, p.req.EndUser)
@@ -83,7 +81,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 		}
 	}
 	if d.NoCacheMarks {
-		p.fingerprint.Outlook = promptcache.Outlook{}
+		p.cache.Outlook = promptcache.Outlook{}
 	}
 	planned := plan{prompt: p, decision: d}
 	if in.shadow != nil {
@@ -114,7 +112,9 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if draft != nil {
 		policies = draft
 	}
-	p.cache = g.Routing.Prefixes.Lookup(grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
+	if req.Op == llm.Chat {
+		p.cache = g.Routing.Prefixes.Lookup(grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
+	}
 	features, state := g.features(p, policies)
 	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, features, state)
 }
@@ -246,8 +246,8 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 			PinnedEmbed:   workspace.PinnedEmbed,
 		},
 		History: route.History{
-			Turns: max(req.Answers, p.cache.Turns()),
-			Last:  p.cache.Last(),
+			Turns: max(req.Answers, p.cache.Turns),
+			Last:  p.cache.Last,
 		},
 		Caller: route.Caller{
 			Workspace: condition.Workspace{ID: workspace.ID, Name: workspace.Name},

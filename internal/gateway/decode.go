@@ -18,14 +18,13 @@ import (
 
 // prompt is a decoded request with its length and the prefixes cached by targets.
 type prompt struct {
-	req         *llm.Request
-	tokens      int64 // model-independent estimate of the prompt length in tokens; 0 for a request that only counts tokens
-	fingerprint promptcache.Fingerprint
-	cache       promptcache.View
-	session     session.Source  // origin of the session ID; empty before the session is known and for requests without a session
-	budgets     []ledger.Budget // budgets of the session and the end user
-	limited     bool            // whether a policy limits the session
-	downgrade   string          // reason why the request is routed by auto:cost; empty if it is routed as requested
+	req       *llm.Request
+	tokens    int64 // model-independent estimate of the prompt length in tokens; 0 for a request that only counts tokens
+	cache     promptcache.View
+	session   session.Source  // origin of the session ID; empty before the session is known and for requests without a session
+	budgets   []ledger.Budget // budgets of the session and the end user
+	limited   bool            // whether a policy limits the session
+	downgrade string          // reason why the request is routed by auto:cost; empty if it is routed as requested
 }
 
 // decode reads and decodes the body. The body counts towards the memory limit of all requests until it is released.

@@ -114,7 +114,7 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bi
 			key = g.Sessions.CacheKey(grant.Workspace.ID, p.req.Controls.SessionID)
 		}
 		s.Cache = func(t *provider.Target) (hints provider.CacheHints) {
-			hints.Mark = p.fingerprint.EndMark(bill.CacheRules(t)).Lifetime()
+			hints.Mark = p.cache.EndMark(bill.CacheRules(t)).Lifetime()
 			if t.CacheKey {
 				hints.Key = key
 			}

@@ -128,13 +128,9 @@ func (d *delivery) finish(ctx context.Context, a *attempt.Attempt, received *bil
 
 // recordCache records that the target has cached the conversation, and that the baseline model would also have cached it.
 func (d *delivery) recordCache(t *provider.Target, u llm.Usage) {
-	if d.plan.req.Op != llm.Chat {
-		return
-	}
-	store, workspace, start := d.gateway.Routing.Prefixes, d.grant.Workspace.ID, d.in.Start
-	store.Record(workspace, d.plan.fingerprint, t.ID(), bill.CacheRules(t), u, start)
+	d.plan.cache.Record(t.ID(), bill.CacheRules(t), u)
 	if b := d.baseline; b.Model != "" {
-		store.Record(workspace, d.plan.fingerprint, promptcache.Baseline(b.Model), b.Rules, u, start)
+		d.plan.cache.Record(promptcache.Baseline(b.Model), b.Rules, u)
 	}
 }
 

@@ -27,7 +27,7 @@ func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 		req.Controls.SessionID, p.session = req.Stored.Session, session.Given
 	default:
 		by := session.Caller{Workspace: who.Grant.Workspace.ID, Key: cmp.Or(who.AccountID, who.Grant.Key.ID), EndUser: req.EndUser}
-		if req.Controls.SessionID = g.Sessions.Derive(by, p.fingerprint.Opening); req.Controls.SessionID != "" {
+		if req.Controls.SessionID = g.Sessions.Derive(by, p.cache.Opening); req.Controls.SessionID != "" {
 			p.session = session.Derived
 		}
 	}

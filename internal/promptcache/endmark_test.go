@@ -14,7 +14,7 @@ func TestEndMarkIsSetWhereExpectedReadsPay(t *testing.T) {
 		EndMark: true, BreakEven: 0.25 / 0.9, BreakEvenLong: 1 / 0.9,
 	}
 	for name, tc := range map[string]struct {
-		turns  int
+		turns  float64
 		gap    time.Duration
 		tokens int64
 		own    Mark
@@ -37,7 +37,10 @@ func TestEndMarkIsSetWhereExpectedReadsPay(t *testing.T) {
 		if tc.adjust != nil {
 			tc.adjust(&r)
 		}
-		fp := Fingerprint{Links: []Link{{1, 500, tc.own}, {2, tc.tokens, Unmarked}}, Outlook: outlook(tc.turns, tc.gap)}
+		fp := Fingerprint{Links: []Link{{1, 500, tc.own}, {2, tc.tokens, Unmarked}}, Outlook: Outlook{(tc.turns + 1) / (tc.turns + 2), tc.gap}}
+		if tc.turns == 0 {
+			fp.Outlook = Outlook{}
+		}
 		if got := fp.EndMark(r); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got.Lifetime(), tc.want.Lifetime())
 		}

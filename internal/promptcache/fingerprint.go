@@ -4,12 +4,14 @@
 package promptcache
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Mark is a cache breakpoint in the prompt, set by the caller or by the gateway.
@@ -21,6 +23,9 @@ const (
 	ShortMark      // mark with the provider's default lifetime
 	LongMark       // mark with a lifetime of one hour
 )
+
+// Lifetime returns the lifetime of a mark as providers write it: 5m, 1h, or empty for none.
+func (m Mark) Lifetime() string { return [...]string{"", "5m", "1h"}[m] }
 
 // Link is one prefix of the prompt. It ends at the end of a message.
 type Link struct {
@@ -38,8 +43,6 @@ type Fingerprint struct {
 	// Opening is the hash of the prompt up to its first user message, which is the same in every turn. It is 0 if the prompt has no user
 	// message.
 	Opening uint64
-	// Previous is the index of the link at which the previous turn's prompt ended, or -1 in the first turn.
-	Previous int
 	// Retention is the time for which the caller asks providers to cache the prompt; 0 for the provider's default.
 	Retention time.Duration
 	// MarksOnly reports whether the provider may cache only marked prefixes.
@@ -49,199 +52,235 @@ type Fingerprint struct {
 }
 
 // Tokens returns the estimated length of the whole prompt.
-func (fp Fingerprint) Tokens() int64 {
+func (fp *Fingerprint) Tokens() int64 {
 	if len(fp.Links) == 0 {
 		return 0
 	}
 	return fp.Links[len(fp.Links)-1].Tokens
 }
 
-// headMembers are the request members that precede the messages in the prompt, in the order in which they are hashed.
-var headMembers = []string{"tools", "functions", "response_format", "text", "system", "systemInstruction", "system_instruction", "instructions"}
+// headMembers are the request members that precede the messages in the prompt, and messageMembers those that hold the messages, in the
+// order in which they are hashed.
+var (
+	headMembers    = [...]string{"tools", "functions", "response_format", "text", "system", "systemInstruction", "system_instruction", "instructions"}
+	messageMembers = [...]string{"messages", "input", "contents"}
+)
 
-// messageMembers are the request members that hold the messages.
-var messageMembers = []string{"messages", "input", "contents", "prompt"}
+const (
+	// MaxLinks is the maximum number of links. Longer conversations keep the links of their last messages and evenly spaced
+	// links of the earlier messages.
+	MaxLinks    = 256
+	recentLinks = MaxLinks / 2
 
-// MaxLinks is the maximum number of links. Longer conversations keep the links of their last messages and evenly spaced
-// links of the earlier messages.
-const MaxLinks = 256
+	bytesPerToken = 4              // used if the whole prompt has no estimate
+	maxRetention  = 24 * time.Hour // longest retention that any provider offers
+)
 
-// Build computes the fingerprint of a validated request in one pass over its body. tokens is the estimated length of the whole prompt and
-// is distributed over the links by size. Only chat and completion requests have links.
+// Build computes the fingerprint of a validated chat request in one pass over its body. tokens is the estimated length of the whole prompt
+// and is distributed over the links by size.
 func Build(req *llm.Request, tokens int64) Fingerprint {
-	fp := Fingerprint{Session: req.Controls.SessionID, Previous: -1}
-	if req.Op != llm.Chat && req.Op != llm.Complete {
-		return fp
-	}
-	fp.Links = make([]Link, 0, min(req.Messages+1, 4*MaxLinks))
+	fp := Fingerprint{Session: req.Controls.SessionID, Links: make([]Link, 0, min(req.Messages+1, 4*MaxLinks))}
 	b := builder{fingerprint: &fp}
 	b.hash.Reset()
-	b.readOptions(req)
-	b.addHeads(req)
-	for _, name := range messageMembers {
-		if value, ok := member(&req.Payload, name); ok {
-			b.addMessages(value)
-			break
+	var heads [len(headMembers)][]byte
+	var messages [len(messageMembers)][]byte
+	end := Unmarked
+	for _, f := range req.Fields {
+		raw := req.Body[f.Value:f.End]
+		switch f.Name {
+		case "prompt_cache_retention":
+			fp.Retention = lifetime(rawjson.Parse(raw))
+		case "prompt_cache_options":
+			options := rawjson.Parse(raw)
+			fp.Retention, fp.MarksOnly = lifetime(options.Get("ttl")), options.Get("mode").String() == "explicit"
+		case "cache_control": // a top-level cache_control marks the last message
+			end = markOf(raw)
+		default:
+			if i := slices.Index(headMembers[:], f.Name); i >= 0 {
+				heads[i] = raw
+			} else if i := slices.Index(messageMembers[:], f.Name); i >= 0 {
+				messages[i] = raw
+			}
 		}
 	}
-	b.endLink()
+	for i, raw := range heads {
+		if raw != nil {
+			b.write([]byte(headMembers[i]))
+			b.addValue(raw, 0, 0)
+		}
+	}
+	if b.weight > 0 {
+		b.endLink()
+	}
+	for _, raw := range messages {
+		b.addMessages(raw)
+	}
 	if len(fp.Links) == 0 {
 		return fp
 	}
 	last := &fp.Links[len(fp.Links)-1]
-	if value, ok := member(&req.Payload, "cache_control"); ok { // a top-level cache_control marks the last message
-		last.Mark = max(last.Mark, markOf(value))
-	}
-	each := 0.25 // tokens per byte, used if the whole prompt has no estimate
+	last.Mark = max(last.Mark, end)
+	each := 1.0 / bytesPerToken
 	if tokens > 0 {
-		each = float64(tokens) / float64(max(last.Tokens, 1))
+		each = float64(tokens) / float64(max(b.weight, 1))
 	}
 	for i := range fp.Links {
 		fp.Links[i].Tokens = int64(float64(fp.Links[i].Tokens)*each + 0.5)
 	}
-	fp.thin()
+	fp.Links = thin(fp.Links)
 	return fp
 }
 
-// member returns a top-level member of the request body.
-func member(p *llm.Payload, name string) ([]byte, bool) {
-	for _, f := range p.Fields {
-		if f.Name == name && f.Value >= 0 && f.Value <= f.End && f.End <= len(p.Body) {
-			return p.Body[f.Value:f.End], true
-		}
+// lifetime parses a duration such as "24h" or "30m". It returns 0 for any other value.
+func lifetime(v rawjson.Value) time.Duration {
+	d, err := time.ParseDuration(v.String())
+	if err != nil {
+		return 0
 	}
-	return nil, false
+	return min(max(d, 0), maxRetention)
 }
 
-// builder computes a fingerprint.
+// thin removes links from a long chain. The choice depends mostly on a link's index, so that the next turn keeps the same links.
+func thin(links []Link) []Link {
+	n, stride := len(links), 1
+	if n <= MaxLinks {
+		return links
+	}
+	for n/stride > recentLinks/2 {
+		stride *= 2
+	}
+	kept := links[:0]
+	for i, link := range links {
+		if i >= n-recentLinks || (i%stride == 0 || link.Mark != Unmarked) && len(kept) < MaxLinks-recentLinks {
+			kept = append(kept, link)
+		}
+	}
+	return kept
+}
+
+// builder computes a fingerprint. It scans JSON that a wire format has already validated. On other input it stops early and never reads
+// past the end.
 type builder struct {
 	fingerprint *Fingerprint
 	hash        xxhash.Digest
-	weight      int64 // size in bytes of the values so far, in which media have a fixed size
-	mark        Mark  // mark on content that has no link yet
-	pending     bool  // whether content was added that has no link yet
-	afterModel  bool  // whether the previous message was written by the model
+	weight      int64  // size in bytes of the values so far, in which media have a fixed size
+	mark        Mark   // mark on content that has no link yet
+	role        []byte // role of the current message
 }
 
+const (
+	mediaBytes  = 2048 // length in bytes above which a string may be media
+	mediaSample = 512  // number of bytes checked to detect media
+	mediaWeight = 4096 // number of bytes counted for an image, about a thousand tokens
+)
+
+// write hashes a name or a value.
 func (b *builder) write(p []byte) {
 	_, _ = b.hash.Write(p) // a hash never fails
+	size := len(p)
+	if size > mediaBytes && !bytes.ContainsAny(p[:mediaSample], " \\") { // probably encoded media rather than text
+		size = mediaWeight
+	}
+	b.weight += int64(size)
 }
 
-// readOptions reads the cache options that apply to the whole request.
-func (b *builder) readOptions(req *llm.Request) {
-	if value, ok := member(&req.Payload, "prompt_cache_retention"); ok {
-		b.fingerprint.Retention = lifetime(value)
-	}
-	value, ok := member(&req.Payload, "prompt_cache_options")
-	if !ok {
-		return
-	}
-	options := object{value, 0}
-	for key, one, ok := options.next(); ok; key, one, ok = options.next() {
-		switch string(key) {
-		case `"ttl"`:
-			b.fingerprint.Retention = lifetime(one.raw)
-		case `"mode"`:
-			b.fingerprint.MarksOnly = string(one.raw) == `"explicit"`
-		}
-	}
-}
-
-// maxRetention is the longest retention that any provider offers.
-const maxRetention = 24 * time.Hour
-
-// lifetime parses a JSON string such as "24h" or "30m". It returns 0 for any other value.
-func lifetime(raw []byte) time.Duration {
-	if len(raw) < 2 || len(raw) > 16 || raw[0] != '"' {
-		return 0
-	}
-	d, err := time.ParseDuration(string(raw[1 : len(raw)-1]))
-	if err != nil || d < 0 {
-		return 0
-	}
-	return min(d, maxRetention)
-}
-
-// addHeads adds the members that precede the messages in the prompt.
-func (b *builder) addHeads(req *llm.Request) {
-	for _, name := range headMembers {
-		raw, ok := member(&req.Payload, name)
-		if !ok {
-			continue
-		}
-		b.write([]byte(name))
-		b.pending = true
-		if text, mark, ok := soleText(raw); ok {
-			b.mark = max(b.mark, mark)
-			raw = text
-		}
-		eachElement(raw, func(at int) int { return b.addElement(raw, at) })
-	}
-}
-
-// addMessages adds the messages of a list.
+// addMessages adds a link for each message of a list. A value that is not a list is one message.
 func (b *builder) addMessages(raw []byte) {
-	eachElement(raw, func(at int) int {
-		by := authorOf(raw, at)
-		if by != bySystem || len(b.fingerprint.Links) > 0 {
-			b.endLink() // ends the link of the tools and instructions
-		}
-		if by == byModel && !b.afterModel {
-			b.fingerprint.Previous = len(b.fingerprint.Links) - 1
-		}
-		b.afterModel = by == byModel
-		end := b.addElement(raw, at)
-		b.pending = true
-		if by != bySystem || len(b.fingerprint.Links) > 0 {
-			b.endLink()
-		}
-		if by == byOther && b.fingerprint.Opening == 0 {
+	i := skipSpace(raw, 0)
+	if i < len(raw) && raw[i] == '[' {
+		i = skipSpace(raw, i+1)
+	}
+	for i < len(raw) && raw[i] != ']' {
+		b.role = nil
+		i = skipSpace(raw, b.addValue(raw, i, 0))
+		b.endLink()
+		if b.fingerprint.Opening == 0 && (len(b.role) == 0 || string(b.role) == `"user"`) {
 			b.fingerprint.Opening = b.hash.Sum64()
 		}
-		return end
-	})
+	}
 }
 
 // endLink appends a link for the content that was added since the last link.
 func (b *builder) endLink() {
-	if !b.pending {
-		return
-	}
 	b.fingerprint.Links = append(b.fingerprint.Links, Link{Hash: b.hash.Sum64(), Tokens: b.weight, Mark: b.mark})
-	b.pending, b.mark = false, Unmarked
+	b.mark = Unmarked
 }
 
-// thin removes links from a long chain. The choice depends only on a link's index, so that the next turn keeps mostly
-// the same links. The end of the previous turn is removed only if the client marks hundreds of messages.
-func (fp *Fingerprint) thin() {
-	n := len(fp.Links)
-	if n <= MaxLinks {
-		return
-	}
-	const recent = MaxLinks/2 - 2
-	stride := 1
-	for (n-recent)/stride > MaxLinks/2-2 {
-		stride *= 2
-	}
-	kept, previous := fp.Links[:0], fp.Previous
-	for i, link := range fp.Links {
-		if i != previous && i < n-recent && i%stride != 0 && link.Mark == Unmarked {
-			continue
+// addValue hashes the names and values of the JSON value at an offset and returns its end. It skips punctuation, cache marks and the names
+// of text parts: a client may send a message as a string in one turn and as a text part with a cache mark in the next turn, and both must
+// have the same hash.
+func (b *builder) addValue(raw []byte, i, depth int) (end int) {
+	switch {
+	case i >= len(raw):
+		return len(raw)
+	case raw[i] == '"':
+		end = rawjson.SkipString(raw, i)
+		b.write(raw[i:end])
+		return end
+	case raw[i] == '[':
+		for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != ']'; {
+			i = skipSpace(raw, b.addValue(raw, i, depth+1))
 		}
-		if i == previous {
-			fp.Previous = len(kept)
+		return min(i+1, len(raw))
+	case raw[i] == '{':
+		for i = skipSpace(raw, i+1); i < len(raw) && raw[i] == '"'; {
+			i = skipSpace(raw, b.addMember(raw, i, depth))
 		}
-		kept = append(kept, link)
+		return min(i+1, len(raw))
 	}
-	if len(kept) > MaxLinks { // happens only if the caller marks hundreds of messages
-		cut := len(kept) - MaxLinks
-		kept = slices.Delete(kept, 1, 1+cut)
-		switch {
-		case fp.Previous > cut:
-			fp.Previous -= cut
-		case fp.Previous > 0:
-			fp.Previous = -1 // the link was removed
+	end = len(raw)
+	if n := bytes.IndexAny(raw[i+1:], " \t\r\n,]}"); n >= 0 {
+		end = i + 1 + n
+	}
+	b.write(raw[i:end])
+	b.write([]byte{','}) // separates numbers
+	return end
+}
+
+// addMember adds the object member at an offset and returns its end.
+func (b *builder) addMember(raw []byte, i, depth int) (end int) {
+	start := rawjson.SkipString(raw, i)
+	name := raw[i:start]
+	start = skipSpace(raw, start)
+	switch string(name) {
+	case `"cache_control"`, `"prompt_cache_breakpoint"`:
+		before := *b
+		end = b.addValue(raw, start, depth+1)
+		*b = before
+		b.mark = max(b.mark, markOf(raw[start:end]))
+		return end
+	case `"text"`:
+		return b.addValue(raw, start, depth+1)
+	case `"type"`:
+		for _, kind := range [...]string{`"text"`, `"input_text"`, `"output_text"`} {
+			if bytes.HasPrefix(raw[start:], []byte(kind)) {
+				return start + len(kind)
+			}
 		}
 	}
-	fp.Links = kept
+	b.write(name)
+	end = b.addValue(raw, start, depth+1)
+	if depth == 0 && string(name) == `"role"` {
+		b.role = raw[start:end]
+	}
+	return end
+}
+
+// markOf parses the value of a mark. It returns Unmarked for null, false and an empty value.
+func markOf(raw []byte) Mark {
+	switch {
+	case len(raw) == 0 || raw[0] == 'n' || raw[0] == 'f':
+		return Unmarked
+	case bytes.Contains(raw, []byte(`"1h"`)):
+		return LongMark
+	}
+	return ShortMark
+}
+
+// skipSpace returns the index of the next byte that is not white space, a comma or a colon.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t' || b[i] == ',' || b[i] == ':') {
+		i++
+	}
+	return i
 }

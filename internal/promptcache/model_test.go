@@ -71,18 +71,18 @@ func agree(t *rapid.T, m *Memory, belowCapacity bool) {
 		v := m.Lookup(workspace, d, now)
 		for _, target := range targets {
 			want := model.held(workspace, target, d, openAI.Lifetime, openAI.Step, openAI.Minimum, now)
-			got := v.CacheHit(target, openAI)
-			if got.Held > want || belowCapacity && got.Held != want {
-				t.Fatalf("%s in %s: held %d of links %v, want %d", target, workspace, got.Held, d.Links, want)
+			got := held(&v, target, openAI)
+			if got > want || belowCapacity && got != want {
+				t.Fatalf("%s in %s: held %d of links %v, want %d", target, workspace, got, d.Links, want)
 			}
-			if got.Tokens > got.Held || got.Tokens < 0 {
-				t.Fatalf("expected read is %d of %d held tokens", got.Tokens, got.Held)
+			if read := v.CacheHit(target, openAI).Tokens; read > got || read < 0 {
+				t.Fatalf("expected read is %d of %d held tokens", read, got)
 			}
 		}
 		target := rapid.SampledFrom(targets).Draw(t, "target")
 		prompt := int64(rapid.IntRange(1, 9000).Draw(t, "prompt"))
 		read := int64(rapid.IntRange(0, int(prompt)).Draw(t, "read"))
-		m.Record(workspace, d, target, openAI, llm.Usage{Input: prompt - read, CacheRead: read}, now)
+		v.Record(target, openAI, llm.Usage{Input: prompt - read, CacheRead: read})
 		model.prompts = append(model.prompts, naivePrompt{workspace, target, hashes(d), now})
 	}
 	if !belowCapacity && len(m.links) > 16 {

@@ -98,6 +98,9 @@ func Measure(body []byte, countElements bool) (size Size, member []byte, over *L
 	return size, member, over
 }
 
+// SkipString returns the position after the string that begins at i, or the length of the body if the string is not closed.
+func SkipString(body []byte, i int) int { return min(stringEnd(body, i+1)+1, len(body)) }
+
 // stringEnd returns the index of the quote that closes the string whose content begins at i, or the length of the body.
 func stringEnd(body []byte, i int) int {
 	for {

@@ -1,7 +1,6 @@
 package responsecache
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/rawjson"
 )
 
 // Key identifies a response. Two requests have the same key only if all data that influences their responses is equal.
@@ -94,7 +94,7 @@ func appendValue(to, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		switch raw[i] {
 		case '"':
-			i = stringEnd(raw, i)
+			i = rawjson.SkipString(raw, i)
 		case ' ', '\t', '\r', '\n':
 			to = append(to, raw[start:i]...)
 			i++
@@ -104,22 +104,4 @@ func appendValue(to, raw []byte) []byte {
 		}
 	}
 	return append(append(to, raw[start:]...), 0)
-}
-
-// stringEnd returns the position after the JSON string that begins at start.
-func stringEnd(raw []byte, start int) int {
-	for i := start + 1; ; i++ {
-		n := bytes.IndexByte(raw[i:], '"')
-		if n < 0 {
-			return len(raw)
-		}
-		i += n
-		escapes := 0
-		for raw[i-1-escapes] == '\\' { // the loop stops at the opening quote at the latest
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i + 1
-		}
-	}
 }
