@@ -25,18 +25,14 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead alerts test ops
   fairlead alerts mute "Error rate" --for 2h
   fairlead alerts history`)
-	a := &alertCommands{console: c, options: o}
-	cmd.PersistentFlags().StringVar(&a.workspace, "workspace", "", instance.WorkspaceHelp)
+	a := &alertCommands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&a.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(a.newList(), a.newShow(), a.newAdd(), a.newMute(), a.newTest(), a.newRemove(), a.newHistory(), a.newChannels())
 	return cmd
 }
 
 // alertCommands holds the state shared by the alerts commands.
-type alertCommands struct {
-	console   *cli.Console
-	options   *cli.Options
-	workspace string
-}
+type alertCommands struct{ instance.Commands }
 
 // session holds the services and the actor for the alerts of one workspace.
 type session struct {
@@ -51,8 +47,8 @@ func (s *session) note(ctx context.Context, action, object string, before, after
 }
 
 func (a *alertCommands) with(ctx context.Context, do func(*session) error) error {
-	return instance.WithWorkspace(ctx, a.console, a.options, a.workspace, func(i *instance.Instance, w account.Workspace) error {
-		service, client := i.Alerts(a.console.Version)
+	return a.With(ctx, func(i *instance.Instance, w account.Workspace) error {
+		service, client := i.Alerts(a.Console.Version)
 		defer client.Close()
 		actor := account.CommandLine(w.ID)
 		first, err := i.Accounts.FirstWorkspace(ctx)
@@ -120,9 +116,9 @@ func (a *alertCommands) newList() *cobra.Command {
 }
 
 func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
-	now := a.console.Now()
-	if !a.options.JSON && len(rules) == 0 {
-		a.console.Infof(a.options, "no alert rules yet. Add one:  fairlead alerts add error_rate --threshold 5")
+	now := a.Console.Now()
+	if !a.Options.JSON && len(rules) == 0 {
+		a.Console.Infof(a.Options, "no alert rules yet. Add one:  fairlead alerts add error_rate --threshold 5")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -130,8 +126,8 @@ func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
 	}}
 	for i := range rules {
 		v := adminalerts.RuleView(&rules[i], states, now)
-		if a.options.JSON {
-			if err := a.console.PrintJSON(v); err != nil {
+		if a.Options.JSON {
+			if err := a.Console.PrintJSON(v); err != nil {
 				return err
 			}
 			continue
@@ -148,10 +144,10 @@ func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
 		}
 		t.Row(cli.Clean(v.Name), state, v.Kind, boundText(&rules[i]), cli.OrDash(string(rules[i].Window)), cli.OrDash(value), v.ID)
 	}
-	if a.options.JSON {
+	if a.Options.JSON {
 		return nil
 	}
-	return a.console.PrintTable(a.options, t)
+	return a.Console.PrintTable(a.Options, t)
 }
 
 func boundText(r *alert.Rule) string {
@@ -183,22 +179,22 @@ func (a *alertCommands) show(ctx context.Context, s *session, given string) erro
 	if err != nil {
 		return err
 	}
-	v := adminalerts.RuleView(&r, states, a.console.Now())
-	if a.options.JSON {
-		return a.console.PrintJSON(v)
+	v := adminalerts.RuleView(&r, states, a.Console.Now())
+	if a.Options.JSON {
+		return a.Console.PrintJSON(v)
 	}
 	lines := []string{fmt.Sprintf("%s (%s): %s", cli.Clean(v.Name), v.ID, v.State), fmt.Sprintf("  %s %s %s", v.Kind, boundText(&r), r.Window)}
 	if v.MutedUntil != nil {
-		lines = append(lines, "  muted until "+a.console.FormatTime(a.options, *v.MutedUntil, cli.RowTime))
+		lines = append(lines, "  muted until "+a.Console.FormatTime(a.Options, *v.MutedUntil, cli.RowTime))
 	}
 	for _, value := range v.Values {
 		state := "ok"
 		if value.Firing {
-			state = "firing since " + a.console.FormatTime(a.options, value.Since, cli.RowTime)
+			state = "firing since " + a.Console.FormatTime(a.Options, value.Since, cli.RowTime)
 		}
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s %s, %s. %s", cli.Clean(value.Label), value.Text, state, cli.Clean(value.Detail)), " "))
 	}
-	if err := a.console.Print(strings.Join(lines, "\n") + "\n\n"); err != nil {
+	if err := a.Console.Print(strings.Join(lines, "\n") + "\n\n"); err != nil {
 		return err
 	}
 	events, err := s.History.Events(ctx, s.actor.WorkspaceID, r.ID, "", 10)
@@ -275,12 +271,12 @@ func (a *alertCommands) add(ctx context.Context, s *session, draft alert.RuleDra
 	if err := s.note(ctx, "alert_rule.create", r.ID, nil, adminalerts.NoteRule(&r)); err != nil {
 		return err
 	}
-	if a.options.JSON {
-		return a.console.PrintJSON(adminalerts.RuleView(&r, nil, a.console.Now()))
+	if a.Options.JSON {
+		return a.Console.PrintJSON(adminalerts.RuleView(&r, nil, a.Console.Now()))
 	}
-	a.console.Infof(a.options, "added %q (%s): %s %s", cli.Clean(r.Name), r.ID, r.Kind, boundText(&r))
+	a.Console.Infof(a.Options, "added %q (%s): %s %s", cli.Clean(r.Name), r.ID, r.Kind, boundText(&r))
 	if len(ids) == 0 {
-		a.console.Infof(a.options, "it notifies no channel; crossings are listed by  fairlead alerts history")
+		a.Console.Infof(a.Options, "it notifies no channel; crossings are listed by  fairlead alerts history")
 	}
 	return nil
 }
@@ -311,7 +307,7 @@ func (a *alertCommands) mute(ctx context.Context, s *session, given string, leng
 	if err != nil {
 		return err
 	}
-	until := a.console.Now().Add(length).UTC().Truncate(time.Second)
+	until := a.Console.Now().Add(length).UTC().Truncate(time.Second)
 	if off {
 		until = time.Time{}
 	}
@@ -322,14 +318,14 @@ func (a *alertCommands) mute(ctx context.Context, s *session, given string, leng
 	if err := s.note(ctx, "alert_rule.update", r.ID, adminalerts.NoteRule(&before), adminalerts.NoteRule(&after)); err != nil {
 		return err
 	}
-	if a.options.JSON {
-		return a.console.PrintJSON(adminalerts.RuleView(&after, nil, a.console.Now()))
+	if a.Options.JSON {
+		return a.Console.PrintJSON(adminalerts.RuleView(&after, nil, a.Console.Now()))
 	}
 	if off {
-		a.console.Infof(a.options, "%q is not muted", cli.Clean(r.Name))
+		a.Console.Infof(a.Options, "%q is not muted", cli.Clean(r.Name))
 		return nil
 	}
-	a.console.Infof(a.options, "muted %q until %s", cli.Clean(r.Name), a.console.FormatTime(a.options, until, cli.RowTime))
+	a.Console.Infof(a.Options, "muted %q until %s", cli.Clean(r.Name), a.Console.FormatTime(a.Options, until, cli.RowTime))
 	return nil
 }
 
@@ -353,10 +349,10 @@ func (a *alertCommands) newTest() *cobra.Command {
 				if d.State != alert.Delivered {
 					return cli.WithFix(fmt.Errorf("the test alert was not delivered: %s", cli.Clean(d.Error)), "check the address of the channel")
 				}
-				if a.options.JSON {
-					return a.console.PrintJSON(map[string]string{"channel": c.Name, "state": string(d.State)})
+				if a.Options.JSON {
+					return a.Console.PrintJSON(map[string]string{"channel": c.Name, "state": string(d.State)})
 				}
-				a.console.Infof(a.options, "sent a test alert through %q", cli.Clean(c.Name))
+				a.Console.Infof(a.Options, "sent a test alert through %q", cli.Clean(c.Name))
 				return nil
 			})
 		},
@@ -374,14 +370,14 @@ func (a *alertCommands) newRemove() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				yes, err := a.console.Confirm(cmd.Context(), a.options, fmt.Sprintf("Delete alert rule %q?", cli.Clean(r.Name)))
+				yes, err := a.Console.Confirm(cmd.Context(), a.Options, fmt.Sprintf("Delete alert rule %q?", cli.Clean(r.Name)))
 				if err != nil || !yes {
 					return err
 				}
 				if _, err := s.RemoveRule(cmd.Context(), s.actor, r.ID); err != nil {
 					return err
 				}
-				a.console.Infof(a.options, "deleted %q", cli.Clean(r.Name))
+				a.Console.Infof(a.Options, "deleted %q", cli.Clean(r.Name))
 				return s.note(cmd.Context(), "alert_rule.delete", r.ID, adminalerts.NoteRule(&r), nil)
 			})
 		},
@@ -422,15 +418,15 @@ func (a *alertCommands) newHistory() *cobra.Command {
 }
 
 func (a *alertCommands) events(events []alert.Event) error {
-	if !a.options.JSON && len(events) == 0 {
-		a.console.Infof(a.options, "no events yet")
+	if !a.Options.JSON && len(events) == 0 {
+		a.Console.Infof(a.Options, "no events yet")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{{Title: "TIME"}, {Title: "EVENT"}, {Title: "RULE", Soft: true}, {Title: "DELIVERIES", Soft: true, Hide: 2}, {Title: "DESCRIPTION", Soft: true, Hide: 1}}}
 	for i := range events {
 		v := adminalerts.EventView(&events[i])
-		if a.options.JSON {
-			if err := a.console.PrintJSON(v); err != nil {
+		if a.Options.JSON {
+			if err := a.Console.PrintJSON(v); err != nil {
 				return err
 			}
 			continue
@@ -442,10 +438,10 @@ func (a *alertCommands) events(events []alert.Event) error {
 		if v.Muted {
 			sent = []string{"not sent"}
 		}
-		t.Row(a.console.FormatTime(a.options, v.At, cli.RowTime), v.Type, cli.Clean(v.RuleName), cli.OrDash(cli.Clean(strings.Join(sent, ", "))), cli.Clean(v.Text))
+		t.Row(a.Console.FormatTime(a.Options, v.At, cli.RowTime), v.Type, cli.Clean(v.RuleName), cli.OrDash(cli.Clean(strings.Join(sent, ", "))), cli.Clean(v.Text))
 	}
-	if a.options.JSON {
+	if a.Options.JSON {
 		return nil
 	}
-	return a.console.PrintTable(a.options, t)
+	return a.Console.PrintTable(a.Options, t)
 }

@@ -40,24 +40,24 @@ func (a *alertCommands) newChannelList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !a.options.JSON && len(channels) == 0 {
-					a.console.Infof(a.options, "no channels yet. Add one:  fairlead alerts channels add ops --webhook https://example.com/hooks/fairlead")
+				if !a.Options.JSON && len(channels) == 0 {
+					a.Console.Infof(a.Options, "no channels yet. Add one:  fairlead alerts channels add ops --webhook https://example.com/hooks/fairlead")
 					return nil
 				}
 				t := &cli.Table{Columns: []cli.Column{{Title: "NAME", Soft: true}, {Title: "TYPE"}, {Title: "TARGET", Soft: true, Hide: 1}, {Title: "ID", Hide: 2}}}
 				for _, c := range channels {
-					if a.options.JSON {
-						if err := a.console.PrintJSON(channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target}); err != nil {
+					if a.Options.JSON {
+						if err := a.Console.PrintJSON(channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target}); err != nil {
 							return err
 						}
 						continue
 					}
 					t.Row(cli.Clean(c.Name), string(c.Type), cli.Clean(c.Target), c.ID)
 				}
-				if a.options.JSON {
+				if a.Options.JSON {
 					return nil
 				}
-				return a.console.PrintTable(a.options, t)
+				return a.Console.PrintTable(a.Options, t)
 			})
 		},
 	}
@@ -91,7 +91,7 @@ func (a *alertCommands) newChannelAdd() *cobra.Command {
 				return cli.Usagef("add one of --webhook, --slack and --email", "a channel needs exactly one address")
 			}
 			if draft.URL == "-" {
-				text, err := io.ReadAll(io.LimitReader(a.console.In, maxURL))
+				text, err := io.ReadAll(io.LimitReader(a.Console.In, maxURL))
 				if err != nil {
 					return fmt.Errorf("read the URL: %w", err)
 				}
@@ -115,15 +115,15 @@ func (a *alertCommands) addChannel(ctx context.Context, s *session, draft alert.
 	if err := s.note(ctx, "alert_channel.create", c.ID, nil, adminalerts.NoteChannel(&c)); err != nil {
 		return err
 	}
-	if a.options.JSON {
-		return a.console.PrintJSON(channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target, SigningKey: key})
+	if a.Options.JSON {
+		return a.Console.PrintJSON(channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target, SigningKey: key})
 	}
-	a.console.Infof(a.options, "added %q (%s)", cli.Clean(c.Name), c.ID)
+	a.Console.Infof(a.Options, "added %q (%s)", cli.Clean(c.Name), c.ID)
 	if key == "" {
 		return nil
 	}
-	a.console.Infof(a.options, "The signing key is shown only once:\n")
-	return a.console.Print(key + "\n")
+	a.Console.Infof(a.Options, "The signing key is shown only once:\n")
+	return a.Console.Print(key + "\n")
 }
 
 func (a *alertCommands) newChannelRemove() *cobra.Command {
@@ -136,14 +136,14 @@ func (a *alertCommands) newChannelRemove() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				yes, err := a.console.Confirm(cmd.Context(), a.options, fmt.Sprintf("Delete channel %q?", cli.Clean(c.Name)))
+				yes, err := a.Console.Confirm(cmd.Context(), a.Options, fmt.Sprintf("Delete channel %q?", cli.Clean(c.Name)))
 				if err != nil || !yes {
 					return err
 				}
 				if _, err := s.RemoveChannel(cmd.Context(), s.actor, c.ID); err != nil {
 					return cli.AsUsageError(err)
 				}
-				a.console.Infof(a.options, "deleted %q", cli.Clean(c.Name))
+				a.Console.Infof(a.Options, "deleted %q", cli.Clean(c.Name))
 				return s.note(cmd.Context(), "alert_channel.delete", c.ID, adminalerts.NoteChannel(&c), nil)
 			})
 		},

@@ -20,25 +20,21 @@ import (
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("budgets", "List budgets, their use and when they will be used up", `  fairlead budgets list
   fairlead budgets show ci`)
-	b := &budgetCommands{console: c, options: o}
-	cmd.PersistentFlags().StringVar(&b.workspace, "workspace", "", instance.WorkspaceHelp)
+	b := &budgetCommands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&b.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(b.newList(), b.newShow())
 	return cmd
 }
 
 // budgetCommands holds the state shared by the budgets commands.
-type budgetCommands struct {
-	console   *cli.Console
-	options   *cli.Options
-	workspace string
-}
+type budgetCommands struct{ instance.Commands }
 
 // with opens the instance and calls do with the budget service of the workspace. The budgets do not include reserved amounts, which
 // exist only in a running server.
 func (b *budgetCommands) with(ctx context.Context, do func(*budget.Service, account.Actor) error) error {
-	return instance.WithWorkspace(ctx, b.console, b.options, b.workspace, func(i *instance.Instance, w account.Workspace) error {
+	return b.With(ctx, func(i *instance.Instance, w account.Workspace) error {
 		i.AwaitEntries(ctx)
-		return do(i.Budgets(b.console.Now), account.CommandLine(w.ID))
+		return do(i.Budgets(b.Console.Now), account.CommandLine(w.ID))
 	})
 }
 
@@ -70,16 +66,16 @@ func (b *budgetCommands) newList() *cobra.Command {
 }
 
 func (b *budgetCommands) list(items []budget.Item, by account.Actor) error {
-	if b.options.JSON {
+	if b.Options.JSON {
 		for i := range items {
-			if err := b.console.PrintJSON(adminbudgets.View(&items[i], by)); err != nil {
+			if err := b.Console.PrintJSON(adminbudgets.View(&items[i], by)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(items) == 0 {
-		b.console.Infof(b.options, "no budgets yet. Create a key with one:  fairlead keys create --name ci --budget 50")
+		b.Console.Infof(b.Options, "no budgets yet. Create a key with one:  fairlead keys create --name ci --budget 50")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -107,7 +103,7 @@ func (b *budgetCommands) list(items []budget.Item, by account.Actor) error {
 			cli.Cell{Text: fmt.Sprintf("%.0f %%", one.Status.Percent)}, cli.Cell{Text: string(one.Budget.Period)}, cli.Cell{Text: b.outlook(one), Paint: paint}, cli.Cell{Text: one.ID},
 		)
 	}
-	return b.console.PrintTable(b.options, t)
+	return b.Console.PrintTable(b.Options, t)
 }
 
 // owner describes the owner of a budget.
@@ -130,13 +126,13 @@ func (b *budgetCommands) outlook(i *budget.Item) string {
 	}
 	resets := ""
 	if !i.Status.End.IsZero() {
-		resets = "; resets " + b.console.FormatTime(b.options, i.Status.End, layout)
+		resets = "; resets " + b.Console.FormatTime(b.Options, i.Status.End, layout)
 	}
 	switch f := &i.Forecast; f.Outlook {
 	case budget.UsedUp:
 		return "used up" + resets
 	case budget.RunsOut:
-		return "runs out around " + b.console.FormatTime(b.options, f.UsedUp, layout) + resets
+		return "runs out around " + b.Console.FormatTime(b.Options, f.UsedUp, layout) + resets
 	case budget.Idle:
 		return "no recent spending" + resets
 	case budget.Lasts:
@@ -164,8 +160,8 @@ func (b *budgetCommands) newShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if b.options.JSON {
-					return b.console.PrintJSON(adminbudgets.DetailView(&d, by))
+				if b.Options.JSON {
+					return b.Console.PrintJSON(adminbudgets.DetailView(&d, by))
 				}
 				return b.show(&d)
 			})
@@ -216,11 +212,11 @@ func (b *budgetCommands) show(d *budget.Detail) error {
 	if f.Outlook == budget.RunsOut {
 		latest := "after the reset"
 		if !f.Latest.IsZero() {
-			latest = b.console.FormatTime(b.options, f.Latest, cli.RowTime)
+			latest = b.Console.FormatTime(b.Options, f.Latest, cli.RowTime)
 		}
-		lines = append(lines, fmt.Sprintf("  runs out  80 %% interval from %s to %s", b.console.FormatTime(b.options, f.Earliest, cli.RowTime), latest))
+		lines = append(lines, fmt.Sprintf("  runs out  80 %% interval from %s to %s", b.Console.FormatTime(b.Options, f.Earliest, cli.RowTime), latest))
 	}
-	if err := b.console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
+	if err := b.Console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
 	}
 	if len(d.Spenders) > 0 {
@@ -242,14 +238,14 @@ func (b *budgetCommands) show(d *budget.Detail) error {
 	t := &cli.Table{Columns: []cli.Column{{Title: "REJECTED"}, {Title: "REQUEST"}, {Title: "KEY", Soft: true, Hide: 1}}}
 	for i := range d.Rejected {
 		e := &d.Rejected[i]
-		t.Row(b.console.FormatTime(b.options, e.Time, cli.RowTime), e.ID, e.KeyName)
+		t.Row(b.Console.FormatTime(b.Options, e.Time, cli.RowTime), e.ID, e.KeyName)
 	}
 	return b.section(t)
 }
 
 func (b *budgetCommands) section(t *cli.Table) error {
-	if err := b.console.Print("\n"); err != nil {
+	if err := b.Console.Print("\n"); err != nil {
 		return err
 	}
-	return b.console.PrintTable(b.options, t)
+	return b.Console.PrintTable(b.Options, t)
 }

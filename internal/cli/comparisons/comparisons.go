@@ -37,10 +37,6 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-func (s *commands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
-	return instance.WithWorkspace(ctx, s.Console, s.Options, s.Workspace, do)
-}
-
 // recent is the period that the counts of the command "show" and the list of the command "list" cover.
 const recent = 30 * 24 * time.Hour
 
@@ -59,7 +55,7 @@ func (s *commands) newShow() *cobra.Command {
 		Example: `  fairlead comparison show
   fairlead comparison show --json | jq .settings.baseline`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error { return s.show(cmd.Context(), i, w) })
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error { return s.show(cmd.Context(), i, w) })
 		},
 	}
 }
@@ -203,7 +199,7 @@ func (s *commands) newOff() *cobra.Command {
 		Use: "off", Short: "End the comparison; its records stay", Args: cli.NoArgs,
 		Example: `  fairlead comparison off`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				var none *account.Comparison
 				w, err := i.Accounts.UpdateWorkspace(cmd.Context(), account.CommandLine(w.ID), w.ID, account.WorkspaceChange{Comparison: &none})
 				if err != nil {
@@ -225,7 +221,7 @@ func (s *commands) newList() *cobra.Command {
 			if limit < 1 || limit > 200 {
 				return cli.Usagef("use a number from 1 to 200", "--limit: %d is out of range", limit)
 			}
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				now := s.Console.Now()
 				records, err := i.Store.Proof.Records(cmd.Context(), w.ID, now.Add(-recent), now, limit)
 				if err != nil {

@@ -109,20 +109,6 @@ func With(ctx context.Context, c *cli.Console, o *cli.Options, do func(*Instance
 	return do(instance)
 }
 
-// WithWorkspace opens the instance and the workspace, calls do and closes the instance.
-func WithWorkspace(ctx context.Context, c *cli.Console, o *cli.Options, id string, do func(*Instance, account.Workspace) error) (err error) {
-	instance, err := openInstance(ctx, c, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, instance.Close()) }()
-	workspace, err := instance.Workspace(ctx, id)
-	if err != nil {
-		return err
-	}
-	return do(instance, workspace)
-}
-
 // WithProviders opens the instance, builds its providers and calls do. It closes the instance and the providers afterwards.
 func WithProviders(ctx context.Context, c *cli.Console, o *cli.Options, do func(*ProviderSet) error) (err error) {
 	instance, err := openInstance(ctx, c, o)

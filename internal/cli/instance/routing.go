@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/policy"
 )
 
-// Commands holds the state shared by commands that compute decisions.
+// Commands holds the state shared by the commands of a group.
 type Commands struct {
 	Console   *cli.Console
 	Options   *cli.Options
@@ -27,9 +27,20 @@ type Routed struct {
 	Workspace account.Workspace
 }
 
+// With opens the instance and the workspace, calls do and closes the instance.
+func (r *Commands) With(ctx context.Context, do func(*Instance, account.Workspace) error) error {
+	return With(ctx, r.Console, r.Options, func(i *Instance) error {
+		w, err := i.Workspace(ctx, r.Workspace)
+		if err != nil {
+			return err
+		}
+		return do(i, w)
+	})
+}
+
 // WithRouting opens the instance, the workspace and its routing, calls do and closes the instance.
 func (r *Commands) WithRouting(ctx context.Context, do func(Routed) error) error {
-	return WithWorkspace(ctx, r.Console, r.Options, r.Workspace, func(i *Instance, w account.Workspace) error {
+	return r.With(ctx, func(i *Instance, w account.Workspace) error {
 		log := slog.New(slog.NewTextHandler(r.Console.Err, nil))
 		if r.Options.Quiet {
 			log = slog.New(slog.DiscardHandler)

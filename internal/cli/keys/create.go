@@ -53,11 +53,11 @@ func (k *keyCommands) newCreate() *cobra.Command {
 			if f.budget == "" && (cmd.Flags().Changed("period") || cmd.Flags().Changed("warn")) {
 				return cli.Usagef("add  --budget 50", "--period and --warn require --budget")
 			}
-			draft, err := f.draft(k.console.Now())
+			draft, err := f.draft(k.Console.Now())
 			if err != nil {
 				return err
 			}
-			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return k.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return k.create(cmd.Context(), i, w, draft)
 			})
 		},
@@ -163,15 +163,15 @@ func (k *keyCommands) create(ctx context.Context, i *instance.Instance, w accoun
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
-	if k.options.JSON {
-		return k.console.PrintJSON(newKeyView(&key, text, k.console.Now()))
+	if k.Options.JSON {
+		return k.Console.PrintJSON(newKeyView(&key, text, k.Console.Now()))
 	}
-	k.console.Infof(k.options, "Key %q (%s). It is shown only once:\n", cli.Clean(key.Name), key.ID)
-	if err := k.console.Print(text + "\n"); err != nil {
+	k.Console.Infof(k.Options, "Key %q (%s). It is shown only once:\n", cli.Clean(key.Name), key.ID)
+	if err := k.Console.Print(text + "\n"); err != nil {
 		return err
 	}
 	if slices.Contains(key.Scopes, account.Inference) {
-		k.console.Infof(k.options, "\nTry it:\n"+
+		k.Console.Infof(k.Options, "\nTry it:\n"+
 			"  curl %s/proxy/v1/chat/completions \\\n    -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n"+
 			`    -d '{"messages":[{"content":"Hello","role":"user"}],"model":"auto"}'`, instance.BaseURL(i.Config), text)
 	}

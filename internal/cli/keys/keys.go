@@ -22,23 +22,14 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead keys list
   fairlead keys rotate ci --grace 24h
   fairlead keys revoke ci`)
-	k := &keyCommands{console: c, options: o}
-	cmd.PersistentFlags().StringVar(&k.workspace, "workspace", "", instance.WorkspaceHelp)
+	k := &keyCommands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&k.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(k.newCreate(), k.newList(), k.newRotate(), k.newRevoke())
 	return cmd
 }
 
 // keyCommands holds the state shared by the keys commands.
-type keyCommands struct {
-	console   *cli.Console
-	options   *cli.Options
-	workspace string
-}
-
-// with opens the instance and the workspace, calls do and closes the instance.
-func (k *keyCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
-	return instance.WithWorkspace(ctx, k.console, k.options, k.workspace, do)
-}
+type keyCommands struct{ instance.Commands }
 
 func (k *keyCommands) newList() *cobra.Command {
 	return &cobra.Command{
@@ -46,7 +37,7 @@ func (k *keyCommands) newList() *cobra.Command {
 		Example: `  fairlead keys list
   fairlead keys list --json | jq -r 'select(.state == "active") | .name'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return k.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				keys, err := i.Accounts.Keys(cmd.Context(), w.ID)
 				if err != nil {
 					return err
@@ -58,20 +49,20 @@ func (k *keyCommands) newList() *cobra.Command {
 }
 
 func (k *keyCommands) list(keys []account.Key) error {
-	now := k.console.Now()
-	if k.options.JSON {
+	now := k.Console.Now()
+	if k.Options.JSON {
 		for i := range keys {
-			if err := k.console.PrintJSON(viewKey(&keys[i], now)); err != nil {
+			if err := k.Console.PrintJSON(viewKey(&keys[i], now)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(keys) == 0 {
-		k.console.Infof(k.options, "no keys yet. Create one:  fairlead keys create --name ci")
+		k.Console.Infof(k.Options, "no keys yet. Create one:  fairlead keys create --name ci")
 		return nil
 	}
-	return k.console.PrintTable(k.options, k.table(keys, now))
+	return k.Console.PrintTable(k.Options, k.table(keys, now))
 }
 
 func (k *keyCommands) newRotate() *cobra.Command {
@@ -90,7 +81,7 @@ func (k *keyCommands) newRotate() *cobra.Command {
 			if g.AfterUse, err = parseSpan("grace-after-use", afterUse); err != nil {
 				return err
 			}
-			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return k.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return k.rotate(cmd.Context(), i, w, args[0], g)
 			})
 		},
@@ -121,11 +112,11 @@ func (k *keyCommands) rotate(ctx context.Context, i *instance.Instance, w accoun
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
-	if k.options.JSON {
-		return k.console.PrintJSON(newKeyView(&key, text, k.console.Now()))
+	if k.Options.JSON {
+		return k.Console.PrintJSON(newKeyView(&key, text, k.Console.Now()))
 	}
-	k.console.Infof(k.options, "New secret of key %q (%s). It is shown only once:\n", cli.Clean(key.Name), key.ID)
-	if err := k.console.Print(text + "\n"); err != nil {
+	k.Console.Infof(k.Options, "New secret of key %q (%s). It is shown only once:\n", cli.Clean(key.Name), key.ID)
+	if err := k.Console.Print(text + "\n"); err != nil {
 		return err
 	}
 	var ends []string
@@ -136,10 +127,10 @@ func (k *keyCommands) rotate(ctx context.Context, i *instance.Instance, w accoun
 		ends = append(ends, config.FormatDuration(g.AfterUse)+" after the first use of the new one")
 	}
 	if len(ends) == 0 {
-		k.console.Infof(k.options, "\nThe old secret has been revoked.")
+		k.Console.Infof(k.Options, "\nThe old secret has been revoked.")
 		return nil
 	}
-	k.console.Infof(k.options, "\nThe old secret is valid until %s.", strings.Join(ends, ", or "))
+	k.Console.Infof(k.Options, "\nThe old secret is valid until %s.", strings.Join(ends, ", or "))
 	return nil
 }
 
@@ -149,7 +140,7 @@ func (k *keyCommands) newRevoke() *cobra.Command {
 		Example: `  fairlead keys revoke ci
   fairlead keys revoke key_01J… --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return k.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return k.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return k.revoke(cmd.Context(), i, w, args[0])
 			})
 		},
@@ -163,9 +154,9 @@ func (k *keyCommands) revoke(ctx context.Context, i *instance.Instance, w accoun
 	}
 	used := "never used"
 	if !key.LastUsedAt.IsZero() {
-		used = "last used " + k.console.FormatTime(k.options, key.LastUsedAt, cli.FullTime)
+		used = "last used " + k.Console.FormatTime(k.Options, key.LastUsedAt, cli.FullTime)
 	}
-	sure, err := k.console.Confirm(ctx, k.options, fmt.Sprintf("Permanently revoke key %s (%s, %s)?", cli.Clean(key.Name), key.ID, used))
+	sure, err := k.Console.Confirm(ctx, k.Options, fmt.Sprintf("Permanently revoke key %s (%s, %s)?", cli.Clean(key.Name), key.ID, used))
 	if err != nil {
 		return err
 	}
@@ -175,9 +166,9 @@ func (k *keyCommands) revoke(ctx context.Context, i *instance.Instance, w accoun
 	if key, err = i.Accounts.RevokeKey(ctx, account.CommandLine(w.ID), key.ID); err != nil {
 		return err
 	}
-	if k.options.JSON {
-		return k.console.PrintJSON(viewKey(&key, k.console.Now()))
+	if k.Options.JSON {
+		return k.Console.PrintJSON(viewKey(&key, k.Console.Now()))
 	}
-	k.console.Infof(k.options, "Revoked key %q (%s). Running servers reject it within a few seconds.", cli.Clean(key.Name), key.ID)
+	k.Console.Infof(k.Options, "Revoked key %q (%s). Running servers reject it within a few seconds.", cli.Clean(key.Name), key.ID)
 	return nil
 }

@@ -134,7 +134,7 @@ func (k *keyCommands) moment(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}
-	return k.console.FormatTime(k.options, t, "2006-01-02 15:04")
+	return k.Console.FormatTime(k.Options, t, "2006-01-02 15:04")
 }
 
 func limitsText(l account.Limits) string {

@@ -25,25 +25,17 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead outcomes export > outcomes.jsonl
   fairlead outcomes reset --model gpt-5-mini
   fairlead outcomes set --enabled=false`)
-	s := &commands{console: c, options: o}
-	cmd.PersistentFlags().StringVar(&s.workspace, "workspace", "", instance.WorkspaceHelp)
+	s := &commands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&s.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(s.newShow(), s.newExport(), s.newReset(), s.newSet())
 	return cmd
 }
 
-type commands struct {
-	console   *cli.Console
-	options   *cli.Options
-	workspace string
-}
-
-func (s *commands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
-	return instance.WithWorkspace(ctx, s.console, s.options, s.workspace, do)
-}
+type commands struct{ instance.Commands }
 
 // learner loads the learned state of the router. The state is computed in the same way as in a server.
 func (s *commands) learner(ctx context.Context, i *instance.Instance) (*feedback.Index, error) {
-	r, err := i.Routing(ctx, s.console.Getenv, s.console.Version, slog.New(slog.DiscardHandler))
+	r, err := i.Routing(ctx, s.Console.Getenv, s.Console.Version, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +51,7 @@ STATIC is the mean predicted quality without outcomes, LEARNED that with outcome
 		Example: `  fairlead outcomes show
   fairlead outcomes show --json | jq .abilities`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				index, err := s.learner(cmd.Context(), i)
 				if err != nil {
 					return err
@@ -72,10 +64,10 @@ STATIC is the mean predicted quality without outcomes, LEARNED that with outcome
 
 func (s *commands) show(l feedback.Learned) error {
 	v := adminoutcomes.StateOf(&l)
-	if s.options.JSON {
-		return s.console.PrintJSON(v)
+	if s.Options.JSON {
+		return s.Console.PrintJSON(v)
 	}
-	s.console.Infof(s.options, "%s", status(&v))
+	s.Console.Infof(s.Options, "%s", status(&v))
 	if len(v.Abilities) == 0 {
 		return nil
 	}
@@ -90,7 +82,7 @@ func (s *commands) show(l feedback.Learned) error {
 	for _, a := range v.Abilities {
 		t.Row(cli.Clean(a.Model), cli.OrDash(a.Task), cli.Count(int64(a.Outcomes)), quality(a.Static), quality(a.Learned), quality(a.Low)+"–"+quality(a.High))
 	}
-	return s.console.PrintTable(s.options, t)
+	return s.Console.PrintTable(s.Options, t)
 }
 
 // status describes whether the learned abilities are used.
@@ -114,7 +106,7 @@ func (s *commands) newExport() *cobra.Command {
 		Example: `  fairlead outcomes export > outcomes.jsonl
   fairlead outcomes export | jq -r 'select(.source == "shadow") | [.model, .score] | @tsv'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				page := feedback.OutcomePage{Limit: 1000}
 				for {
 					found, err := i.Store.Feedback.Outcomes(cmd.Context(), w.ID, page)
@@ -122,7 +114,7 @@ func (s *commands) newExport() *cobra.Command {
 						return err
 					}
 					for k := range found {
-						if err := s.console.PrintJSON(adminoutcomes.ViewOf(&found[k])); err != nil {
+						if err := s.Console.PrintJSON(adminoutcomes.ViewOf(&found[k])); err != nil {
 							return err
 						}
 					}
@@ -144,8 +136,8 @@ func (s *commands) newReset() *cobra.Command {
 		Long:    "Forget what the router learned. Existing outcomes of one model, or of all models, no longer affect routing. They remain readable.",
 		Example: "  fairlead outcomes reset\n  fairlead outcomes reset --model gpt-5-mini",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
-				if err := i.Store.Feedback.ResetFeedback(cmd.Context(), w.ID, model, s.console.Now()); err != nil {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+				if err := i.Store.Feedback.ResetFeedback(cmd.Context(), w.ID, model, s.Console.Now()); err != nil {
 					return err
 				}
 				object := model
@@ -155,7 +147,7 @@ func (s *commands) newReset() *cobra.Command {
 				if err := i.Accounts.Note(cmd.Context(), account.CommandLine(w.ID), "learning.reset", object, nil, nil); err != nil {
 					return err
 				}
-				s.console.Infof(s.options, "existing outcomes no longer affect routing")
+				s.Console.Infof(s.Options, "existing outcomes no longer affect routing")
 				return nil
 			})
 		},
@@ -170,7 +162,7 @@ func (s *commands) newSet() *cobra.Command {
 		Use: "set", Short: "Change how the router learns from outcomes", Args: cli.NoArgs,
 		Example: "  fairlead outcomes set --enabled=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				settings, err := i.Store.Feedback.Learning(cmd.Context(), w.ID)
 				if err != nil {
 					return err

@@ -17,7 +17,7 @@ import (
 
 // New returns the command that prints a report.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	var workspace string
+	s := instance.Commands{Console: c, Options: o}
 	var asCSV bool
 	cmd := &cobra.Command{
 		Use: "report", Short: "Sum spend, savings, requests, latency and errors by one or two dimensions", Args: cli.NoArgs,
@@ -32,7 +32,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 			if err != nil {
 				return cli.FilterFlagError(err, nil)
 			}
-			return instance.WithWorkspace(cmd.Context(), c, o, workspace, func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				f := requestlog.Filter{WorkspaceID: w.ID, Lists: requestlog.Lists{Key: q.Key}}
 				if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
 					return err
@@ -53,7 +53,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&workspace, "workspace", "", instance.WorkspaceHelp)
+	cmd.Flags().StringVar(&s.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print CSV")
 	var measures []string
 	for _, m := range report.Measures() {

@@ -33,7 +33,7 @@ func (r *requestCommands) newExport() *cobra.Command {
   fairlead requests export --format jsonl --decision fallback | jq -r .model
   fairlead requests export --columns id,time,model,cost_usd,saved_usd`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if r.options.JSON && !cmd.Flags().Changed("format") {
+			if r.Options.JSON && !cmd.Flags().Changed("format") {
 				e.format = "jsonl"
 			}
 			if !slices.Contains([]string{"csv", "jsonl"}, e.format) {
@@ -41,7 +41,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 			}
 			return r.selecting(cmd, func(s selected) error {
 				if s.filter.To.IsZero() {
-					s.filter.To = r.console.Now() // exclude requests that arrive during the export
+					s.filter.To = r.Console.Now() // exclude requests that arrive during the export
 				}
 				return r.export(cmd.Context(), s.store, s.filter, e)
 			})
@@ -56,7 +56,7 @@ func (r *requestCommands) newExport() *cobra.Command {
 }
 
 func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f requestlog.Filter, e exportFlags) error {
-	out, err := newOutput(r.console.Out, e.output)
+	out, err := newOutput(r.Console.Out, e.output)
 	if err != nil {
 		return err
 	}
@@ -64,18 +64,18 @@ func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f
 	if err != nil {
 		return errors.Join(cli.AsUsageError(err), out.discard())
 	}
-	p := cli.NewProgress(ctx, r.console, r.options, store, f)
+	p := cli.NewProgress(ctx, r.Console, r.Options, store, f)
 	err = writePages(ctx, store, f, sheet, p.Add)
 	p.End()
 	if err != nil {
-		r.console.Infof(r.options, "%s written before the export stopped", cli.Plural(p.Done, "request"))
+		r.Console.Infof(r.Options, "%s written before the export stopped", cli.Plural(p.Done, "request"))
 		return errors.Join(err, out.discard())
 	}
 	if err := out.keep(); err != nil {
 		return err
 	}
 	if e.output != "" {
-		r.console.Infof(r.options, "%s written to %s", cli.Plural(p.Done, "request"), e.output)
+		r.Console.Infof(r.Options, "%s written to %s", cli.Plural(p.Done, "request"), e.output)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -81,7 +82,7 @@ func TestInterruptedExportLeavesNoFile(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "part.csv")
 	interrupting := &interrupted{growing: store, cancel: cancel}
-	commands := &requestCommands{console: l.Console, options: &cli.Options{}}
+	commands := &requestCommands{instance.Commands{Console: l.Console, Options: &cli.Options{}}}
 	err := commands.export(ctx, interrupting, requestlog.Filter{}, exportFlags{format: "csv", output: path})
 	if cli.ExitCode(ctx, err) != cli.ExitInterrupted || cli.ErrorText(ctx, err) != "interrupted" {
 		t.Errorf("export: got %v, want interrupted", err)
@@ -99,7 +100,7 @@ func TestExportContinuesStoppedSearch(t *testing.T) {
 	for n := range 30 {
 		store.add(at(-n, n))
 	}
-	commands := &requestCommands{console: l.Console, options: &cli.Options{}}
+	commands := &requestCommands{instance.Commands{Console: l.Console, Options: &cli.Options{}}}
 	path := filepath.Join(t.TempDir(), "all.csv")
 	err := commands.export(t.Context(), &stopping{growing: store}, requestlog.Filter{Q: "x"}, exportFlags{format: "csv", output: path, columns: "id"})
 	text, errRead := os.ReadFile(path)

@@ -31,7 +31,7 @@ func (r *requestCommands) newList() *cobra.Command {
 				if err := r.list(entries, s.page); err != nil || !partial {
 					return err
 				}
-				r.console.Infof(r.options, "searched back to %s; to search further add  --before %s", r.console.FormatTime(r.options, unfinished.SearchedTo(), cli.RowTime), unfinished.Before)
+				r.Console.Infof(r.Options, "searched back to %s; to search further add  --before %s", r.Console.FormatTime(r.Options, unfinished.SearchedTo(), cli.RowTime), unfinished.Before)
 				return nil
 			})
 		},
@@ -43,18 +43,18 @@ func (r *requestCommands) newList() *cobra.Command {
 }
 
 func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page) error {
-	if r.options.JSON {
+	if r.Options.JSON {
 		return r.writeRows(entries)
 	}
 	if len(entries) == 0 {
-		r.console.Infof(r.options, "no requests match")
+		r.Console.Infof(r.Options, "no requests match")
 		return nil
 	}
 	t := r.table()
 	for i := range entries {
 		r.addRow(t, &entries[i])
 	}
-	if err := r.console.PrintTable(r.options, t); err != nil {
+	if err := r.Console.PrintTable(r.Options, t); err != nil {
 		return err
 	}
 	limit := page.Limit
@@ -62,14 +62,14 @@ func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page)
 		limit = 50
 	}
 	if len(entries) == limit && (page.Sort == "" || page.Sort == "time") {
-		r.console.Infof(r.options, "for older requests add  --before %s", entries[len(entries)-1].ID)
+		r.Console.Infof(r.Options, "for older requests add  --before %s", entries[len(entries)-1].ID)
 	}
 	return nil
 }
 
 func (r *requestCommands) writeRows(entries []requestlog.Entry) error {
 	for i := range entries {
-		if err := r.console.PrintJSON(adminrequests.RowOf(&entries[i])); err != nil {
+		if err := r.Console.PrintJSON(adminrequests.RowOf(&entries[i])); err != nil {
 			return err
 		}
 	}
@@ -136,11 +136,11 @@ func (r *requestCommands) addRow(t *cli.Table, e *requestlog.Entry) {
 // older ones.
 func (r *requestCommands) rowTime(t time.Time) string {
 	const date = "Jan 02"
-	at := func(t time.Time, layout string) string { return r.console.FormatTime(r.options, t, layout) }
-	switch width := r.console.Columns(); {
+	at := func(t time.Time, layout string) string { return r.Console.FormatTime(r.Options, t, layout) }
+	switch width := r.Console.Columns(); {
 	case width == 0 || width >= wideEnough:
 		return at(t, cli.RowTime)
-	case at(t, date) == at(r.console.Now(), date) && r.console.Now().Sub(t) < 24*time.Hour:
+	case at(t, date) == at(r.Console.Now(), date) && r.Console.Now().Sub(t) < 24*time.Hour:
 		return at(t, time.TimeOnly)
 	default:
 		return at(t, date)

@@ -2,8 +2,6 @@
 package requests
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/internal/account"
@@ -18,22 +16,14 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
   fairlead requests show req_01J…
   fairlead requests tail --key ci
   fairlead requests export --format csv --from now-7d --output requests.csv`)
-	r := &requestCommands{console: c, options: o}
-	cmd.PersistentFlags().StringVar(&r.workspace, "workspace", "", instance.WorkspaceHelp)
+	r := &requestCommands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(r.newList(), r.newShow(), r.newTail(), r.newExport())
 	return cmd
 }
 
 // requestCommands holds the state shared by the requests commands.
-type requestCommands struct {
-	console   *cli.Console
-	options   *cli.Options
-	workspace string
-}
-
-func (r *requestCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
-	return instance.WithWorkspace(ctx, r.console, r.options, r.workspace, do)
-}
+type requestCommands struct{ instance.Commands }
 
 // selected is a store with the filter given by the flags.
 type selected struct {
@@ -44,11 +34,11 @@ type selected struct {
 
 // selecting parses the filter flags, opens the instance, calls do and closes the instance.
 func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error) error {
-	f, page, err := cli.ParseFilter(cmd, r.console.Now())
+	f, page, err := cli.ParseFilter(cmd, r.Console.Now())
 	if err != nil {
 		return err
 	}
-	return r.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+	return r.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 		f.WorkspaceID = w.ID
 		if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
 			return err

@@ -204,7 +204,7 @@ func (r *lateReader) Entry(_ context.Context, _, id string) (requestlog.Entry, e
 func TestShowWaitsForEntriesInTheSpool(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	commands := &requestCommands{console: l.Console, options: &cli.Options{}}
+	commands := &requestCommands{instance.Commands{Console: l.Console, Options: &cli.Options{}}}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		if err := commands.show(t.Context(), &lateReader{entry: clitest.Served(), misses: 5}, "ws", clitest.Served().ID, false); err != nil {

@@ -28,7 +28,7 @@ func (r *requestCommands) newShow() *cobra.Command {
   fairlead requests show req_01J… --body
   fairlead requests show req_01J… --json | jq .trace.candidates`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return r.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return r.show(cmd.Context(), i.Store.Log, w.ID, args[0], withBody)
 			})
 		},
@@ -54,15 +54,15 @@ func (r *requestCommands) show(ctx context.Context, store requestlog.Reader, wor
 		}
 		body = &text
 	}
-	if r.options.JSON {
-		return r.console.PrintJSON(detail{adminrequests.DetailOf(&e), body})
+	if r.Options.JSON {
+		return r.Console.PrintJSON(detail{adminrequests.DetailOf(&e), body})
 	}
-	p := &entryPage{cli.Page{Width: r.console.PageWidth(40, 100), Coloured: r.console.Coloured(r.options)}}
-	p.entry(&e, r.console.FormatTime(r.options, e.Time, cli.FullTime))
+	p := &entryPage{cli.Page{Width: r.Console.PageWidth(40, 100), Coloured: r.Console.Coloured(r.Options)}}
+	p.entry(&e, r.Console.FormatTime(r.Options, e.Time, cli.FullTime))
 	if body != nil {
 		p.body(body)
 	}
-	return r.console.Print(p.String())
+	return r.Console.Print(p.String())
 }
 
 func readBody(ctx context.Context, store requestlog.Reader, e *requestlog.Entry) (adminrequests.RequestBody, error) {

@@ -40,7 +40,7 @@ func (r *requestCommands) newTail() *cobra.Command {
 
 // tail prints matching requests until ctx is cancelled.
 func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f requestlog.Filter, last int) error {
-	t := &tail{store: store, filter: f, floor: id.Floor("req", r.console.Now().Add(-longestRequest))}
+	t := &tail{store: store, filter: f, floor: id.Floor("req", r.Console.Now().Add(-longestRequest))}
 	earlier, err := t.begin(ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (r *requestCommands) tail(ctx context.Context, store requestlog.Reader, f r
 	for {
 		select {
 		case <-ctx.Done():
-			r.console.Infof(r.options, "stopped after %s", cli.Plural(seen, "new request"))
+			r.Console.Infof(r.Options, "stopped after %s", cli.Plural(seen, "new request"))
 			return &cli.ReportedError{Err: ctx.Err()}
 		case <-tick.C:
 		}
@@ -131,7 +131,7 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	if r.options.JSON {
+	if r.Options.JSON {
 		return r.writeRows(entries)
 	}
 	t := r.table()
@@ -144,14 +144,14 @@ func (f *follower) write(entries []requestlog.Entry) error {
 	} else {
 		t.MinWidths = f.widths
 	}
-	width := r.console.Columns()
+	width := r.Console.Columns()
 	f.widths = t.Widths(width)
-	lines := t.Lines(width, r.console.Coloured(r.options))
+	lines := t.Lines(width, r.Console.Coloured(r.Options))
 	if !first {
 		lines = lines[1:] // print the column titles only above the first row
 	}
 	for _, line := range lines {
-		if err := r.console.Print(line + "\n"); err != nil {
+		if err := r.Console.Print(line + "\n"); err != nil {
 			return err
 		}
 	}

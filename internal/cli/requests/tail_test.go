@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -73,7 +74,7 @@ func TestTailShowsNewRequestsAndStopsCleanly(t *testing.T) {
 		store := &growing{}
 		store.add(at(-30, 1), at(-20, 2), at(-10, 3))
 		ctx, cancel := context.WithCancel(t.Context())
-		commands := &requestCommands{console: l.Console, options: &cli.Options{JSON: true}}
+		commands := &requestCommands{instance.Commands{Console: l.Console, Options: &cli.Options{JSON: true}}}
 		ended := make(chan error)
 		go func() { ended <- commands.tail(ctx, store, requestlog.Filter{}, 2) }()
 		synctest.Wait()

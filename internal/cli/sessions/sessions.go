@@ -23,22 +23,14 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := cli.Group("sessions", "List, show and follow sessions", `  fairlead sessions list --from now-24h --min-turns 2
   fairlead sessions show conv_01hx…
   fairlead sessions tail conv_01hx…`)
-	s := &sessionCommands{console: c, options: o}
-	cmd.PersistentFlags().StringVar(&s.workspace, "workspace", "", instance.WorkspaceHelp)
+	s := &sessionCommands{instance.Commands{Console: c, Options: o}}
+	cmd.PersistentFlags().StringVar(&s.Workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.AddCommand(s.newList(), s.newShow(), s.newTail())
 	return cmd
 }
 
 // sessionCommands holds the state shared by the sessions commands.
-type sessionCommands struct {
-	console   *cli.Console
-	options   *cli.Options
-	workspace string
-}
-
-func (s *sessionCommands) with(ctx context.Context, do func(*instance.Instance, account.Workspace) error) error {
-	return instance.WithWorkspace(ctx, s.console, s.options, s.workspace, do)
-}
+type sessionCommands struct{ instance.Commands }
 
 func (s *sessionCommands) newList() *cobra.Command {
 	var minTurns int64
@@ -50,14 +42,14 @@ func (s *sessionCommands) newList() *cobra.Command {
   fairlead sessions list --from now-24h --min-turns 2
   fairlead sessions list --key ci --json | jq -r '[.id, .cost_usd] | @tsv'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, page, err := cli.ParseFilter(cmd, s.console.Now())
+			f, page, err := cli.ParseFilter(cmd, s.Console.Now())
 			if err != nil {
 				return err
 			}
 			if source != "" && source != "given" && source != "derived" {
 				return cli.Usagef("use given or derived", "--source: unknown source %q", cli.Clean(source))
 			}
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				f.WorkspaceID = w.ID
 				if err := instance.ResolveKeys(cmd.Context(), i, &f); err != nil {
 					return err
@@ -82,16 +74,16 @@ func (s *sessionCommands) newList() *cobra.Command {
 }
 
 func (s *sessionCommands) list(found []requestlog.Session, limit int) error {
-	if s.options.JSON {
+	if s.Options.JSON {
 		for i := range found {
-			if err := s.console.PrintJSON(adminrequests.SessionOf(&found[i])); err != nil {
+			if err := s.Console.PrintJSON(adminrequests.SessionOf(&found[i])); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(found) == 0 {
-		s.console.Infof(s.options, "no sessions match")
+		s.Console.Infof(s.Options, "no sessions match")
 		return nil
 	}
 	t := &cli.Table{Columns: []cli.Column{
@@ -107,18 +99,18 @@ func (s *sessionCommands) list(found []requestlog.Session, limit int) error {
 	}}
 	for i := range found {
 		v := adminrequests.SessionOf(&found[i])
-		t.Add(cli.Cell{Text: cli.Clean(v.ID)}, cli.Cell{Text: s.console.FormatTime(s.options, v.Last, cli.RowTime)}, cli.Cell{Text: cli.Count(v.Turns)},
+		t.Add(cli.Cell{Text: cli.Clean(v.ID)}, cli.Cell{Text: s.Console.FormatTime(s.Options, v.Last, cli.RowTime)}, cli.Cell{Text: cli.Count(v.Turns)},
 			cli.Cell{Text: cli.DurationOrDash(v.Last.Sub(v.Start))}, cli.Cell{Text: costOf(&found[i])}, cli.Cell{Text: change(v)},
 			cli.Cell{Text: cli.OrDash(strings.Join(v.Models, ", "))}, cli.Cell{Text: cli.OrDash(cli.Clean(v.Client))}, cli.Cell{Text: cli.OrDash(cli.Clean(v.Preview))})
 	}
-	if err := s.console.PrintTable(s.options, t); err != nil {
+	if err := s.Console.PrintTable(s.Options, t); err != nil {
 		return err
 	}
 	if limit == 0 {
 		limit = 50
 	}
 	if len(found) == limit {
-		s.console.Infof(s.options, "for older sessions add  --before %s", found[len(found)-1].LastID)
+		s.Console.Infof(s.Options, "for older sessions add  --before %s", found[len(found)-1].LastID)
 	}
 	return nil
 }
@@ -150,7 +142,7 @@ func (s *sessionCommands) newShow() *cobra.Command {
 		Example: `  fairlead sessions show conv_01hx…
   fairlead sessions show conv_01hx… --json | jq '.turn_list[].model'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				i.AwaitEntries(cmd.Context())
 				found, err := i.Store.Log.Session(cmd.Context(), w.ID, args[0])
 				if errors.Is(err, requestlog.ErrNotFound) {
@@ -164,14 +156,14 @@ func (s *sessionCommands) newShow() *cobra.Command {
 					return err
 				}
 				view := adminrequests.SessionOf(&found)
-				if s.options.JSON {
-					return s.console.PrintJSON(sessionJSON{view, turns})
+				if s.Options.JSON {
+					return s.Console.PrintJSON(sessionJSON{view, turns})
 				}
 				text := s.summary(view, costOf(&found))
 				if len(turns) > 0 && turns[0].Number > 1 {
 					text += fmt.Sprintf("\n  turns before %d are no longer in the log", turns[0].Number)
 				}
-				if err := s.console.Print(text + "\n\n"); err != nil {
+				if err := s.Console.Print(text + "\n\n"); err != nil {
 					return err
 				}
 				t := turnTable()
@@ -179,7 +171,7 @@ func (s *sessionCommands) newShow() *cobra.Command {
 				for i := range turns {
 					s.addTurn(t, &turns[i], &total)
 				}
-				return s.console.PrintTable(s.options, t)
+				return s.Console.PrintTable(s.Options, t)
 			})
 		},
 	}
@@ -190,7 +182,7 @@ func (s *sessionCommands) summary(v adminrequests.SessionSummary, cost string) s
 	lines := []string{
 		fmt.Sprintf("session %s (%s)", cli.Clean(v.ID), v.Source),
 		fmt.Sprintf("  %s in %s, since %s, last %s", cli.Plural(int(v.Turns), "turn"), cli.DurationOrDash(v.Last.Sub(v.Start)),
-			s.console.FormatTime(s.options, v.Start, cli.RowTime), s.console.FormatTime(s.options, v.Last, cli.RowTime)),
+			s.Console.FormatTime(s.Options, v.Start, cli.RowTime), s.Console.FormatTime(s.Options, v.Last, cli.RowTime)),
 		fmt.Sprintf("  cost %s (%s)", cost, change(v)),
 		fmt.Sprintf("  %s input tokens (%s cached), %s output tokens", cli.Count(v.InputTokens), cli.Count(v.CachedTokens), cli.Count(v.OutputTokens)),
 		"  models " + cli.OrDash(strings.Join(v.Models, ", ")),
@@ -254,7 +246,7 @@ func (s *sessionCommands) addTurn(t *cli.Table, turn *adminrequests.Turn, total 
 		notes = append(notes, n.Code+": "+n.Reason)
 	}
 	in := turn.Tokens.Input + turn.Tokens.CacheRead + turn.Tokens.CacheWrite
-	t.Add(cli.Cell{Text: cli.Count(turn.Number)}, cli.Cell{Text: s.console.FormatTime(s.options, turn.Time, cli.RowTime)}, cli.Cell{Text: span(turn.GapMS)},
+	t.Add(cli.Cell{Text: cli.Count(turn.Number)}, cli.Cell{Text: s.Console.FormatTime(s.Options, turn.Time, cli.RowTime)}, cli.Cell{Text: span(turn.GapMS)},
 		cli.Cell{Text: text(turn.Model)}, cli.Cell{Text: cli.Amount(turn.Cost)}, cli.Cell{Text: cli.Amount(total)}, cli.Cell{Text: cli.Count(in)},
 		cli.Cell{Text: cli.Count(turn.Tokens.CacheRead)}, cli.Cell{Text: cli.Count(turn.Tokens.Output)}, cli.Cell{Text: span(turn.LatencyMS)},
 		cli.Cell{Text: text(turn.Outcome)}, cli.Cell{Text: cli.OrDash(cli.Clean(strings.Join(notes, "; ")))})
@@ -269,7 +261,7 @@ func (s *sessionCommands) newTail() *cobra.Command {
 		Example: `  fairlead sessions tail conv_01hx…
   fairlead sessions tail conv_01hx… --json | jq -r '[.number, .model, .cost_usd] | @tsv'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return s.tail(cmd.Context(), i, w, args[0])
 			})
 		},
@@ -289,25 +281,25 @@ func (s *sessionCommands) tail(ctx context.Context, i *instance.Instance, w acco
 		}
 		for n := range fresh {
 			after, seen = fresh[n].ID, seen+1
-			if s.options.JSON {
-				if err := s.console.PrintJSON(fresh[n]); err != nil {
+			if s.Options.JSON {
+				if err := s.Console.PrintJSON(fresh[n]); err != nil {
 					return err
 				}
 				continue
 			}
 			t := turnTable()
 			s.addTurn(t, &fresh[n], &total)
-			lines := t.Lines(s.console.Columns(), s.console.Coloured(s.options))
+			lines := t.Lines(s.Console.Columns(), s.Console.Coloured(s.Options))
 			if seen > 1 {
 				lines = lines[1:] // print the column titles only above the first turn
 			}
-			if err := s.console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
+			if err := s.Console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			s.console.Infof(s.options, "stopped after %s", cli.Plural(seen, "turn"))
+			s.Console.Infof(s.Options, "stopped after %s", cli.Plural(seen, "turn"))
 			return &cli.ReportedError{Err: ctx.Err()}
 		case <-tick.C:
 		}

@@ -44,7 +44,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 					return cli.Usagef("use a month such as 2026-11", "--month: %w", err)
 				}
 			}
-			return instance.WithWorkspace(cmd.Context(), c, o, s.Workspace, func(i *instance.Instance, w account.Workspace) error {
+			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
 				return s.write(cmd.Context(), i, w, month, f)
 			})
 		},
