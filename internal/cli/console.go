@@ -139,6 +139,27 @@ func (c *Console) PrintJSON(v any) error {
 	return c.Print(string(line) + "\n")
 }
 
+// PrintList prints the JSON form of each element with --json, and otherwise a table to which addRow adds each element. If the list is
+// empty, it prints the hint none instead of a table.
+func PrintList[T, V any](c *Console, o *Options, list []T, none string, view func(*T) V, t *Table, addRow func(*T)) error {
+	if o.JSON {
+		for i := range list {
+			if err := c.PrintJSON(view(&list[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 {
+		c.Infof(o, "%s", none)
+		return nil
+	}
+	for i := range list {
+		addRow(&list[i])
+	}
+	return c.PrintTable(o, t)
+}
+
 // PrintTable writes a table that fits the width of the terminal. It reports hidden columns.
 func (c *Console) PrintTable(o *Options, t *Table) error {
 	width := c.Columns()

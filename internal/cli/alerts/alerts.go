@@ -116,22 +116,13 @@ func (a *alertCommands) newList() *cobra.Command {
 }
 
 func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
-	now := a.Console.Now()
-	if !a.Options.JSON && len(rules) == 0 {
-		a.Console.Infof(a.Options, "no alert rules yet. Add one:  fairlead alerts add error_rate --threshold 5")
-		return nil
-	}
+	view := func(r *alert.Rule) adminalerts.AlertRule { return adminalerts.RuleView(r, states, a.Console.Now()) }
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "RULE", Soft: true}, {Title: "STATE"}, {Title: "KIND", Hide: 2}, {Title: "BOUND", Right: true}, {Title: "WINDOW", Hide: 3}, {Title: "VALUE", Right: true, Hide: 1}, {Title: "ID", Hide: 4},
 	}}
-	for i := range rules {
-		v := adminalerts.RuleView(&rules[i], states, now)
-		if a.Options.JSON {
-			if err := a.Console.PrintJSON(v); err != nil {
-				return err
-			}
-			continue
-		}
+	const none = "no alert rules yet. Add one:  fairlead alerts add error_rate --threshold 5"
+	return cli.PrintList(a.Console, a.Options, rules, none, view, t, func(r *alert.Rule) {
+		v := view(r)
 		state := v.State
 		if v.MutedUntil != nil {
 			state += " (muted)"
@@ -142,12 +133,8 @@ func (a *alertCommands) list(rules []alert.Rule, states []alert.State) error {
 		} else if len(v.Values) > 0 {
 			value = v.Values[0].Text
 		}
-		t.Row(cli.Clean(v.Name), state, v.Kind, boundText(&rules[i]), cli.OrDash(string(rules[i].Window)), cli.OrDash(value), v.ID)
-	}
-	if a.Options.JSON {
-		return nil
-	}
-	return a.Console.PrintTable(a.Options, t)
+		t.Row(cli.Clean(v.Name), state, v.Kind, boundText(r), cli.OrDash(string(r.Window)), cli.OrDash(value), v.ID)
+	})
 }
 
 func boundText(r *alert.Rule) string {
@@ -418,19 +405,9 @@ func (a *alertCommands) newHistory() *cobra.Command {
 }
 
 func (a *alertCommands) events(events []alert.Event) error {
-	if !a.Options.JSON && len(events) == 0 {
-		a.Console.Infof(a.Options, "no events yet")
-		return nil
-	}
 	t := &cli.Table{Columns: []cli.Column{{Title: "TIME"}, {Title: "EVENT"}, {Title: "RULE", Soft: true}, {Title: "DELIVERIES", Soft: true, Hide: 2}, {Title: "DESCRIPTION", Soft: true, Hide: 1}}}
-	for i := range events {
-		v := adminalerts.EventView(&events[i])
-		if a.Options.JSON {
-			if err := a.Console.PrintJSON(v); err != nil {
-				return err
-			}
-			continue
-		}
+	return cli.PrintList(a.Console, a.Options, events, "no events yet", adminalerts.EventView, t, func(e *alert.Event) {
+		v := adminalerts.EventView(e)
 		var sent []string
 		for _, d := range v.Deliveries {
 			sent = append(sent, d.Channel+" "+d.State)
@@ -439,9 +416,5 @@ func (a *alertCommands) events(events []alert.Event) error {
 			sent = []string{"not sent"}
 		}
 		t.Row(a.Console.FormatTime(a.Options, v.At, cli.RowTime), v.Type, cli.Clean(v.RuleName), cli.OrDash(cli.Clean(strings.Join(sent, ", "))), cli.Clean(v.Text))
-	}
-	if a.Options.JSON {
-		return nil
-	}
-	return a.Console.PrintTable(a.Options, t)
+	})
 }

@@ -22,6 +22,10 @@ type channelView struct {
 	SigningKey string            `json:"signing_key,omitempty"`
 }
 
+func viewChannel(c *alert.Channel) channelView {
+	return channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target}
+}
+
 func (a *alertCommands) newChannels() *cobra.Command {
 	cmd := cli.Group("channels", "Add, list and remove the channels of alerts", `  fairlead alerts channels list
   fairlead alerts channels add ops --webhook https://example.com/hooks/fairlead
@@ -40,24 +44,11 @@ func (a *alertCommands) newChannelList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !a.Options.JSON && len(channels) == 0 {
-					a.Console.Infof(a.Options, "no channels yet. Add one:  fairlead alerts channels add ops --webhook https://example.com/hooks/fairlead")
-					return nil
-				}
 				t := &cli.Table{Columns: []cli.Column{{Title: "NAME", Soft: true}, {Title: "TYPE"}, {Title: "TARGET", Soft: true, Hide: 1}, {Title: "ID", Hide: 2}}}
-				for _, c := range channels {
-					if a.Options.JSON {
-						if err := a.Console.PrintJSON(channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target}); err != nil {
-							return err
-						}
-						continue
-					}
-					t.Row(cli.Clean(c.Name), string(c.Type), cli.Clean(c.Target), c.ID)
-				}
-				if a.Options.JSON {
-					return nil
-				}
-				return a.Console.PrintTable(a.Options, t)
+				const none = "no channels yet. Add one:  fairlead alerts channels add ops --webhook https://example.com/hooks/fairlead"
+				return cli.PrintList(a.Console, a.Options, channels, none, viewChannel, t, func(c *alert.Channel) {
+					t.Row(c.Name, string(c.Type), c.Target, c.ID)
+				})
 			})
 		},
 	}
@@ -116,7 +107,9 @@ func (a *alertCommands) addChannel(ctx context.Context, s *session, draft alert.
 		return err
 	}
 	if a.Options.JSON {
-		return a.Console.PrintJSON(channelView{ID: c.ID, Name: c.Name, Type: c.Type, Target: c.Target, SigningKey: key})
+		view := viewChannel(&c)
+		view.SigningKey = key
+		return a.Console.PrintJSON(view)
 	}
 	a.Console.Infof(a.Options, "added %q (%s)", cli.Clean(c.Name), c.ID)
 	if key == "" {

@@ -66,18 +66,7 @@ func (b *budgetCommands) newList() *cobra.Command {
 }
 
 func (b *budgetCommands) list(items []budget.Item, by account.Actor) error {
-	if b.Options.JSON {
-		for i := range items {
-			if err := b.Console.PrintJSON(adminbudgets.View(&items[i], by)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(items) == 0 {
-		b.Console.Infof(b.Options, "no budgets yet. Create a key with one:  fairlead keys create --name ci --budget 50")
-		return nil
-	}
+	view := func(i *budget.Item) adminbudgets.Budget { return adminbudgets.View(i, by) }
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "NAME", Soft: true},
 		{Title: "OF"},
@@ -88,8 +77,8 @@ func (b *budgetCommands) list(items []budget.Item, by account.Actor) error {
 		{Title: "FORECAST", Hide: 1},
 		{Title: "ID", Hide: 4},
 	}}
-	for i := range items {
-		one := &items[i]
+	const none = "no budgets yet. Create a key with one:  fairlead keys create --name ci --budget 50"
+	return cli.PrintList(b.Console, b.Options, items, none, view, t, func(one *budget.Item) {
 		paint := cli.Plain
 		switch one.Forecast.Outlook {
 		case budget.UsedUp:
@@ -102,8 +91,7 @@ func (b *budgetCommands) list(items []budget.Item, by account.Actor) error {
 			cli.Cell{Text: one.Budget.Name}, cli.Cell{Text: owner(one)}, cli.Cell{Text: cli.Dollars(one.Status.Spent)}, cli.Cell{Text: cli.Dollars(one.Budget.Amount)},
 			cli.Cell{Text: fmt.Sprintf("%.0f %%", one.Status.Percent)}, cli.Cell{Text: string(one.Budget.Period)}, cli.Cell{Text: b.outlook(one), Paint: paint}, cli.Cell{Text: one.ID},
 		)
-	}
-	return b.Console.PrintTable(b.Options, t)
+	})
 }
 
 // owner describes the owner of a budget.

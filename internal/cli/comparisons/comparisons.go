@@ -236,18 +236,7 @@ func (s *commands) newList() *cobra.Command {
 }
 
 func (s *commands) list(records []proof.Record) error {
-	if s.Options.JSON {
-		for i := range records {
-			if err := s.Console.PrintJSON(admincomparison.RecordOf(&records[i], true)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(records) == 0 {
-		s.Console.Infof(s.Options, "no requests were compared")
-		return nil
-	}
+	view := func(r *proof.Record) admincomparison.ComparisonRecord { return admincomparison.RecordOf(r, true) }
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "REQUEST"},
 		{Title: "TIME", Hide: 2},
@@ -259,14 +248,12 @@ func (s *commands) list(records []proof.Record) error {
 		{Title: "COST", Right: true, Hide: 5},
 		{Title: "REASON", Soft: true, Hide: 6},
 	}}
-	for i := range records {
-		r := &records[i]
+	return cli.PrintList(s.Console, s.Options, records, "no requests were compared", view, t, func(r *proof.Record) {
 		points := string(r.State)
 		if r.State == proof.Compared {
 			points = strconv.FormatFloat(r.Difference*100, 'f', 0, 64)
 		}
 		t.Row(r.Request, s.Console.FormatTime(s.Options, r.At, cli.RowTime), r.Task, cli.Clean(r.Model), cli.Clean(r.Baseline), points, cli.OrDash(r.Method),
 			cli.Amount(&r.Cost), cli.OrDash(cli.Clean(r.Reason)))
-	}
-	return s.Console.PrintTable(s.Options, t)
+	})
 }

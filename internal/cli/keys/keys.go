@@ -48,23 +48,6 @@ func (k *keyCommands) newList() *cobra.Command {
 	}
 }
 
-func (k *keyCommands) list(keys []account.Key) error {
-	now := k.Console.Now()
-	if k.Options.JSON {
-		for i := range keys {
-			if err := k.Console.PrintJSON(viewKey(&keys[i], now)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(keys) == 0 {
-		k.Console.Infof(k.Options, "no keys yet. Create one:  fairlead keys create --name ci")
-		return nil
-	}
-	return k.Console.PrintTable(k.Options, k.table(keys, now))
-}
-
 func (k *keyCommands) newRotate() *cobra.Command {
 	var grace, afterUse string
 	cmd := &cobra.Command{

@@ -86,7 +86,8 @@ func moment(t time.Time) *time.Time {
 	return new(t.UTC())
 }
 
-func (k *keyCommands) table(keys []account.Key, now time.Time) *cli.Table {
+func (k *keyCommands) list(keys []account.Key) error {
+	now := k.Console.Now()
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "NAME", Soft: true},
 		{Title: "ID", Hide: 1},
@@ -98,8 +99,8 @@ func (k *keyCommands) table(keys []account.Key, now time.Time) *cli.Table {
 		{Title: "EXPIRES", Hide: 4},
 		{Title: "STATE"},
 	}}
-	for i := range keys {
-		key := &keys[i]
+	view := func(key *account.Key) keyView { return viewKey(key, now) }
+	return cli.PrintList(k.Console, k.Options, keys, "no keys yet. Create one:  fairlead keys create --name ci", view, t, func(key *account.Key) {
 		state := cli.Cell{Text: State(key, now), Paint: cli.Yellow}
 		switch state.Text {
 		case "active":
@@ -126,8 +127,7 @@ func (k *keyCommands) table(keys []account.Key, now time.Time) *cli.Table {
 			cli.Cell{Text: limitsText(key.Limits)}, cli.Cell{Text: budget},
 			cli.Cell{Text: k.moment(key.LastUsedAt, "never")}, cli.Cell{Text: k.moment(key.ExpiresAt, "never")},
 			state)
-	}
-	return t
+	})
 }
 
 func (k *keyCommands) moment(t time.Time, none string) string {

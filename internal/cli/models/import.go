@@ -113,23 +113,19 @@ type changeView struct {
 }
 
 func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) error {
-	if o.JSON {
-		for _, change := range diff.Changes {
-			v := changeView{State: change.State, Provider: change.Provider, Model: change.Model, Factor: known(change.Factor), Reason: change.Reason}
-			if change.Old != nil {
-				v.OldInput, v.OldOutput = rateAmount(&change.Old.Input), rateAmount(&change.Old.Output)
-			}
-			if change.New != nil {
-				v.NewInput, v.NewOutput = rateAmount(&change.New.Input), rateAmount(&change.New.Output)
-			}
-			if err := c.PrintJSON(v); err != nil {
-				return err
-			}
+	view := func(change *importer.Change) changeView {
+		v := changeView{State: change.State, Provider: change.Provider, Model: change.Model, Factor: known(change.Factor), Reason: change.Reason}
+		if change.Old != nil {
+			v.OldInput, v.OldOutput = rateAmount(&change.Old.Input), rateAmount(&change.Old.Output)
 		}
-	} else if len(diff.Changes) > 0 {
-		if err := c.PrintTable(o, changes(diff)); err != nil {
-			return err
+		if change.New != nil {
+			v.NewInput, v.NewOutput = rateAmount(&change.New.Input), rateAmount(&change.New.Output)
 		}
+		return v
+	}
+	t := changeTable()
+	if err := cli.PrintList(c, o, diff.Changes, "no changes", view, t, func(change *importer.Change) { addChange(t, change) }); err != nil {
+		return err
 	}
 	stored := "stored"
 	if f.dryRun {
@@ -141,8 +137,8 @@ func (f *importFlags) show(c *cli.Console, o *cli.Options, diff importer.Diff) e
 	return nil
 }
 
-func changes(diff importer.Diff) *cli.Table {
-	t := &cli.Table{Columns: []cli.Column{
+func changeTable() *cli.Table {
+	return &cli.Table{Columns: []cli.Column{
 		{Title: "STATE"},
 		{Title: "PROVIDER"},
 		{Title: "MODEL", Soft: true},
@@ -151,28 +147,28 @@ func changes(diff importer.Diff) *cli.Table {
 		{Title: "FACTOR", Right: true},
 		{Title: "WHY", Soft: true},
 	}}
-	for _, change := range diff.Changes {
-		state := cli.Cell{Text: string(change.State), Paint: cli.Green}
-		if change.State == importer.Rejected || change.State == importer.Kept {
-			state.Paint = cli.Yellow
-		}
-		times := cli.Dash
-		if change.Factor > 0 {
-			times = strconv.FormatFloat(change.Factor, 'g', 3, 64) + "×"
-		}
-		why := change.Reason
-		if why == "" && change.Old != nil && change.New != nil && change.Old.Input == change.New.Input && change.Old.Output == change.New.Output {
-			why = "other rates"
-		}
-		t.Add(state, cli.Cell{Text: change.Provider}, cli.Cell{Text: change.Model},
-			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Input })},
-			cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Output })}, cli.Cell{Text: times}, cli.Cell{Text: why})
+}
+
+func addChange(t *cli.Table, change *importer.Change) {
+	state := cli.Cell{Text: string(change.State), Paint: cli.Green}
+	if change.State == importer.Rejected || change.State == importer.Kept {
+		state.Paint = cli.Yellow
 	}
-	return t
+	times := cli.Dash
+	if change.Factor > 0 {
+		times = strconv.FormatFloat(change.Factor, 'g', 3, 64) + "×"
+	}
+	why := change.Reason
+	if why == "" && change.Old != nil && change.New != nil && change.Old.Input == change.New.Input && change.Old.Output == change.New.Output {
+		why = "other rates"
+	}
+	t.Add(state, cli.Cell{Text: change.Provider}, cli.Cell{Text: change.Model},
+		cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Input })},
+		cli.Cell{Text: arrow(change, func(p *catalog.Price) *money.Rate { return &p.Output })}, cli.Cell{Text: times}, cli.Cell{Text: why})
 }
 
 // arrow formats a rate before and after a change, separated by an arrow.
-func arrow(change importer.Change, rate func(*catalog.Price) *money.Rate) string {
+func arrow(change *importer.Change, rate func(*catalog.Price) *money.Rate) string {
 	before, after := cli.Dash, cli.Dash
 	if change.Old != nil {
 		before = cli.Rate(rate(change.Old))

@@ -111,17 +111,9 @@ func gather(set *instance.ProviderSet, f modelFlags, now time.Time) []offered {
 }
 
 func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) error {
-	if o.JSON {
-		for i := range models {
-			if err := c.PrintJSON(viewModel(&models[i], c.Now())); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(models) == 0 {
-		c.Infof(o, "no models match%s", map[bool]string{false: ". Use --all to include the catalog"}[f.all])
-		return nil
+	none := "no models match. Use --all to include the catalog"
+	if f.all {
+		none = "no models match"
 	}
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "MODEL"},
@@ -133,16 +125,15 @@ func listModels(c *cli.Console, o *cli.Options, f modelFlags, models []offered) 
 		{Title: "QUALITY", Right: true, Hide: 3},
 		{Title: "CAPABILITIES", Soft: true, Hide: 5},
 	}}
-	for i := range models {
-		m := &models[i]
+	view := func(m *offered) modelView { return viewModel(m, c.Now()) }
+	return cli.PrintList(c, o, models, none, view, t, func(m *offered) {
 		p, cached := m.cheapest(), cli.Dash
 		if p != nil {
 			cached = cli.Rate(p.CacheRead)
 		}
 		t.Row(m.model.Name, m.providersText(), cli.Tokens(m.model.Context), priceIn(p), priceOut(p, m.model.Op), cached,
 			qualityText(m.model.Quality), cli.OrDash(strings.Join(m.model.Abilities.Names(), ",")))
-	}
-	return c.PrintTable(o, t)
+	})
 }
 
 // cheapest returns the price shown in the list: the cheapest price among configured providers, or among all providers if no

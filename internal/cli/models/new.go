@@ -49,25 +49,15 @@ command in the last column.`,
 }
 
 func showNewModels(c *cli.Console, o *cli.Options, list []providers.NewModel) error {
-	if o.JSON {
-		for _, m := range list {
-			view := newModelView{
-				Provider: m.Provider, Model: m.Model, Kind: m.Op, FirstSeen: m.FirstSeen.UTC(), LastSeen: m.LastSeen.UTC(),
-				Config: m.Config, Command: m.Command,
-			}
-			if err := c.PrintJSON(view); err != nil {
-				return err
-			}
+	view := func(m *providers.NewModel) newModelView {
+		return newModelView{
+			Provider: m.Provider, Model: m.Model, Kind: m.Op, FirstSeen: m.FirstSeen.UTC(), LastSeen: m.LastSeen.UTC(),
+			Config: m.Config, Command: m.Command,
 		}
-		return nil
 	}
-	if len(list) == 0 {
-		c.Infof(o, "no new models. A running server reads the model lists of its providers at the interval catalog.discover (default 6h)")
-		return nil
-	}
+	const none = "no new models. A running server reads the model lists of its providers at the interval catalog.discover (default 6h)"
 	t := &cli.Table{Columns: []cli.Column{{Title: "PROVIDER"}, {Title: "MODEL"}, {Title: "FIRST SEEN"}, {Title: "SET A PRICE", Soft: true, Hide: 1}}}
-	for _, m := range list {
+	return cli.PrintList(c, o, list, none, view, t, func(m *providers.NewModel) {
 		t.Row(m.Provider, m.Model, c.FormatTime(o, m.FirstSeen, "2006-01-02 15:04"), m.Command)
-	}
-	return c.PrintTable(o, t)
+	})
 }

@@ -59,23 +59,11 @@ func (p *policyCommands) list(from instance.Routed) error {
 	for _, problem := range from.Rules.Problems(from.Workspace.ID) {
 		p.Console.Infof(p.Options, "warning: partly inactive: %s", cli.Clean(problem.String()))
 	}
-	if p.Options.JSON {
-		for i := range all {
-			if err := p.Console.PrintJSON(all[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) == 0 {
-		p.Console.Infof(p.Options, "no policies. Apply a file:  fairlead policies apply FILE")
-		return nil
-	}
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "#", Right: true}, {Title: "POLICY"}, {Title: "FROM", Hide: 1}, {Title: "STATE"}, {Title: "EFFECT", Soft: true}, {Title: "WHEN", Soft: true, Hide: 2},
 	}}
-	for i := range all {
-		one := &all[i]
+	view := func(v *policyView) *policyView { return v }
+	return cli.PrintList(p.Console, p.Options, all, "no policies. Apply a file:  fairlead policies apply FILE", view, t, func(one *policyView) {
 		state := cli.Cell{Text: "on", Paint: cli.Green}
 		if !one.Active {
 			state = cli.Cell{Text: "off", Paint: cli.Faint}
@@ -84,9 +72,8 @@ func (p *policyCommands) list(from instance.Routed) error {
 		if when == "" {
 			when = "always"
 		}
-		t.Add(cli.Cell{Text: fmt.Sprint(i + 1)}, cli.Cell{Text: one.Name}, cli.Cell{Text: one.Source}, state, cli.Cell{Text: effects(&one.Policy)}, cli.Cell{Text: strings.Join(strings.Fields(when), " ")})
-	}
-	return p.Console.PrintTable(p.Options, t)
+		t.Add(cli.Cell{Text: fmt.Sprint(len(t.Rows) + 1)}, cli.Cell{Text: one.Name}, cli.Cell{Text: one.Source}, state, cli.Cell{Text: effects(&one.Policy)}, cli.Cell{Text: strings.Join(strings.Fields(when), " ")})
+	})
 }
 
 // effects describes the effects of a policy.

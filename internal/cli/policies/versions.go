@@ -69,27 +69,14 @@ func (p *policyCommands) newHistory() *cobra.Command {
 }
 
 func (p *policyCommands) history(versions []policystore.Version) error {
-	if p.Options.JSON {
-		for i := range versions {
-			if err := p.Console.PrintJSON(savedOf(&versions[i])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(versions) == 0 {
-		p.Console.Infof(p.Options, "the workspace has no policies")
-		return nil
-	}
 	t := &cli.Table{Columns: []cli.Column{{Title: "VERSION", Right: true}, {Title: "SAVED"}, {Title: "BY", Soft: true, Hide: 1}, {Title: "HASH", Hide: 2}, {Title: "NOTE", Soft: true}}}
-	for i, v := range versions {
+	return cli.PrintList(p.Console, p.Options, versions, "the workspace has no policies", savedOf, t, func(v *policystore.Version) {
 		number := cli.Cell{Text: strconv.FormatInt(v.Number, 10)}
-		if i == 0 {
+		if len(t.Rows) == 0 {
 			number.Paint = cli.Green // active version
 		}
 		t.Add(number, cli.Cell{Text: p.Console.FormatTime(p.Options, v.CreatedAt, cli.FullTime)}, cli.Cell{Text: cli.OrDash(v.CreatedBy)}, cli.Cell{Text: cli.OrDash(v.Hash)}, cli.Cell{Text: cli.OrDash(v.Note)})
-	}
-	return p.Console.PrintTable(p.Options, t)
+	})
 }
 
 func (p *policyCommands) newDiff() *cobra.Command {

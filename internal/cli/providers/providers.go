@@ -54,31 +54,10 @@ func newProvidersList(c *cli.Console, o *cli.Options) *cobra.Command {
 }
 
 func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.ProviderState) error {
-	if o.JSON {
-		for i := range providers {
-			p := &providers[i]
-			v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, ManagedBy: p.ManagedBy, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
-			for _, key := range p.Credentials {
-				v.Credentials = append(v.Credentials, credentialView{key.ID, key.Hint, key.Source})
-			}
-			for _, t := range p.Targets {
-				v.Models = append(v.Models, t.Target.Model.Name)
-			}
-			if err := c.PrintJSON(v); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(providers) == 0 {
-		c.Infof(o, "no providers. Run  fairlead providers add openai")
-		return nil
-	}
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "PROVIDER"}, {Title: "SOURCE", Hide: 2}, {Title: "BASE URL", Soft: true, Hide: 3}, {Title: "CREDENTIALS", Soft: true, Hide: 1}, {Title: "MODELS", Right: true}, {Title: "STATE"},
 	}}
-	for i := range providers {
-		p := &providers[i]
+	return cli.PrintList(c, o, providers, "no providers. Run  fairlead providers add openai", viewProvider, t, func(p *adminproviders.ProviderState) {
 		state := cli.Cell{Text: "on", Paint: cli.Green}
 		switch {
 		case !p.Enabled:
@@ -88,8 +67,18 @@ func listProviders(c *cli.Console, o *cli.Options, providers []adminproviders.Pr
 		}
 		t.Add(cli.Cell{Text: p.Name, Paint: cli.Bold}, cli.Cell{Text: cli.OrDash(p.Source)}, cli.Cell{Text: cli.OrDash(p.BaseURL)}, cli.Cell{Text: Credentials(p.Credentials)},
 			cli.Cell{Text: cli.Count(int64(len(p.Targets)))}, state)
+	})
+}
+
+func viewProvider(p *adminproviders.ProviderState) providerView {
+	v := providerView{Name: p.Name, Title: p.Title, Source: p.Source, ManagedBy: p.ManagedBy, BaseURL: p.BaseURL, Simulated: p.Simulated, Enabled: p.Enabled}
+	for _, key := range p.Credentials {
+		v.Credentials = append(v.Credentials, credentialView{key.ID, key.Hint, key.Source})
 	}
-	return c.PrintTable(o, t)
+	for _, t := range p.Targets {
+		v.Models = append(v.Models, t.Target.Model.Name)
+	}
+	return v
 }
 
 // Credentials describes the credentials of a provider.

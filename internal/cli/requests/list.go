@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -43,25 +44,12 @@ func (r *requestCommands) newList() *cobra.Command {
 }
 
 func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page) error {
-	if r.Options.JSON {
-		return r.writeRows(entries)
-	}
-	if len(entries) == 0 {
-		r.Console.Infof(r.Options, "no requests match")
-		return nil
-	}
 	t := r.table()
-	for i := range entries {
-		r.addRow(t, &entries[i])
-	}
-	if err := r.Console.PrintTable(r.Options, t); err != nil {
+	err := cli.PrintList(r.Console, r.Options, entries, "no requests match", adminrequests.RowOf, t, func(e *requestlog.Entry) { r.addRow(t, e) })
+	if err != nil || r.Options.JSON {
 		return err
 	}
-	limit := page.Limit
-	if limit == 0 {
-		limit = 50
-	}
-	if len(entries) == limit && (page.Sort == "" || page.Sort == "time") {
+	if len(entries) == cmp.Or(page.Limit, 50) && (page.Sort == "" || page.Sort == "time") {
 		r.Console.Infof(r.Options, "for older requests add  --before %s", entries[len(entries)-1].ID)
 	}
 	return nil

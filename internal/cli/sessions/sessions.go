@@ -2,6 +2,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,18 +75,6 @@ func (s *sessionCommands) newList() *cobra.Command {
 }
 
 func (s *sessionCommands) list(found []requestlog.Session, limit int) error {
-	if s.Options.JSON {
-		for i := range found {
-			if err := s.Console.PrintJSON(adminrequests.SessionOf(&found[i])); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(found) == 0 {
-		s.Console.Infof(s.Options, "no sessions match")
-		return nil
-	}
 	t := &cli.Table{Columns: []cli.Column{
 		{Title: "SESSION", Soft: true},
 		{Title: "LAST", Hide: 2},
@@ -97,19 +86,16 @@ func (s *sessionCommands) list(found []requestlog.Session, limit int) error {
 		{Title: "CLIENT", Soft: true, Hide: 6},
 		{Title: "FIRST PROMPT", Soft: true, Hide: 5},
 	}}
-	for i := range found {
-		v := adminrequests.SessionOf(&found[i])
+	err := cli.PrintList(s.Console, s.Options, found, "no sessions match", adminrequests.SessionOf, t, func(one *requestlog.Session) {
+		v := adminrequests.SessionOf(one)
 		t.Add(cli.Cell{Text: cli.Clean(v.ID)}, cli.Cell{Text: s.Console.FormatTime(s.Options, v.Last, cli.RowTime)}, cli.Cell{Text: cli.Count(v.Turns)},
-			cli.Cell{Text: cli.DurationOrDash(v.Last.Sub(v.Start))}, cli.Cell{Text: costOf(&found[i])}, cli.Cell{Text: change(v)},
+			cli.Cell{Text: cli.DurationOrDash(v.Last.Sub(v.Start))}, cli.Cell{Text: costOf(one)}, cli.Cell{Text: change(v)},
 			cli.Cell{Text: cli.OrDash(strings.Join(v.Models, ", "))}, cli.Cell{Text: cli.OrDash(cli.Clean(v.Client))}, cli.Cell{Text: cli.OrDash(cli.Clean(v.Preview))})
-	}
-	if err := s.Console.PrintTable(s.Options, t); err != nil {
+	})
+	if err != nil || s.Options.JSON {
 		return err
 	}
-	if limit == 0 {
-		limit = 50
-	}
-	if len(found) == limit {
+	if len(found) == cmp.Or(limit, 50) {
 		s.Console.Infof(s.Options, "for older sessions add  --before %s", found[len(found)-1].LastID)
 	}
 	return nil
