@@ -186,6 +186,10 @@ var features = []feature{
 		parts: map[string]string{"messages": `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"The sky is blue."},"citations":{"enabled":true}}`},
 	},
 	{
+		name: "reference to a deferred tool", sent: `"tool_reference"|The tool weather is available`,
+		add: map[string]string{"messages": `"tools":[{"name":"weather","defer_loading":true,"input_schema":` + toolSchema + `},{"name":"search","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"search","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"tool_reference","tool_name":"weather"}]}]}]`},
+	},
+	{
 		name: "failed tool result", hint: true, sent: `"is_error":true|"status":"error"|"error":`,
 		add: map[string]string{"messages": messagesFunctions + `,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"lost"}]}]`},
 	},

@@ -211,7 +211,7 @@ func TestSystemTurnsAreMergedForOlderModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rawjson.Get(body, "messages").Raw; got != want || (len(call.Warnings) == 1) != (want == merged) {
+		if got := rawjson.Get(body, "messages").Raw; got != want || len(call.Warnings) > 0 {
 			t.Errorf("%s: sent %s with warnings %q, want %s", model, got, call.Warnings, want)
 		}
 	}

@@ -41,7 +41,7 @@ var models = []model{
 	{name: "claude-opus-4-6", Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: withMax, Schemas: true, OneSampler: true}},
 	{name: "claude-opus-4-7", Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: all, Schemas: true, FixedSampling: true}},
 	{name: "claude-opus-4-8", systemTurns: true, Traits: messagesconv.Traits{Thinking: messagesconv.AdaptiveThinking, Efforts: all, Schemas: true, FixedSampling: true}},
-	{name: "claude-sonnet-5", systemTurns: true, Traits: thinker(disabled)},
+	{name: "claude-sonnet-5", Traits: thinker(disabled)},
 	{name: "claude-opus-5", systemTurns: true, Traits: thinker(disabled)},
 	{name: "claude-haiku-5-5", systemTurns: true, Traits: thinker(disabled)},
 	{name: "claude-fable-5", systemTurns: true, Traits: thinker("")},

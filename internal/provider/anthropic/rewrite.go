@@ -24,7 +24,6 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 	}}
 	if !m.systemTurns && !c.Request.Plain && messages.HasSystemTurns(a.raw("messages")) {
 		a.edit.NoSystemTurns = true
-		c.Warn("messages of role system were sent as user messages: the model does not support the role")
 	}
 	if limit := c.Target.Model.MaxOutput; limit > 0 && c.Request.MaxOutput > limit {
 		c.Warn("max_tokens was set to %d, the maximum of the model", limit)

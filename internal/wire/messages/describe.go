@@ -202,7 +202,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		d.CountText(&d.req.PromptSize, v.Get("input"))
 	default:
 		kind := v.Get("type").String()
-		if kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result") {
+		if kind == "search_result" || kind == "compaction" || messagesconv.DescribeToolChange(v) != "" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result") {
 			d.CountText(&d.req.PromptSize, v) // count the strings of the block as prompt text
 		} else {
 			d.attachment(where, v)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/messagesconv"
 )
 
 var systemRole = regexp.MustCompile(`"role"\s*:\s*"system"`)
@@ -17,6 +18,7 @@ func HasSystemTurns(messages []byte) bool {
 
 // withoutSystemTurns removes the role system, for models that accept only the roles user and assistant. It appends the content of each
 // system message to the preceding user message. If the preceding message is not a user message, the system message becomes a user message.
+// These models also have no blocks that change the tools.
 func withoutSystemTurns(messages []byte) []byte {
 	var list [][]byte
 	user := false // whether the last message is a user message
@@ -33,7 +35,11 @@ func withoutSystemTurns(messages []byte) []byte {
 			var w rawjson.Writer
 			w.Open()
 			w.Str("role", "user")
-			w.Raw("content", []byte(content.Raw))
+			if content.IsList() {
+				w.Raw("content", joinContent(content))
+			} else {
+				w.Raw("content", []byte(content.Raw))
+			}
 			w.Close()
 			list, user = append(list, w.Out), true
 		}
@@ -54,7 +60,14 @@ func joinContent(contents ...rawjson.Value) []byte {
 			continue
 		}
 		content.ForEach(func(_, block rawjson.Value) bool {
-			w.Element([]byte(block.Raw))
+			if text := messagesconv.DescribeToolChange(block); text != "" {
+				w.Open()
+				w.Str("type", "text")
+				w.Str("text", text)
+				w.Close()
+			} else {
+				w.Element([]byte(block.Raw))
+			}
 			return true
 		})
 	}

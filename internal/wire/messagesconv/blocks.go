@@ -1,6 +1,7 @@
 package messagesconv
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strings"
 
@@ -61,9 +62,29 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 	case "tool_result":
 		return r.result(v), true
 	default:
+		if text := DescribeToolChange(v); text != "" {
+			if definition := v.Get("tool.definition"); definition.IsObject() {
+				r.conv.Tools = append(r.conv.Tools, readTool(definition))
+			}
+			return llm.Part{Kind: llm.TextPart, Text: text}, true
+		}
 		r.conv.DropField("a block of type " + show.Quote(kind))
 		return llm.Part{}, false
 	}
+}
+
+// DescribeToolChange returns the text for a block that makes a deferred tool available or unavailable, for models that always have every
+// tool of the request. It returns an empty string for any other block.
+func DescribeToolChange(block rawjson.Value) string {
+	tool := block.Get("tool")
+	name := cmp.Or(block.Get("tool_name").String(), tool.Get("name").String(), tool.Get("definition.name").String(), tool.Get("server_name").String())
+	switch block.Get("type").String() {
+	case "tool_reference", "tool_addition":
+		return "The tool " + name + " is available."
+	case "tool_removal":
+		return "The tool " + name + " is not available any more."
+	}
+	return ""
 }
 
 // signature decodes a signature. provider is empty for a signature that the gateway did not wrap; such a signature is valid only at a
