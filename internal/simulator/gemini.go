@@ -68,7 +68,7 @@ func geminiParts(content node) []Part {
 			part.Kind, part.ID, part.Name = ResultPart, result.get("id").text(), result.get("name").text()
 			part.Text, part.Failed = geminiResult(result.get("response")), result.get("response", "error").exists()
 		case data.exists():
-			part = inlineMedia(data.get("mimeType").text(), data.get("data").text())
+			part = inlineMedia(data.get("mimeType").text(), StandardBase64(data.get("data").text()))
 		case p.get("fileData").exists():
 			part = Part{Kind: MediaPart, MediaType: p.get("fileData", "mimeType").text()}
 		case p.get("thought").isTrue():
@@ -78,6 +78,9 @@ func geminiParts(content node) []Part {
 	}
 	return list
 }
+
+// StandardBase64 converts base64 to the standard alphabet. The vendor accepts both, and its clients send the URL-safe one.
+func StandardBase64(text string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(text) }
 
 // geminiResult returns the text of a tool's response: its only member if that has a common name, otherwise the complete JSON.
 func geminiResult(response node) string {

@@ -66,6 +66,11 @@ func (c *Call) Done() <-chan struct{} { return c.done }
 // Gone is closed when the client disconnects before the response is complete.
 func (c *Call) Gone() <-chan struct{} { return c.gone }
 
+// SetBody replaces the body before the mock reads it: Check may normalize what the vendor accepts in several forms.
+func (c *Call) SetBody(body []byte) {
+	c.Body, c.document = body, sync.OnceValue(func() node { return parseNode(body) })
+}
+
 // Read returns the conversation in the request.
 func (c *Call) Read() *Conversation { return formatOf(c.Path).read(c) }
 
@@ -157,10 +162,10 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // receive records a request and returns the call and the behaviour for its response.
 func (m *Mock) receive(r *http.Request, body []byte) (*Call, Behaviour) {
 	call := &Call{
-		Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Remote: r.RemoteAddr, Header: r.Header.Clone(), Body: body,
+		Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Remote: r.RemoteAddr, Header: r.Header.Clone(),
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
-	call.document = sync.OnceValue(func() node { return parseNode(body) })
+	call.SetBody(body)
 	root := call.document()
 	call.Model, call.Stream = root.get("model").text(), root.get("stream").isTrue()
 	call.usage = root.get("stream_options", "include_usage").isTrue()

@@ -221,7 +221,7 @@ func geminiSignatures(q *geminiRequest) string {
 		for j, p := range t.OfKind(simulator.CallPart) {
 			switch {
 			case p.Signature == skipSignature:
-			case p.Signature != "" && p.Signature != simulator.Sign(q.c.Model, p.Name):
+			case p.Signature != "" && simulator.StandardBase64(p.Signature) != simulator.Sign(q.c.Model, p.Name):
 				return "Corrupted thought signature."
 			case p.Signature == "" && j == 0 && q.traits.signatures && i > q.c.LastPrompt():
 				return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "+

@@ -318,3 +318,44 @@ func join(path, member string) string {
 	}
 	return path + "." + member
 }
+
+// camel renames members that are spelled with underscores, for a vendor that accepts both spellings. Members that no shape describes have
+// names that the caller chose, and keep them.
+func (s shapes) camel(name string, object map[string]any) {
+	if s[name] == nil {
+		return
+	}
+	for _, member := range slices.Collect(maps.Keys(object)) {
+		value := object[member]
+		spelled := underscore.ReplaceAllStringFunc(member, func(s string) string { return strings.ToUpper(s[1:]) })
+		if _, known := s[name].fields[spelled]; known && spelled != member {
+			delete(object, member)
+			object[spelled], member = value, spelled
+		}
+		s.camelTypes(s[name].fields[member].types, value)
+	}
+}
+
+var underscore = regexp.MustCompile(`_[a-z]`)
+
+func (s shapes) camelTypes(types []typ, value any) {
+	for _, t := range types {
+		if !t.accepts(value) {
+			continue
+		}
+		switch v := value.(type) {
+		case []any:
+			for _, element := range v {
+				s.camelTypes(t.elem, element)
+			}
+		case map[string]any:
+			if t.base != "{}" {
+				s.camel(t.base, v)
+				continue
+			}
+			for _, element := range v {
+				s.camelTypes(t.elem, element)
+			}
+		}
+	}
+}

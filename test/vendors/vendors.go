@@ -5,6 +5,7 @@ package vendors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,18 +190,24 @@ func checkGemini(call *simulator.Call) error {
 	if err != nil {
 		return err
 	}
+	_, method, _ := strings.Cut(call.Path, ":")
+	shape := cmp.Or(map[string]string{"embedContent": "embed", "batchEmbedContents": "batchEmbed"}[method], "request")
+	tables["gemini"].camel(shape, document)
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	call.SetBody(body)
 	traits := familyOf(geminis, call.Model, func(f *geminiTraits) *regexp.Regexp { return f.names })
-	switch _, method, _ := strings.Cut(call.Path, ":"); {
+	switch {
 	case traits == nil || traits.embeds != strings.Contains(method, "mbed"):
 		return fmt.Errorf("the model %q is not supported for %s", call.Model, method)
-	case method == "embedContent":
-		return checkShape(document, "embed", "gemini")
-	case method == "batchEmbedContents":
-		return checkShape(document, "batchEmbed", "gemini")
 	case method == "countTokens":
 		return nil
+	case shape != "request":
+		return checkShape(document, shape, "gemini")
 	}
-	if err := checkShape(document, "request", "gemini", "gemini-generate"); err != nil {
+	if err := checkShape(document, shape, "gemini", "gemini-generate"); err != nil {
 		return err
 	}
 	return firstFault(&geminiRequest{gjson.ParseBytes(call.Body), traits, call.Read()}, geminiRules)

@@ -37,6 +37,7 @@ func TestInvalidRequestsAreRejected(t *testing.T) {
 		{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"tools":[{"name":"a","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"a","input":{}}]},{"role":"user","content":[{"type":"text","text":"first"},{"type":"tool_result","tool_use_id":"c"}]}]}`, "immediately after"},
 		{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]}]}`, ""},
 		{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a","inlineData":{"mimeType":"image/png","data":"AAAA"}}]}]}`, "exactly one member"},
+		{"gemini", `{"contents":[{"role":"user","parts":[{"inline_data":{"mime_type":"image/png","data":"AAAA"}}]}],"generation_config":{"top_k":2}}`, ""},
 		{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"generationConfig":{"n":2}}`, "generationConfig: unknown member n"},
 		{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]}]}`, "end with a user role"},
 		{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}]}`, "non-empty for OBJECT"},

@@ -68,7 +68,7 @@ test('stream', async () => {
     if (choice?.delta.content) pieces.push(choice.delta.content);
     if (choice?.finish_reason) finishes.push(choice.finish_reason);
   }
-  assert(pieces.length > 3);
+  assert(pieces.length > 2);
   assert.equal(pieces.join(''), `You said "Hello". ${GREETING}`);
   assert.deepEqual(finishes, ['stop']);
 });

@@ -91,7 +91,7 @@ def stream():
     for chunk in chunks:
         if chunk.choices and chunk.choices[0].delta.content:
             pieces.append(chunk.choices[0].delta.content)
-    assert len(pieces) > 3, pieces
+    assert len(pieces) > 2, pieces
     equal("".join(pieces), f'You said "Hello". {GREETING}', "content")
     equal([c.choices[0].finish_reason for c in chunks if c.choices and c.choices[0].finish_reason], ["stop"], "finishes")
     assert chunks[-1].usage.completion_tokens > 0
