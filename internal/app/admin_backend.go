@@ -251,7 +251,8 @@ func (b adminBackend) Storage(ctx context.Context) (overview.StorageUse, error) 
 func (b adminBackend) Disk() overview.DiskUse {
 	c := b.app.loaded().Config
 	free, total := DiskBytes(c.DataDir)
-	return overview.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
+	queue := b.app.spool.Stats()
+	return overview.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: queue.Bytes, SpoolLimit: int64(c.Spool.Limit), Rejected: queue.Rejected}
 }
 
 // BudgetUse returns the budget usage of a workspace and its keys.

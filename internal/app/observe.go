@@ -59,6 +59,7 @@ func (a *App) gauges() telemetry.Sources {
 		InFlight:     func() int64 { return int64(a.gateway.InFlight()) },
 		SpoolEntries: func() int64 { return a.spool.Stats().Entries },
 		SpoolBytes:   func() int64 { return a.spool.Stats().Bytes },
+		Rejected:     func() int64 { return a.spool.Stats().Rejected },
 		Circuits: func() []telemetry.Circuit {
 			var list []telemetry.Circuit
 			for _, h := range a.health.Snapshot() {

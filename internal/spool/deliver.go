@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -51,12 +52,14 @@ func (o RunOptions) withDefaults() RunOptions {
 const longestPause = 500 * time.Millisecond
 
 // Run delivers entries to the writer until the context is done. Only one call may run at a time. If the writer fails, Run retries until it
-// succeeds. An entry that the writer rejects repeatedly while it accepts others is written to the file of rejected entries.
+// succeeds. An entry that the writer rejects repeatedly while it accepts others is written to a file of its own. The next call of Run delivers
+// it again.
 func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) error {
 	d := &delivery{spool: s, writer: w, o: o.withDefaults(), strikes: map[string]int{}}
 	if err := d.deliverOrphans(ctx); err != nil {
 		return err
 	}
+	d.retryRejected(ctx)
 	for worked := time.Duration(0); ; {
 		if err := d.makeWay(ctx, worked); err != nil {
 			return err
@@ -89,7 +92,7 @@ type backlog struct {
 	oldest   time.Time          // end time of the oldest of these entries
 	wanted   int64              // number of entries that delivery waits for
 	failing  bool               // whether the latest write failed
-	rejected int64              // number of entries that were written to the file of rejected entries
+	rejected map[string]bool    // ids of the entries that have a file of their own
 	flushing int                // number of callers of Flush that wait for an empty queue
 	reading  int                // number of callers of Settle that wait for queued entries
 	progress chan struct{}      // channel that is closed and replaced after each delivery
@@ -174,7 +177,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	for _, b := range p.broken {
-		if err := s.reject(rejection{ID: b.id, Raw: b.rest, Reason: b.err.Error()}); err != nil {
+		if err := s.reject(Rejected{ID: b.id, Record: b.rest, Reason: b.err.Error()}); err != nil {
 			s.o.Log.Error("spool: rejected entry cannot be written", "request_id", b.id, "error", err)
 			return true, d.sleep(ctx, d.o.MaxBackoff)
 		}
@@ -193,11 +196,9 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 
 // deliver writes entries until every entry is stored or rejected, or until the context is done.
 func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) error {
-	if d.o.Prepare != nil {
-		d.o.Prepare(entries)
-	}
+	entries = d.prepare(entries)
 	wait, refused := d.o.Backoff, 0
-	for tries := 1; ; tries++ {
+	for tries := 1; len(entries) > 0; tries++ {
 		err := d.write(ctx, entries)
 		if err == nil {
 			d.delivered(entries)
@@ -210,30 +211,39 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 			d.spool.o.Log.Error("spool: entries cannot be delivered; they stay in the queue", "entries", len(entries), "tries", tries, "error", err)
 		}
 		// Writing entries one by one can change their order, so do it only if an entry may have caused the failure.
-		if !d.o.Away(err) {
+		suspicious := !d.o.Away(err) || errors.Is(err, context.DeadlineExceeded)
+		if suspicious {
 			refused++
 		}
-		if refused > 2 && !d.o.Away(err) {
+		if suspicious && refused > 2 {
 			entries = d.isolate(ctx, entries)
-		}
-		if len(entries) == 0 {
-			return nil
 		}
 		if err := d.sleep(ctx, wait); err != nil {
 			return err
 		}
 		wait = min(2*wait, d.o.MaxBackoff)
 	}
+	return nil
 }
 
 func (d *delivery) write(ctx context.Context, entries []requestlog.Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()
-	err := d.writer.WriteEntries(ctx, entries)
+	err := d.tryWrite(ctx, entries)
 	d.spool.mu.Lock()
 	defer d.spool.mu.Unlock()
 	d.spool.backlog.failing = err != nil
 	return err
+}
+
+// tryWrite returns a panic of the writer as an error, because one entry must not end the process at every start.
+func (d *delivery) tryWrite(ctx context.Context, entries []requestlog.Entry) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("write entries: %v", p)
+		}
+	}()
+	return d.writer.WriteEntries(ctx, entries)
 }
 
 func (d *delivery) delivered(entries []requestlog.Entry) {

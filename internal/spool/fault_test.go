@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -206,7 +207,7 @@ func TestWriterOutageKeepsOrderAndCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db := open(t, newMemFS(), Options{SegmentSize: 8 << 10}), newDatabase()
 		db.set(func([]requestlog.Entry) error { return errors.New("connection refused") })
-		stop := running(t, s, db, RunOptions{Batch: 10})
+		stop := running(t, s, db, RunOptions{Batch: 10, Away: func(error) bool { return true }})
 		var want []string
 		for i := range 60 {
 			e := entry(fmt.Sprintf("req_%02d", i))
@@ -295,11 +296,67 @@ func TestInvalidEntryIsRejected(t *testing.T) {
 		if diff := cmp.Diff(map[string]bool{"req_1": true, "req_2": true, "req_3": true}, got); diff != "" {
 			t.Error(diff)
 		}
-		lines := strings.Split(strings.TrimSpace(string(fs.files[rejectedName].data)), "\n")
-		if len(lines) != 4 || s.Stats().Rejected != 4 || !strings.Contains(lines[0], "invalid byte sequence") || !strings.Contains(lines[0], fmt.Sprintf("p/m-%d", manyCandidates)) {
-			t.Errorf("rejected entries: %q, want 4 lines with the error and the whole decision", lines)
+		list, err := readRejected(fs)
+		if err != nil || len(list) != 4 || s.Stats().Rejected != 4 || list[0].Reason != "invalid byte sequence" || !bytes.Contains(list[0].Record, fmt.Appendf(nil, "p/m-%d", manyCandidates)) {
+			t.Errorf("rejected entries: %v, %v, want 4 with the error and the whole decision", list, err)
+		}
+		db.set(nil)
+		s = open(t, fs, Options{}) // the next process delivers them again
+		pending := 0
+		must(t, s.Pending(func(*requestlog.Entry) { pending++ }))
+		if n := s.Stats().Rejected; n != 4 || pending != 4 {
+			t.Errorf("after a restart: %d rejected entries, %d pending, want 4", n, pending)
+		}
+		drain(t, s, db)
+		list, err = readRejected(fs)
+		if n := len(db.ids()); n != 7 || s.Stats().Rejected != 0 || err != nil || len(list) > 0 {
+			t.Errorf("after a restart: %d entries delivered, %d still rejected, want 7 and 0", n, len(list))
 		}
 	})
+}
+
+func TestEntryThatCannotBeDeliveredStopsNoOther(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		first string // entry that the database has accepted before; empty for none
+		fail  func() error
+		o     RunOptions
+	}{
+		"refused by a database without entries": {"", func() error { return errors.New("invalid byte sequence") }, RunOptions{}},
+		"takes too long":                        {"req_0", func() error { time.Sleep(time.Minute); return context.DeadlineExceeded }, RunOptions{}},
+		"panic of the database":                 {"req_0", func() error { panic("index out of range") }, RunOptions{}},
+		"panic before the database": {"", func() error { return nil }, RunOptions{Prepare: func(entries []requestlog.Entry) {
+			if slices.ContainsFunc(entries, func(e requestlog.Entry) bool { return e.ID == "req_bad" }) {
+				panic("index out of range")
+			}
+		}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fs, db := newMemFS(), newDatabase()
+			s := open(t, fs, Options{})
+			tc.o.Away = func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+			stop := running(t, s, db, tc.o)
+			if tc.first != "" {
+				mustRecord(t, s, tc.first)
+				must(t, s.Flush(t.Context()))
+			}
+			db.set(func(batch []requestlog.Entry) error {
+				if slices.ContainsFunc(batch, func(e requestlog.Entry) bool { return e.ID == "req_bad" }) {
+					return tc.fail()
+				}
+				return nil
+			})
+			mustRecord(t, s, "req_bad")
+			time.Sleep(time.Second)
+			mustRecord(t, s, "req_1")
+			time.Sleep(10 * time.Minute)
+			if !slices.Contains(db.ids(), "req_1") || s.Stats().Rejected != 1 {
+				t.Errorf("%s: %d rejected, delivered %v; want req_1 delivered and one rejected", name, s.Stats().Rejected, db.ids())
+			}
+			stop()
+			must(t, s.Close())
+		})
+	}
 }
 
 func TestOutageDuringIsolationRejectsNothing(t *testing.T) {
@@ -345,8 +402,8 @@ func TestUndecodableRecordIsRejected(t *testing.T) {
 	if diff := cmp.Diff([]string{"req_1"}, db.ids()); diff != "" {
 		t.Error(diff)
 	}
-	if !bytes.Contains(fs.files[rejectedName].data, []byte("req_odd")) {
-		t.Error("the undecodable record is not in the file of rejected records")
+	if list, err := readRejected(fs); err != nil || len(list) != 1 || list[0].ID != "req_odd" {
+		t.Errorf("rejected records: %v, %v, want req_odd", list, err)
 	}
 }
 

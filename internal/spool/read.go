@@ -170,9 +170,24 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 	})
 }
 
-// Pending calls f with each ended entry that might not be delivered yet, oldest first. It is used to rebuild the amounts spent. After a
-// crash, up to one batch of these entries may already be in the database.
+// Pending calls f with each ended entry that might not be delivered yet: those in the queue, oldest first, then the rejected ones. It is
+// used to rebuild the amounts spent. After a crash, up to one batch of these entries may already be in the database.
 func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
+	seen := map[string]bool{}
+	if err := s.queued(func(e *requestlog.Entry) { seen[e.ID] = true; f(e) }); err != nil {
+		return err
+	}
+	rejected, err := readRejected(s.o.FS)
+	for _, r := range rejected {
+		var e requestlog.Entry
+		if !seen[r.ID] && decodeEnd(r.Record, &e) == nil {
+			f(&e)
+		}
+	}
+	return err
+}
+
+func (s *Spool) queued(f func(e *requestlog.Entry)) error {
 	s.disk.files.RLock()
 	defer s.disk.files.RUnlock()
 	s.mu.Lock()

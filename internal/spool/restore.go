@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"fairlead.dev/internal/requestlog"
 )
@@ -29,6 +30,9 @@ func (s *Spool) restore() error {
 		return fmt.Errorf("list spool: %w", err)
 	}
 	for _, name := range names {
+		if id, ok := strings.CutPrefix(name, rejectedPrefix); ok {
+			s.backlog.rejected[id] = true
+		}
 		number, salt, ok := parseName(name)
 		if !ok {
 			continue
@@ -155,7 +159,7 @@ func CountUndelivered(dir string) (int64, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	s := &Spool{o: Options{}.withDefaults(dir)}
+	s := &Spool{o: Options{}.withDefaults(dir), backlog: backlog{rejected: map[string]bool{}}}
 	defer s.closeFiles()
 	if err := s.restore(); err != nil {
 		return 0, err

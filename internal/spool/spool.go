@@ -107,7 +107,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		inFlight: inFlight{requests: map[string]*begun{}},
 		outage:   outage{unwritten: map[string][]byte{}},
 		recent:   recent{entries: map[string]*ended{}},
-		backlog:  backlog{progress: make(chan struct{}), wake: make(chan struct{}, 1)},
+		backlog:  backlog{rejected: map[string]bool{}, progress: make(chan struct{}), wake: make(chan struct{}, 1)},
 		stop:     make(chan struct{}),
 	}
 	if err := s.restore(); err != nil {
@@ -177,7 +177,7 @@ type Stats struct {
 	Oldest   time.Duration // age of the oldest waiting entry
 	Disk     int64         // total size of all segments in bytes
 	Open     int           // number of requests that have begun but not ended
-	Rejected int64         // number of entries that this process wrote to the file of rejected entries
+	Rejected int64         // number of entries that the writer rejected and that have a file of their own
 	Corrupt  int64         // number of bytes that could not be read
 }
 
@@ -187,7 +187,7 @@ func (s *Spool) Stats() Stats {
 	defer s.mu.Unlock()
 	st := Stats{
 		Entries: s.backlog.entries + int64(len(s.backlog.orphans)), Bytes: s.disk.since(s.backlog.pos), Disk: s.space.used,
-		Open: len(s.inFlight.requests), Rejected: s.backlog.rejected, Corrupt: s.disk.corrupt,
+		Open: len(s.inFlight.requests), Rejected: int64(len(s.backlog.rejected)), Corrupt: s.disk.corrupt,
 	}
 	if s.backlog.entries > 0 {
 		st.Oldest = max(s.o.Now().Sub(s.backlog.oldest), 0)

@@ -36,19 +36,20 @@ func Unreachable(err error) bool {
 	return sqldb.HasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
 }
 
-// Unavailable reports whether writing failed because the database is unreachable, full or busy, not because of the
-// data.
+// Unavailable reports whether writing failed because the database is unreachable, full, busy or broken, not because of
+// the data.
 func Unavailable(err error) bool {
 	if Unreachable(err) || sqldb.IsRetryable(err) {
 		return true
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// Classes: 08 connection exception, 53 insufficient resources, 57 operator intervention, 58 system error. 25006: read-only server.
+		// 42: a table or a permission is missing, which is never caused by the data.
 		class := e.Code[:min(2, len(e.Code))]
-		return slices.Contains([]string{"08", "53", "57", "58"}, class) || e.Code == "25006"
+		return slices.Contains([]string{"08", "42", "53", "57", "58"}, class) || e.Code == "25006"
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM}, e.Code()&0xff)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}, e.Code()&0xff)
 }
 
 // Redact returns a database URL without its password.

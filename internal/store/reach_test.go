@@ -21,6 +21,7 @@ func TestUnavailableExcludesErrorsOfTheData(t *testing.T) {
 		{&pgconn.PgError{Code: "53100"}, true},
 		{&pgconn.PgError{Code: "40P01"}, true},
 		{&pgconn.PgError{Code: "25006"}, true},
+		{&pgconn.PgError{Code: "42P01"}, true},  // a table is missing
 		{&pgconn.PgError{Code: "22021"}, false}, // the text is invalid
 		{&pgconn.PgError{}, false},
 		{errors.New("something else"), false},

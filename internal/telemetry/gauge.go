@@ -25,6 +25,7 @@ type Sources struct {
 	InFlight     func() int64     // number of model requests being served
 	SpoolEntries func() int64     // number of entries waiting for the database
 	SpoolBytes   func() int64     // size of these entries on disk in bytes
+	Rejected     func() int64     // number of entries that the database rejected
 	Circuits     func() []Circuit // circuits of all targets
 	ModelLists   func() []ModelList
 	// DroppedComparisons returns the number of requests that were not compared because the queue was full or the budget was spent.
@@ -49,6 +50,7 @@ var (
 	inFlightDesc     = prometheus.NewDesc("fairlead_in_flight_requests", "Model requests being served.", nil, nil)
 	spoolEntriesDesc = prometheus.NewDesc("fairlead_spool_entries", "Entries waiting to be written to the database.", nil, nil)
 	spoolBytesDesc   = prometheus.NewDesc("fairlead_spool_bytes", "Size of the entries waiting to be written to the database.", nil, nil)
+	rejectedDesc     = prometheus.NewDesc("fairlead_spool_rejected_entries", "Entries that the database rejected and that are kept in files.", nil, nil)
 	listedDesc       = prometheus.NewDesc("fairlead_listed_models", "Models in the provider's model list.", []string{"provider"}, nil)
 	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's model list that are neither in the catalog nor in the configuration.", []string{"provider"}, nil)
 	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials with which the provider's model list could not be fetched at the last attempt.", []string{"provider"}, nil)
@@ -58,7 +60,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, droppedDesc} {
+	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, rejectedDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, droppedDesc} {
 		descs <- d
 	}
 }
@@ -69,6 +71,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		inFlightDesc:     g.sources.InFlight,
 		spoolEntriesDesc: g.sources.SpoolEntries,
 		spoolBytesDesc:   g.sources.SpoolBytes,
+		rejectedDesc:     g.sources.Rejected,
 	} {
 		if read != nil {
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(read()))

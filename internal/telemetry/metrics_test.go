@@ -154,6 +154,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		InFlight:     func() int64 { return inFlight },
 		SpoolEntries: func() int64 { return 7 },
 		SpoolBytes:   func() int64 { return 4096 },
+		Rejected:     func() int64 { return 2 },
 
 		DroppedComparisons: func() int64 { return 5 },
 		Circuits: func() []Circuit {
@@ -178,6 +179,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		`fairlead_new_models{provider="local"} 2`,
 		`fairlead_spool_bytes 4096`,
 		`fairlead_spool_entries 7`,
+		`fairlead_spool_rejected_entries 2`,
 	}
 	if diff := cmp.Diff(want, gauges()); diff != "" {
 		t.Error(diff)

@@ -26,7 +26,7 @@ const defaultWarn = 80
 
 // Attention is an item that needs action.
 type Attention struct {
-	Kind     string `json:"kind" enum:"alert_firing,no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
+	Kind     string `json:"kind" enum:"alert_firing,no_provider,storage_low,entries_rejected,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
 	Object   string `json:"object" doc:"Affected target, credential, key ID, model or alert rule ID."`
 	Label    string `json:"label"`
@@ -60,7 +60,7 @@ func (a *handlers) gatewayAttention(c *adminapi.Call, now time.Time) []Attention
 		list = append(storageAttention(a.Instance.Disk()), list...)
 	}
 	// "No provider is available" comes first, then "storage is low".
-	rank := map[string]int{"no_provider": -2, "storage_low": -1}
+	rank := map[string]int{"no_provider": -2, "storage_low": -1, "entries_rejected": -1}
 	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(rank[x.Kind], rank[y.Kind]) })
 	return list
 }

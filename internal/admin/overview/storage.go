@@ -23,9 +23,10 @@ type DiskUse struct {
 	TotalBytes int64
 	SpoolBytes int64
 	SpoolLimit int64
+	Rejected   int64 // number of log entries that the database rejected
 }
 
-// storageAttention returns warnings that the disk or the spool is nearly full.
+// storageAttention returns warnings about a disk or spool that is nearly full, and about rejected log entries.
 func storageAttention(d DiskUse) []Attention {
 	list := []Attention{}
 	if d.FreeBytes >= 0 && d.TotalBytes > 0 && d.FreeBytes < least(d.TotalBytes, lowDiskShare, lowDisk) {
@@ -47,6 +48,12 @@ func storageAttention(d DiskUse) []Attention {
 			v.Severity = "error"
 		}
 		list = append(list, v)
+	}
+	if d.Rejected > 0 {
+		list = append(list, Attention{
+			Kind: "entries_rejected", Severity: "error", Object: "spool", Label: "Queue",
+			Message: fmt.Sprintf("The database rejected %d log entries. They are kept in files; fairlead doctor shows the reasons. A restart delivers them again.", d.Rejected),
+		})
 	}
 	return list
 }

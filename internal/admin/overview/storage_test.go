@@ -35,6 +35,7 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 		{"a small disk with little left", DiskUse{FreeBytes: 50 * mib, TotalBytes: 2 * gib}, []fact{{"disk", "warning"}}},
 		{"the queue is filling", DiskUse{FreeBytes: -1, SpoolBytes: 80, SpoolLimit: 100}, []fact{{"spool", "warning"}}},
 		{"the queue is full", DiskUse{FreeBytes: -1, SpoolBytes: 100, SpoolLimit: 100}, []fact{{"spool", "error"}}},
+		{"rejected entries", DiskUse{FreeBytes: -1, Rejected: 1}, []fact{{"spool", "error"}}},
 		{"no limit of the queue", DiskUse{FreeBytes: -1, SpoolBytes: 100}, nil},
 	} {
 		var got []fact

@@ -3,6 +3,7 @@ package doctor
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -75,8 +76,12 @@ func TestDoctorReportsAllProblems(t *testing.T) {
 	l.Console.Now = time.Now
 	l.Console.Env = append(l.Console.Env, anyPort)
 	l.Run(cli.ExitOK, "keys", "create", "--name", "ci", "--expires", "2d")
+	if err := errors.Join(os.MkdirAll(filepath.Join(l.Dir, "spool"), 0o700), os.WriteFile(filepath.Join(l.Dir, "spool", "rejected-req_1"), []byte(`{"id":"req_1","reason":"invalid byte"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	found := examine(l, cli.ExitProblems)
 	mustFind(t, found, map[string]string{
+		"spool":    "fail: the database rejected 1 log entries, most recently req_1: invalid byte [report it as a bug; a restart delivers them again",
 		"database": "ok: " + l.Dir + "/fairlead.db responds in ", "data": "ok: " + l.Dir + " is writable",
 		"provider good": "ok: responds in ", "provider bad": "fail: status 401: The provider does not accept the gateway's credential: Incorrect API key provided",
 		"clock": "ok: within 30.0 s of the clock of ", "prices": "warn: unknown for 1 of 4 models, so auto does not select them: bad/unpriced-model [set them:  fairlead models price bad/unpriced-model ",

@@ -20,6 +20,8 @@ import (
 	"fairlead.dev/internal/cli/server"
 	"fairlead.dev/internal/cluster"
 	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/settings"
+	"fairlead.dev/internal/spool"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/web"
 )
@@ -139,7 +141,16 @@ func (d *doctor) data(context.Context) []finding {
 		return []finding{{check, broken, "write to the data directory: " + err.Error(), fix}}
 	}
 	free, _ := app.DiskBytes(dir)
-	return []finding{space(dir, free, int64(d.loaded.Config.Spool.Limit))}
+	found := []finding{space(dir, free, int64(d.loaded.Config.Spool.Limit))}
+	rejected, err := spool.ReadRejected(settings.SpoolDir(d.loaded.Config))
+	if err != nil {
+		return append(found, finding{"spool", broken, "read rejected log entries: " + err.Error(), fix})
+	}
+	if n := len(rejected); n > 0 {
+		last := rejected[n-1]
+		found = append(found, finding{"spool", broken, fmt.Sprintf("the database rejected %d log entries, most recently %s: %s", n, last.ID, last.Reason), "report it as a bug; a restart delivers them again from " + settings.SpoolDir(d.loaded.Config)})
+	}
+	return found
 }
 
 // space checks the free disk space. spool is the size to which the spool can grow.

@@ -30,6 +30,7 @@ export const kindTitles: Record<AttentionItem["kind"], string> = {
   alert_firing: "Alert firing",
   no_provider: "No usable provider",
   storage_low: "Storage is nearly full",
+  entries_rejected: "Log entries rejected",
   circuit_open: "Circuit open",
   circuit_recovering: "Circuit recovering",
   credential_backing_off: "Credential backing off",
@@ -64,6 +65,7 @@ export function linkOf(
     case "key_expiring":
       return { to: "/settings/keys", search: {}, label: "API keys" };
     case "storage_low":
+    case "entries_rejected":
       return { to: "/settings/data", search: {}, label: "Data" };
     case "alert_firing":
       return { to: "/alerts", search: {}, label: "Alerts" };

@@ -68,7 +68,7 @@ function NewVersion() {
   );
 }
 
-const urgentKinds = ["no_provider", "storage_low"];
+const urgentKinds = ["no_provider", "storage_low", "entries_rejected"];
 
 /** Urgent conditions of the whole gateway. */
 function GatewayBanners() {
