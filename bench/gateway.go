@@ -19,7 +19,6 @@ type deployment struct {
 	models, policies int
 	concurrent       int // maximum number of concurrent requests; 0 for the default limits
 	tls              bool
-	cached           bool     // whether a policy caches the response to every request
 	formats          []string // formats of the providers, which are called mock-FORMAT; nil for one provider of the chat format
 }
 
@@ -82,9 +81,6 @@ func (d deployment) config(up string) string {
 	}
 	if d.policies > 0 {
 		s.WriteString("policies:\n")
-	}
-	if d.cached {
-		s.WriteString("  - name: cached\n    when: key.tags[\"team\"] == \"bench\"\n    response_cache: 1h\n")
 	}
 	for i := range d.policies {
 		fmt.Fprintf(&s, "  - name: rule-%d\n    when: request.task == \"code\" && key.tags[\"team\"] == \"infra-%d\"\n    deny: Not here.\n", i, i)

@@ -6,7 +6,6 @@
 //	go build -o bin/fairlead ./cmd/fairlead && go run ./bench
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
 //	go run ./bench -only chat-1k,stream-200
-//	go run ./bench -cache-hit                # a response cache hit, compared with a bare handler and a minimal proxy
 //	go run ./bench -against other/fairlead   # two builds in turn, without and with TLS
 package main
 
@@ -67,8 +66,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return serveUpstream(ctx, out)
 		case floor:
 			return serveFloor(ctx, args[1:], out)
-		case bare:
-			return serveBare(ctx, args[1:], out)
 		}
 	}
 	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute, sessions: 3}
@@ -77,7 +74,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	only := flags.String("only", "", "measurements to run, separated by commas: one-caller, chat-1k, chat-10k, chat-100k, chat-100k-new, stream-200, hold, memory, agent, decide, log-sqlite, log-postgres")
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, no Go benchmarks")
 	against := flags.String("against", "", "path of a second build; measure both builds in turn, without and with TLS")
-	hits := flags.Bool("cache-hit", false, "measure hits of the response cache")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -92,12 +88,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	b := &bench{plan: p, dir: dir, out: out}
-	switch {
-	case *hits:
-		err = b.measureHits(ctx)
-	case *against != "":
+	if *against != "" {
 		err = b.compareBuilds(ctx, *against)
-	default:
+	} else {
 		err = b.compare(ctx)
 	}
 	b.stopAll()

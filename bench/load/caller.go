@@ -107,9 +107,7 @@ func (c *caller) call(ctx context.Context) error {
 	}
 	number := fmt.Sprintf("%0*d", len(serial), c.sent.Add(1)%1e10)
 	for _, at := range c.serialAt {
-		if !c.Same {
-			copy(at, number)
-		}
+		copy(at, number)
 	}
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err

@@ -27,7 +27,6 @@ type Spec struct {
 	Callers   int  // concurrent connections; each sends its next request after the previous response
 	Prompt    int  // prompt length in bytes
 	Unrelated bool // whether all messages of a prompt are new, not only the last one
-	Same      bool // whether all requests are identical
 	Stream    bool
 	Preface   string        // beginning of the prompt
 	Spread    time.Duration // time during which the callers start, one after the other
