@@ -9,11 +9,16 @@ import (
 	"sync"
 	"time"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
-// limit is the timeout of one request. A stream takes slightly more than thirty seconds.
-const limit = 2 * time.Minute
+// limit is the timeout of one request. A stream of words takes half a minute.
+const (
+	limit      = 2 * time.Minute
+	words      = 600
+	streamTime = words * 50 * time.Millisecond
+)
 
 // load is traffic at a constant rate, independent of response times.
 type load struct {
@@ -43,7 +48,9 @@ func (l *load) start(ctx context.Context, rate, streams int) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				l.running.Go(func() { l.send(context.WithoutCancel(ctx), &l.requests, "false", `"finish_reason":"stop"`) })
+				l.running.Go(func() {
+					l.send(context.WithoutCancel(ctx), &l.requests, scenario.Chat("plain"), `"finish_reason":"stop"`)
+				})
 			}
 		}
 	})
@@ -51,19 +58,19 @@ func (l *load) start(ctx context.Context, rate, streams int) {
 		l.running.Go(func() {
 			// Streams that start together would always end together, so the first stream of each client ends after a
 			// different time.
-			first, leave := context.WithTimeout(ctx, time.Duration(i)*step*events/time.Duration(streams))
-			l.send(first, &l.streamed, "true", "data: [DONE]")
+			first, leave := context.WithTimeout(ctx, time.Duration(i)*streamTime/time.Duration(streams))
+			l.send(first, &l.streamed, scenario.Chat("plain", scenario.Streaming), "data: [DONE]")
 			leave()
 			for ctx.Err() == nil {
-				l.send(ctx, &l.streamed, "true", "data: [DONE]")
+				l.send(ctx, &l.streamed, scenario.Chat("plain", scenario.Streaming), "data: [DONE]")
 			}
 		})
 	}
 }
 
 // send sends a request and counts it. The response must contain want, unless ctx is done first.
-func (l *load) send(ctx context.Context, count *int64, stream, want string) {
-	text, err := l.read(ctx, `{"model":"steady","stream":`+stream+`,"messages":[{"role":"user","content":"Hello"}]}`)
+func (l *load) send(ctx context.Context, count *int64, body, want string) {
+	text, err := l.read(ctx, body)
 	if ctx.Err() != nil {
 		return
 	}
@@ -82,12 +89,10 @@ func (l *load) send(ctx context.Context, count *int64, stream, want string) {
 func (l *load) read(ctx context.Context, body string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.gateway.BaseURL()+"/chat/completions", strings.NewReader(body))
+	req, err := scenario.Post(ctx, l.gateway, l.key, body)
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+l.key)
 	resp, err := l.client.Do(req)
 	if err != nil {
 		return "", err

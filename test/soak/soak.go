@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -52,11 +53,11 @@ func (r Report) String() string {
 // Run runs a soak with a new gateway. It does not check the results.
 func Run(t testing.TB, p Plan) Report {
 	t.Helper()
-	upstream := harness.Serve(t, provider{})
+	upstream := harness.Serve(t, scenario.Paced(words))
 	// Log lines for every request would fill the memory of the harness. At log level warn, the gateway does not log that it is ready, so
 	// Early is set.
 	g := harness.Start(t, harness.Options{Binary: p.Binary, Early: true, Config: harness.Config(t, []harness.Provider{{
-		Name: "alpha", BaseURL: upstream + "/v1", Models: []harness.Model{harness.Chat("steady", 0.4, 1.6, 0.5)},
+		Name: "alpha", BaseURL: upstream + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)},
 	}}, "log: {level: warn}", p.Setting)})
 	harness.Eventually(t, "the gateway is ready", func() bool {
 		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status == http.StatusOK
