@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -14,7 +15,7 @@ func TestVariableEnablesItsProviderWithoutAFile(t *testing.T) {
 	mock, url := harness.Upstream(t)
 	g := harness.Start(t, harness.Options{Env: []string{"FAIRLEAD_DETECT=true", "OPENAI_API_KEY=" + envSecret, "OPENAI_BASE_URL=" + url}})
 
-	answer := wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat("gpt-4.1-mini")}))
+	answer := wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat("gpt-4.1-mini")}))
 
 	if got := answer.Header.Get("X-Fairlead-Provider"); got != "openai" {
 		t.Errorf("served by %q, want openai", got)
@@ -69,7 +70,7 @@ func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
 				Env:    append([]string{"OPENAI_API_KEY=" + envSecret}, tt.env(url)...),
 			})
 
-			wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)}))
+			wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat(small)}))
 
 			for _, call := range mock.Calls() {
 				if got := call.Header.Get("Authorization"); got != tt.want {

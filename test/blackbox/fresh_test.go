@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -28,7 +29,7 @@ func TestListsContainTheLatestRequest(t *testing.T) {
 	for name, list := range lists {
 		found := 0
 		for range 5 {
-			id := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)})).Header.Get("X-Request-Id")
+			id := wantOK(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)})).Header.Get("X-Request-Id")
 			if strings.Contains(list(), id) {
 				found++
 			}

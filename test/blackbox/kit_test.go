@@ -2,12 +2,9 @@ package blackbox
 
 import (
 	"bufio"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"fairlead.dev/internal/simulator"
@@ -37,22 +34,6 @@ func config(t *testing.T, url string, more ...string) string {
 	}}, more...)
 }
 
-// chat returns a request body. more holds further members.
-func chat(model string, more ...string) string {
-	members := append([]string{`"model":` + quote(model), `"messages":[{"role":"user","content":"Hello"}]`}, more...)
-	return "{" + strings.Join(members, ",") + "}"
-}
-
-func quote(text string) string {
-	data, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string always encodes
-	}
-	return string(data)
-}
-
-const streaming = `"stream":true`
-
 // wantError checks the status and the code of an error response. The contract cases check the other members.
 func wantError(t *testing.T, a harness.Answer, status int, code string) {
 	t.Helper()
@@ -72,28 +53,6 @@ func wantOK(t *testing.T, a harness.Answer) harness.Answer {
 		t.Fatalf("status is %d, want 200\n%s", a.Status, a.Body)
 	}
 	return a
-}
-
-// key is an API key as printed by the command line.
-type key struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Text string `json:"key"`
-}
-
-var keyNumber atomic.Int64
-
-// newKey creates a key with the command line.
-func newKey(t *testing.T, g *harness.Gateway, flags ...string) key {
-	t.Helper()
-	args := append([]string{"keys", "create", "--name", fmt.Sprintf("key-%d", keyNumber.Add(1)), "--json"}, flags...)
-	stdout, stderr, code := g.CLI(t, args...)
-	if code != 0 {
-		t.Fatalf("run %q: exit code %d\n%s%s", args, code, stdout, stderr)
-	}
-	var k key
-	harness.Decode(t, []byte(stdout), &k)
-	return k
 }
 
 // stream reads an event stream to its end.
@@ -145,23 +104,4 @@ func pause(t *testing.T, n int, text ...string) (b simulator.Behaviour, release 
 			<-gate
 		}
 	}}, release
-}
-
-// texts joins the content of events.
-func texts(t *testing.T, events []string) string {
-	t.Helper()
-	var b strings.Builder
-	for _, data := range events {
-		if data == "[DONE]" {
-			continue
-		}
-		var chunk struct {
-			Choices []struct{ Delta struct{ Content string } }
-		}
-		harness.Decode(t, []byte(data), &chunk)
-		for _, c := range chunk.Choices {
-			b.WriteString(c.Delta.Content)
-		}
-	}
-	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -27,20 +28,20 @@ func TestReloadReplacesProvidersDuringAStream(t *testing.T) {
 			k := g.Key(t)
 			behaviour, release := pause(t, 2, "one", " two", " three")
 			before.Always(behaviour)
-			running := open(t, g, harness.Request{Key: k, Body: chat("old-model", streaming)})
+			running := open(t, g, harness.Request{Key: k, Body: scenario.Chat("old-model", scenario.Streaming)})
 			first := []string{running.next(), running.next()}
 
 			g.SetConfig(t, harness.Config(t, provider("new", newURL, "new-model"), "limits: {body: 2KiB}"))
 			wake(t, g)
 			harness.Eventually(t, "the new provider serves requests", func() bool {
-				return g.Call(t, harness.Request{Key: k, Body: chat("new-model")}).Status == http.StatusOK
+				return g.Call(t, harness.Request{Key: k, Body: scenario.Chat("new-model")}).Status == http.StatusOK
 			})
 
-			wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("old-model")}), http.StatusNotFound, "MODEL_NOT_FOUND")
+			wantError(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat("old-model")}), http.StatusNotFound, "MODEL_NOT_FOUND")
 			wantError(t, g.Call(t, harness.Request{Key: k, Body: strings.Repeat(" ", 3000)}), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 			release()
 			events := slices.Concat(first, running.rest())
-			if text := texts(t, events); text != "one two three" || !slices.Contains(events, "[DONE]") {
+			if text := (scenario.Events{Data: events}).Text(); text != "one two three" || !slices.Contains(events, "[DONE]") {
 				t.Errorf("the running stream has the text %q, want %q and [DONE]: %v", text, "one two three", events)
 			}
 			if len(after.Calls()) == 0 || len(before.Calls()) != 1 {
@@ -51,54 +52,23 @@ func TestReloadReplacesProvidersDuringAStream(t *testing.T) {
 	}
 }
 
-func TestInvalidFileIsRejectedOnReload(t *testing.T) {
-	t.Parallel()
-	_, url := harness.Upstream(t)
-	good := config(t, url)
-	g := harness.Start(t, harness.Options{Config: good})
-	k := g.Key(t)
-	for _, bad := range []struct{ name, text, reason string }{
-		{"an unknown field", good + "colour: x\n", "colour"},
-		{"invalid YAML", "providers: [\n", "line"},
-		{"too large", good + "# " + strings.Repeat("x", 2<<20) + "\n", "larger"},
-		{"a short secret", good + "master_key: abc\n", "master_key"},
-		{"a policy for an unknown model", good + "policies: [{name: mine, pin: no-such-model}]\n", `unknown model \"no-such-model\"`},
-	} {
-		t.Run(bad.name, func(t *testing.T) {
-			rejections := strings.Count(g.Log(), "configuration rejected")
-			g.SetConfig(t, bad.text)
-			harness.Eventually(t, "the rejection is logged", func() bool { return strings.Count(g.Log(), "configuration rejected") > rejections })
-			log := g.Log()
-			if last := log[strings.LastIndex(log, "configuration rejected"):]; !strings.Contains(last, bad.reason) {
-				t.Errorf("the log lacks the reason %q: %s", bad.reason, last)
-			}
-			wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
-			wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
-		})
-	}
-	g.SetConfig(t, strings.ReplaceAll(good, "name: small", "name: renamed"))
-	harness.Eventually(t, "a valid file is applied", func() bool {
-		return g.Call(t, harness.Request{Key: k, Body: chat("renamed")}).Status == http.StatusOK
-	})
-}
-
 func TestPoliciesOfTheFileTakeEffectOnReload(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
 	good := config(t, url)
 	g := harness.Start(t, harness.Options{Config: good})
 	k := g.Key(t)
-	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	wantOK(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}))
 
 	g.SetConfig(t, good+"policies:\n  - name: closed\n    when: request.model == \""+small+"\"\n    deny: \"Closed for today.\"\n")
 	harness.Eventually(t, "the policy rejects the request", func() bool {
-		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusForbidden
+		return g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}).Status == http.StatusForbidden
 	})
-	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}), http.StatusForbidden, "POLICY_REJECTED")
+	wantError(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}), http.StatusForbidden, "POLICY_REJECTED")
 
 	g.SetConfig(t, good)
 	harness.Eventually(t, "the policy is removed", func() bool {
-		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusOK
+		return g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}).Status == http.StatusOK
 	})
 }
 
@@ -112,7 +82,7 @@ func TestSettingsThatNeedARestartAreNotReloaded(t *testing.T) {
 		before := strings.Count(g.Log(), `"settings":["simulator"]`)
 		g.SetConfig(t, good+reload)
 		harness.Eventually(t, "the log says that a restart is needed", func() bool { return strings.Count(g.Log(), `"settings":["simulator"]`) > before })
-		wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat("sim-nano")}))
+		wantOK(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat("sim-nano")}))
 	}
 	for _, reload := range []string{"simulator: \"on\"\n", "simulator: \"on\"\n# the same again\n"} {
 		before := strings.Count(g.Log(), "configuration reloaded")
@@ -132,7 +102,7 @@ func TestLogLevelTakesEffectOnReload(t *testing.T) {
 	k := g.Key(t)
 	g.SetConfig(t, good+"log: {level: warn, format: text}\n")
 	harness.Eventually(t, "the log says that a restart is needed", func() bool { return strings.Contains(g.Log(), `"settings":["log.format"]`) })
-	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	wantOK(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}))
 	g.SetConfig(t, good+"log: {level: info}\n")
 	harness.Eventually(t, "lines of the level info are logged", func() bool { return strings.Contains(g.Log(), "configuration reloaded") })
 	if strings.Contains(g.Log(), `"msg":"request"`) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -19,7 +20,7 @@ func TestStopLetsRunningRequestsFinish(t *testing.T) {
 	mock.Always(behaviour)
 	var streams []*stream
 	for range 3 {
-		s := open(t, g, harness.Request{Key: k, Body: chat(small, streaming)})
+		s := open(t, g, harness.Request{Key: k, Body: scenario.Chat(small, scenario.Streaming)})
 		s.next()
 		streams = append(streams, s)
 	}
@@ -28,7 +29,7 @@ func TestStopLetsRunningRequestsFinish(t *testing.T) {
 	harness.Eventually(t, "readyz returns 503", func() bool {
 		return g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}).Status == http.StatusServiceUnavailable
 	})
-	refused := g.Call(t, harness.Request{Key: k, Body: chat(small)})
+	refused := g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)})
 	wantError(t, refused, http.StatusServiceUnavailable, "SERVER_SHUTDOWN")
 	if refused.Header.Get("Retry-After") == "" {
 		t.Error("the SERVER_SHUTDOWN response has no Retry-After")
@@ -63,7 +64,7 @@ func TestSecondSignalExitsWithoutDraining(t *testing.T) {
 		g, mock := serve(t)
 		behaviour, _ := pause(t, 2, "one", " two")
 		mock.Always(behaviour)
-		open(t, g, harness.Request{Key: g.Key(t), Body: chat(small, streaming)}).next()
+		open(t, g, harness.Request{Key: g.Key(t), Body: scenario.Chat(small, scenario.Streaming)}).next()
 		harness.Eventually(t, "the gateway exits", func() bool {
 			g.Signal(t, signal)
 			select {
@@ -82,7 +83,7 @@ func TestSecondSignalExitsWithoutDraining(t *testing.T) {
 func TestIdleServerStopsImmediately(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)
-	wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)}))
+	wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: scenario.Chat(small)}))
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		began := time.Now()
 		g.Signal(t, signal)
@@ -104,7 +105,7 @@ func TestSilentConnectionDoesNotDelayEntries(t *testing.T) {
 	g, _ := serve(t)
 	k := g.Key(t)
 	dial(t, g)
-	answer := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	answer := wantOK(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}))
 
 	g.Stop(t)
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -24,7 +25,7 @@ func TestStartsWithoutConfigurationAndData(t *testing.T) {
 	}
 
 	key := g.Key(t)
-	answer := wantOK(t, g.Call(t, harness.Request{Key: key, Body: chat("auto", `"max_tokens":5`)}))
+	answer := wantOK(t, g.Call(t, harness.Request{Key: key, Body: scenario.Chat("auto", `"max_tokens":5`)}))
 
 	if answer.Header.Get("X-Fairlead-Simulated") != "true" || answer.Header.Get("X-Fairlead-Provider") != "simulator" {
 		t.Errorf("headers are %v, want X-Fairlead-Simulated true and the provider simulator", answer.Header)
@@ -143,7 +144,7 @@ func TestSpoolDamageIsReported(t *testing.T) {
 	g, _ := serve(t)
 	key := g.Key(t)
 	for range 2 {
-		wantOK(t, g.Call(t, harness.Request{Key: key, Body: chat(small)}))
+		wantOK(t, g.Call(t, harness.Request{Key: key, Body: scenario.Chat(small)}))
 	}
 	g.Kill(t)
 	segments, err := filepath.Glob(filepath.Join(g.DataDir, "spool", "*.log"))

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"fairlead.dev/test/faults/scenario"
 	"fairlead.dev/test/harness"
 )
 
@@ -13,7 +14,7 @@ func TestMetricsRequireAKeyOrTheAdminListener(t *testing.T) {
 	address := harness.FreeAddress(t)
 	g, _ := serve(t, "admin_listen: "+address)
 	k := g.Key(t)
-	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	wantOK(t, g.Call(t, harness.Request{Key: k, Body: scenario.Chat(small)}))
 
 	wantError(t, g.Call(t, harness.Request{Method: "GET", Path: "/metrics"}), http.StatusUnauthorized, "MISSING_API_KEY")
 	wantError(t, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: k}), http.StatusForbidden, "SCOPE_DENIED")

@@ -20,7 +20,7 @@ import (
 func Quick(id string) bool {
 	return slices.Contains([]string{
 		"F04", "F06", "F10", "F13", "F16", "F17", "F19", "F20", "F21", "F21r", "F22", "F23", "F25", "F29", "F33", "F44", "F46",
-		"F50", "F51", "F53", "F54", "F55", "P03c", "P13",
+		"F50", "F51", "F53", "F54", "F55", "F59", "P03c", "P13", "P15",
 	}, id)
 }
 

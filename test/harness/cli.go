@@ -39,19 +39,28 @@ func (g *Gateway) run(t testing.TB, stdin string, args []string) (stdout, stderr
 	return out.String(), err.String(), cmd.ProcessState.ExitCode()
 }
 
-// Key creates an API key on the command line and returns its text. flags are passed to `keys create`.
-func (g *Gateway) Key(t testing.TB, flags ...string) string {
+// Key is an API key as printed by the command line.
+type Key struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Text string `json:"key"`
+}
+
+// NewKey creates an API key on the command line. flags are passed to `keys create`.
+func (g *Gateway) NewKey(t testing.TB, flags ...string) (k Key) {
 	t.Helper()
 	args := append([]string{"keys", "create", "--json", "--name", fmt.Sprintf("test-%d", keyNumber.Add(1))}, flags...)
 	stdout, stderr, code := g.CLI(t, args...)
-	if code != 0 {
-		t.Fatalf("run %q: exit code %d\n%s%s", args, code, stdout, stderr)
+	if err := json.Unmarshal([]byte(stdout), &k); code != 0 || err != nil || k.Text == "" {
+		t.Fatalf("run %q: exit code %d (%v)\n%s%s", args, code, err, stdout, stderr)
 	}
-	var made struct{ Key string }
-	if err := json.Unmarshal([]byte(stdout), &made); err != nil || made.Key == "" {
-		t.Fatalf("run %q: got no key (%v) in\n%s", args, err, stdout)
-	}
-	return made.Key
+	return k
+}
+
+// Key creates an API key like NewKey and returns its text.
+func (g *Gateway) Key(t testing.TB, flags ...string) string {
+	t.Helper()
+	return g.NewKey(t, flags...).Text
 }
 
 // CreateAccount creates an account on the command line, without a setup code or an invitation. The first account owns the first

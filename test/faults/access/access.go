@@ -115,7 +115,7 @@ type site struct {
 	gateway                       *harness.Gateway
 	owner, admin, developer, view scenario.Person
 	bob                           scenario.Person
-	inference, read, manage, bobs scenario.Key
+	inference, read, manage, bobs harness.Key
 
 	request, invitation, backtest, session, alertRule, alertChannel string // IDs in the owner's workspace
 }
@@ -156,10 +156,10 @@ func (s *site) callers() []caller {
 	member := func(p scenario.Person, role account.Role, operator bool) account.Actor {
 		return account.Actor{AccountID: p.ID, WorkspaceID: p.Workspace, Role: role, Operator: operator}
 	}
-	scoped := func(k scenario.Key, operator bool, scopes ...account.Scope) account.Actor {
+	scoped := func(k harness.Key, operator bool, scopes ...account.Scope) account.Actor {
 		return account.Actor{KeyID: k.ID, Scopes: scopes, Operator: operator}
 	}
-	bearer := func(k scenario.Key) http.Header { return http.Header{"Authorization": {"Bearer " + k.Text}} }
+	bearer := func(k harness.Key) http.Header { return http.Header{"Authorization": {"Bearer " + k.Text}} }
 	both := s.bob.Cookie()
 	both.Set("Authorization", "Bearer "+s.read.Text)
 	wrong := s.owner.Cookie()

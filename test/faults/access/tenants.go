@@ -78,7 +78,7 @@ func change(t *testing.T, p scenario.Person, method, path, body string) {
 var changing = regexp.MustCompile(`"(time|at|from|to|start|last_used_at|seen_at|expires_at|ttft_ms|tokens_per_second|uptime_s|generated_at|created_at|now)":("[^"]*"|[0-9.]+|null)|(adm|req)_[0-9A-Z]{26}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
 
 // views reads everything that a user and their key can read.
-func views(t *testing.T, p scenario.Person, k scenario.Key) map[string]string {
+func views(t *testing.T, p scenario.Person, k harness.Key) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, op := range operations(t, p.Gateway) {

@@ -200,26 +200,36 @@ func BadReload(t *testing.T, size scenario.Size) string {
 			}
 		})
 	}
-	bad := map[string]string{
-		"unknown field": good + "colour: x\n",
-		"not YAML":      "providers: [\n",
-		"too large":     good + "#" + strings.Repeat("x", 2<<20) + "\n",
-		"an alias bomb": "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n",
-		"two documents": good + "---\nlisten: x\n",
-		"bytes":         "\x00\xff\xfe",
-		"nonsense":      good + "limits: {body: -1}\n",
+	bad := map[string]struct{ text, reason string }{
+		"unknown field":    {good + "colour: x\n", "colour"},
+		"not YAML":         {"providers: [\n", "line"},
+		"too large":        {good + "#" + strings.Repeat("x", 2<<20) + "\n", "larger"},
+		"a short secret":   {good + "master_key: abc\n", "master_key"},
+		"an unknown model": {good + "policies: [{name: mine, pin: no-such-model}]\n", `unknown model \"no-such-model\"`},
+		"an alias bomb":    {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n", ""},
+		"two documents":    {good + "---\nlisten: x\n", ""},
+		"bytes":            {"\x00\xff\xfe", ""},
+		"nonsense":         {good + "limits: {body: -1}\n", "body"},
 	}
 	refused := 0
 	for range size.Of(1, 5) {
 		for _, name := range slices.Sorted(maps.Keys(bad)) { // never the same file twice in a row, because the second write would not be a change
 			before := strings.Count(g.Log(), "configuration rejected")
-			g.SetConfig(t, bad[name])
+			g.SetConfig(t, bad[name].text)
 			harness.Eventually(t, name+" is rejected", func() bool { return strings.Count(g.Log(), "configuration rejected") > before })
+			log := g.Log()
+			if last := log[strings.LastIndex(log, "configuration rejected"):]; !strings.Contains(last, bad[name].reason) {
+				t.Errorf("%s: the log lacks the reason %q: %s", name, bad[name].reason, scenario.Clip([]byte(last)))
+			}
 			refused++
 		}
 	}
 	close(stop)
 	traffic.Wait()
+	g.SetConfig(t, strings.ReplaceAll(good, "name: m", "name: renamed"))
+	harness.Eventually(t, "a valid file is applied", func() bool {
+		return g.Call(t, harness.Request{Key: k, Body: scenario.Chat("renamed")}).Status == http.StatusOK
+	})
 	if failed.Load() > 0 {
 		t.Errorf("%d of %d requests failed", failed.Load(), served.Load())
 	}

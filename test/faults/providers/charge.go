@@ -40,7 +40,7 @@ func FailedCharges(t *testing.T, size scenario.Size) string {
 	mock.For("cut", simulator.Behaviour{Text: []string{"one ", "two ", "three "}, CutAfter: 3})
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{p},
 		"timeouts: {first_token: 100ms, total: 300ms}", "retries: {attempts: 1}", "breaker: {failures: 1000}", "rescue: off")})
-	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
+	k, reader := g.NewKey(t, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
 	n := size.Of(3, 100)
 	for _, name := range names {
 		scenario.Together(4, n, func(int) {
@@ -83,7 +83,7 @@ func PaidTwice(t *testing.T, size scenario.Size) string {
 	const usage = `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":6,"total_tokens":17}}`
 	g, alpha, _ := streams.Pair(t, []string{"m"}, "breaker: {failures: 1000}")
 	alpha.For("m", simulator.Behaviour{Events: []string{scenario.RoleChunk, usage, scenario.ErrorData}, NoDone: true})
-	k, reader := scenario.NewKey(t, g, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
+	k, reader := g.NewKey(t, "--budget", "1000", "--period", "total"), g.Key(t, "--scopes", "read")
 	var sum int64
 	figures := ""
 	for _, model := range []string{"m"} {

@@ -18,7 +18,7 @@ import (
 func Revocation(t *testing.T, size scenario.Size) string {
 	g, mock := scenario.Single(t, "timeouts: {idle: 60s}")
 	mock.Always(simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
-	k, other := scenario.NewKey(t, g), scenario.NewKey(t, g)
+	k, other := g.NewKey(t), g.NewKey(t)
 	n := size.Of(5, 50)
 	var reading sync.WaitGroup
 	ended := make(chan scenario.Events, n)
@@ -49,6 +49,11 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	if refused > size.Limit(time.Second) || streams > size.Limit(10*time.Second) {
 		t.Errorf("the key was rejected after %s and its streams ended after %s, want at most %s and %s",
 			refused, streams, size.Limit(time.Second), size.Limit(10*time.Second))
+	}
+	calls := len(mock.Calls())
+	scenario.WantError(t, "a request of the revoked key", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}), http.StatusUnauthorized, "REVOKED_API_KEY")
+	if len(mock.Calls()) != calls {
+		t.Error("a request of the revoked key reached the provider")
 	}
 	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
 		t.Errorf("request with another key: status %d, want 200", a.Status)

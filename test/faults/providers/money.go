@@ -18,7 +18,7 @@ func BudgetRace(t *testing.T, size scenario.Size) string {
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{fee}}})})
 	n := size.Of(300, 1000)
 	budget := fmt.Sprintf("0.%03d", n/10)
-	k, reader := scenario.NewKey(t, g, "--budget", budget, "--period", "total"), g.Key(t, "--scopes", "read")
+	k, reader := g.NewKey(t, "--budget", budget, "--period", "total"), g.Key(t, "--scopes", "read")
 	c := scenario.Client(t)
 
 	var served, refused atomic.Int64
@@ -64,7 +64,7 @@ func AbsurdLimits(t *testing.T, _ scenario.Size) string {
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: url, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
 	}})})
-	k, reader := scenario.NewKey(t, g, "--budget", "0.01", "--period", "total"), g.Key(t, "--scopes", "read")
+	k, reader := g.NewKey(t, "--budget", "0.01", "--period", "total"), g.Key(t, "--scopes", "read")
 
 	tried := 0
 	for _, field := range []string{"max_tokens", "max_completion_tokens", "n"} {
@@ -100,7 +100,7 @@ func NoBudget(t *testing.T, _ scenario.Size) string {
 		"      - {name: free-text, kind: chat, input_per_mtok: 0, output_per_mtok: 0.1, context: 128000}\n" +
 		"      - {name: e, kind: embedding, input_per_mtok: 0.02, context: 8000, dimensions: 2}\n"
 	g := harness.Start(t, harness.Options{Config: aliased})
-	k := scenario.NewKey(t, g, "--budget", "0", "--period", "month")
+	k := g.NewKey(t, "--budget", "0", "--period", "month")
 	const embeddings = "/proxy/v1/embeddings"
 
 	tried := 0

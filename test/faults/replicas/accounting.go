@@ -28,7 +28,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 	fee := harness.Chat("fee", 0, 0, 0.5)
 	fee.PerRequest = new(0.001)
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{fee}}})})
-	k, reader, manager := scenario.NewKey(t, g, "--budget", "50", "--period", "total"), g.Key(t, "--scopes", "read"), g.Key(t, "--scopes", "manage,inference")
+	k, reader, manager := g.NewKey(t, "--budget", "50", "--period", "total"), g.Key(t, "--scopes", "read"), g.Key(t, "--scopes", "manage,inference")
 	w := &deployment{gateways: []*harness.Gateway{g, g, g}, mock: mock, client: scenario.Client(t)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -53,7 +53,7 @@ func editsDuringLoad(t *testing.T, size scenario.Size) string {
 // revocationRaces is fault case F34: a key that is revoked while its requests end is never reactivated.
 func revocationRaces(t *testing.T, size scenario.Size) string {
 	g, _ := scenario.Single(t)
-	manager, other := g.Key(t, "--scopes", "manage,inference"), scenario.NewKey(t, g)
+	manager, other := g.Key(t, "--scopes", "manage,inference"), g.NewKey(t)
 	c := scenario.Client(t)
 	rounds := size.Of(20, 1000)
 	var revoked []string
@@ -102,7 +102,7 @@ func revocationRaces(t *testing.T, size scenario.Size) string {
 }
 
 // makeKey creates a key with the admin API, which is faster than a command.
-func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scenario.Key {
+func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) harness.Key {
 	t.Helper()
 	a := g.Call(t, harness.Request{Path: "/api/v1/keys", Key: manager, Body: fmt.Sprintf(`{"name":"round %d"}`, number)})
 	if a.Status >= 300 {
@@ -110,7 +110,7 @@ func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scena
 	}
 	var made struct{ ID, Secret string }
 	harness.Decode(t, a.Body, &made)
-	return scenario.Key{ID: made.ID, Text: made.Secret}
+	return harness.Key{ID: made.ID, Text: made.Secret}
 }
 
 // clampedAnswers checks requests of a key with a budget. If a request has no output limit, the gateway sends the provider a limit that
@@ -118,7 +118,7 @@ func makeKey(t *testing.T, g *harness.Gateway, manager string, number int) scena
 func clampedAnswers(t *testing.T, _ scenario.Size) string {
 	g, mock := scenario.Single(t)
 	const dollars, most = "0.005", 3125 // output tokens that the amount pays for at the price of m
-	k := scenario.NewKey(t, g, "--budget", dollars, "--period", "total")
+	k := g.NewKey(t, "--budget", dollars, "--period", "total")
 	scenario.WantError(t, "an output limit above the budget", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m", `"max_tokens":4000`)}), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
 	if a := g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}); a.Status != http.StatusOK {
 		t.Fatalf("request without an output limit: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
@@ -143,7 +143,7 @@ func unknownPrice(t *testing.T, _ scenario.Size) string {
 	mock, url := harness.Upstream(t)
 	models := []harness.Model{{Name: "unpriced", Kind: "chat", Context: 128_000}, {Name: "vectors", Kind: "embedding", Context: 8000, Dimensions: 2}}
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: models}}, "allow_unpriced: true")})
-	free, bound := scenario.NewKey(t, g), scenario.NewKey(t, g, "--budget", "1", "--period", "month")
+	free, bound := g.NewKey(t), g.NewKey(t, "--budget", "1", "--period", "month")
 	tried := 0
 	for name, r := range map[string]harness.Request{
 		"named, on a budget":          {Key: bound.Text, Body: scenario.Chat("unpriced")},

@@ -121,9 +121,9 @@ func (w *deployment) untilReady(t *testing.T, i int) {
 }
 
 // newKey creates a key and waits until every replica accepts it.
-func (w *deployment) newKey(t *testing.T, flags ...string) scenario.Key {
+func (w *deployment) newKey(t *testing.T, flags ...string) harness.Key {
 	t.Helper()
-	k := scenario.NewKey(t, w.gateways[0], flags...)
+	k := w.gateways[0].NewKey(t, flags...)
 	for i := range w.gateways {
 		harness.Eventually(t, "the replica accepts the key", func() bool { return w.accepts(t, i, k) })
 	}
@@ -131,7 +131,7 @@ func (w *deployment) newKey(t *testing.T, flags ...string) scenario.Key {
 }
 
 // accepts reports whether a replica accepts a key.
-func (w *deployment) accepts(t *testing.T, i int, k scenario.Key) bool {
+func (w *deployment) accepts(t *testing.T, i int, k harness.Key) bool {
 	t.Helper()
 	status := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status
 	return status != http.StatusUnauthorized
@@ -152,7 +152,7 @@ type reply struct {
 
 // send sends a request to a replica. A broken connection fails the test, unless replicas are being restarted and no
 // part of a response has arrived.
-func (w *deployment) send(t *testing.T, i int, k scenario.Key, body string) reply {
+func (w *deployment) send(t *testing.T, i int, k harness.Key, body string) reply {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := scenario.Post(ctx, w.gateways[i], k.Text, body)
@@ -224,7 +224,7 @@ func (c *tally) others(expected ...string) []string {
 }
 
 // burst sends n requests, spread over all replicas. At most width requests run at a time.
-func (w *deployment) burst(t *testing.T, width, n int, k scenario.Key, body string) *tally {
+func (w *deployment) burst(t *testing.T, width, n int, k harness.Key, body string) *tally {
 	t.Helper()
 	var c tally
 	scenario.Together(width, n, func(i int) { c.add(w.send(t, i%replicas, k, body)) })
@@ -232,7 +232,7 @@ func (w *deployment) burst(t *testing.T, width, n int, k scenario.Key, body stri
 }
 
 // pace sends requests at a constant rate over all replicas until ctx is done, and waits for the last response.
-func (w *deployment) pace(ctx context.Context, t *testing.T, every time.Duration, k scenario.Key, body string) *tally {
+func (w *deployment) pace(ctx context.Context, t *testing.T, every time.Duration, k harness.Key, body string) *tally {
 	var c tally
 	var all sync.WaitGroup
 	tick := time.NewTicker(every)

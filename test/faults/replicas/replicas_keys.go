@@ -23,7 +23,7 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 		name       string
 		deployment *deployment
 		noBase     bool
-		end        func(*deployment, *testing.T, scenario.Key)
+		end        func(*deployment, *testing.T, harness.Key)
 	}{
 		{"PostgreSQL alone", without, false, revokeByCommand},
 		{"both", with, false, revokeByCommand},
@@ -41,7 +41,7 @@ func revocationEverywhere(t *testing.T, size scenario.Size) string {
 }
 
 // endEverywhere opens streams at all replicas, ends the key at the first, and measures the time until the last replica rejects it.
-func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end func(*deployment, *testing.T, scenario.Key)) (refused, ended time.Duration) {
+func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end func(*deployment, *testing.T, harness.Key)) (refused, ended time.Duration) {
 	t.Helper()
 	w.mock.Always(simulator.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
 	k, other := w.newKey(t), w.newKey(t)
@@ -89,19 +89,19 @@ func (w *deployment) endEverywhere(t *testing.T, streams int, noBase bool, end f
 	return max(took[0], took[1], took[2]), ended
 }
 
-func revokeByCommand(w *deployment, t *testing.T, k scenario.Key) {
+func revokeByCommand(w *deployment, t *testing.T, k harness.Key) {
 	t.Helper()
 	if _, stderr, code := w.gateways[0].CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
 		t.Fatalf("keys revoke: exit code %d\n%s", code, stderr)
 	}
 }
 
-func revokeByAPI(w *deployment, t *testing.T, k scenario.Key) {
+func revokeByAPI(w *deployment, t *testing.T, k harness.Key) {
 	t.Helper()
 	w.manage(t, http.MethodDelete, "/api/v1/keys/"+k.ID, "")
 }
 
-func rotateByAPI(w *deployment, t *testing.T, k scenario.Key) {
+func rotateByAPI(w *deployment, t *testing.T, k harness.Key) {
 	t.Helper()
 	w.manage(t, http.MethodPost, "/api/v1/keys/"+k.ID+"/rotate", `{}`)
 }

@@ -56,7 +56,7 @@ func (w *deployment) untilRedis(t *testing.T, since time.Time) time.Duration {
 }
 
 // streams keeps n streams open at the replicas until ctx is done, and describes the streams that failed.
-func (w *deployment) streams(ctx context.Context, t *testing.T, n int, k scenario.Key) (failed []string) {
+func (w *deployment) streams(ctx context.Context, t *testing.T, n int, k harness.Key) (failed []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i := range n {

@@ -18,14 +18,14 @@ import (
 const thousandth = 1_000_000
 
 // spending returns the spent and the held amount of a key according to one replica, as numbers of fees.
-func (w *deployment) spending(t *testing.T, i int, reader, k scenario.Key) (spent, held int) {
+func (w *deployment) spending(t *testing.T, i int, reader, k harness.Key) (spent, held int) {
 	t.Helper()
 	s := scenario.SpendingOf(t, w.gateways[i], reader.Text, k.ID)
 	return int(scenario.Nano(t, s.Budget.Spent) / thousandth), int(scenario.Nano(t, s.Budget.Held) / thousandth)
 }
 
 // agree waits until every replica reports the given number of fees as spent and nothing as held.
-func (w *deployment) agree(t *testing.T, reader, k scenario.Key, fees int) {
+func (w *deployment) agree(t *testing.T, reader, k harness.Key, fees int) {
 	t.Helper()
 	for i := range w.gateways {
 		harness.Eventually(t, fmt.Sprintf("replica %d reports %d fees as spent", i, fees), func() bool {
@@ -185,7 +185,7 @@ func oneCutOff(t *testing.T, size scenario.Size) string {
 
 // useUp sends requests to the replicas in turn until all of them reject requests, and returns the number of served requests. If
 // forGood is set, only BUDGET_EXCEEDED counts as a rejection, because the other rejections are temporary.
-func (w *deployment) useUp(t *testing.T, k scenario.Key, forGood bool, replicas ...int) (served int) {
+func (w *deployment) useUp(t *testing.T, k harness.Key, forGood bool, replicas ...int) (served int) {
 	t.Helper()
 	quiet := 0
 	deadline := time.Now().Add(20 * time.Second)

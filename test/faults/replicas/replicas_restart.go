@@ -65,7 +65,7 @@ func rollingRestart(t *testing.T, size scenario.Size) string {
 
 // sendUntilServed sends a request until a replica serves it, and returns the number of attempts that failed before. A load balancer
 // does the same with a replica that is stopping, starting or unavailable. Any other failure fails the test.
-func (w *deployment) sendUntilServed(t *testing.T, first int, k scenario.Key) (moves int, ok bool) {
+func (w *deployment) sendUntilServed(t *testing.T, first int, k harness.Key) (moves int, ok bool) {
 	deadline := time.Now().Add(time.Minute)
 	for i := first; ; i++ {
 		r := w.send(t, i%replicas, k, short("fee"))

@@ -65,7 +65,7 @@ func sharedSession(t *testing.T, size scenario.Size) string {
 }
 
 // limitedKey creates a key with session limits and waits until every replica accepts it.
-func (w *deployment) limitedKey(t *testing.T, limits string) scenario.Key {
+func (w *deployment) limitedKey(t *testing.T, limits string) harness.Key {
 	t.Helper()
 	manager := w.newKey(t, "--scopes", "manage,inference")
 	a := w.gateways[0].Call(t, harness.Request{Path: "/api/v1/keys", Key: manager.Text, Body: `{"name":"agents","sessions":` + limits + `}`})
@@ -74,7 +74,7 @@ func (w *deployment) limitedKey(t *testing.T, limits string) scenario.Key {
 	}
 	var made struct{ ID, Secret string }
 	harness.Decode(t, a.Body, &made)
-	k := scenario.Key{ID: made.ID, Text: made.Secret}
+	k := harness.Key{ID: made.ID, Text: made.Secret}
 	for i := range w.gateways {
 		harness.Eventually(t, "the replica accepts the key", func() bool { return w.accepts(t, i, k) })
 	}
@@ -82,7 +82,7 @@ func (w *deployment) limitedKey(t *testing.T, limits string) scenario.Key {
 }
 
 // readSession reads the session at a replica: its turns in the order in which they were sent, and the bodies of the served ones.
-func (w *deployment) readSession(t *testing.T, i int, reader scenario.Key, sent []string, bodies [][]byte) {
+func (w *deployment) readSession(t *testing.T, i int, reader harness.Key, sent []string, bodies [][]byte) {
 	t.Helper()
 	var page struct {
 		Turns []struct {
@@ -117,7 +117,7 @@ func (w *deployment) readSession(t *testing.T, i int, reader scenario.Key, sent 
 }
 
 // awaitExactSpending waits until a replica reports that a session has spent its whole budget and holds nothing.
-func (w *deployment) awaitExactSpending(t *testing.T, i int, reader scenario.Key, session string, fees int) {
+func (w *deployment) awaitExactSpending(t *testing.T, i int, reader harness.Key, session string, fees int) {
 	t.Helper()
 	last := ""
 	defer func() {

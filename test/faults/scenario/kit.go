@@ -229,28 +229,6 @@ func WatchMemory(t testing.TB, g *harness.Gateway) (stop func() int64) {
 // Mib formats a number of bytes in mebibytes.
 func Mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// Key is an API key as printed by the command line.
-type Key struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Text string `json:"key"`
-}
-
-var keyNumber atomic.Int64
-
-// NewKey creates an API key with the CLI.
-func NewKey(t testing.TB, g *harness.Gateway, flags ...string) Key {
-	t.Helper()
-	name := fmt.Sprintf("fault-%d", keyNumber.Add(1))
-	stdout, stderr, code := g.CLI(t, append([]string{"keys", "create", "--name", name, "--json"}, flags...)...)
-	if code != 0 {
-		t.Fatalf("keys create: exit code %d\n%s", code, stderr)
-	}
-	var k Key
-	harness.Decode(t, []byte(stdout), &k)
-	return k
-}
-
 // Spending holds the spent and held amounts of a key with a budget, in dollars as text.
 type Spending struct {
 	Rollup string `json:"spend_30d_usd"`

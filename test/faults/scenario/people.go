@@ -74,7 +74,7 @@ func (p Person) Call(t testing.TB, method, path, body string) harness.Answer {
 }
 
 // Key creates an API key through the admin API; members are added to the request body.
-func (p Person) Key(t testing.TB, members ...string) Key {
+func (p Person) Key(t testing.TB, members ...string) harness.Key {
 	t.Helper()
 	members = append([]string{`"name":"made in the dashboard"`}, members...)
 	a := p.Call(t, http.MethodPost, "/keys", "{"+strings.Join(members, ",")+"}")
@@ -83,7 +83,7 @@ func (p Person) Key(t testing.TB, members ...string) Key {
 	}
 	var made struct{ ID, Name, Secret string }
 	harness.Decode(t, a.Body, &made)
-	return Key{ID: made.ID, Name: made.Name, Text: made.Secret}
+	return harness.Key{ID: made.ID, Name: made.Name, Text: made.Secret}
 }
 
 // Join adds an account to the person's workspace.

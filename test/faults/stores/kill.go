@@ -21,7 +21,7 @@ func KillUnderLoad(t *testing.T, size scenario.Size) string {
 		Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)},
 	}})})
 	reader := g.Key(t, "--scopes", "read")
-	k := scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
+	k := g.NewKey(t, "--budget", "100000", "--period", "total")
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

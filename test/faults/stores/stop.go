@@ -25,7 +25,7 @@ func StopUnderLoad(t *testing.T, size scenario.Size) string {
 		{Name: "silent", BaseURL: silentURL, Models: []harness.Model{harness.Chat("silent", 0.4, 1.6, 0.5)}},
 	}, "timeouts: {idle: 5m}")})
 	reader := g.Key(t, "--scopes", "read")
-	k := scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
+	k := g.NewKey(t, "--budget", "100000", "--period", "total")
 	endless := openEndless(t, g, k.Text, size.Of(0, 5)) // endless streams use the whole drain time of 30 s
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	ctx, stop := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ func databaseAway(t *testing.T, size scenario.Size) string {
 	d := newDatabase(t)
 	d.Start(t)
 	g := harness.Start(t, harness.Options{Config: d.config(t, size.Of(10, 40))})
-	reader, k := g.Key(t, "--scopes", "read"), scenario.NewKey(t, g, "--budget", "100000", "--period", "total")
+	reader, k := g.Key(t, "--scopes", "read"), g.NewKey(t, "--budget", "100000", "--period", "total")
 	l := &scenario.Load{Gateway: g, Client: scenario.Client(t), Key: k.Text}
 	l.Send(t.Context(), scenario.Chat("plain")) // loads the budget
 	ctx, stop := context.WithCancel(t.Context())

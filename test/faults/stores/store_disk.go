@@ -180,7 +180,7 @@ func manyWriters(t *testing.T, size scenario.Size) string {
 	}
 	all.Go(func() {
 		for time.Now().Before(end) {
-			scenario.NewKey(t, g)
+			g.NewKey(t)
 			commands.Add(1)
 		}
 	})

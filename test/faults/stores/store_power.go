@@ -37,7 +37,7 @@ func cutPower(t *testing.T, size scenario.Size, strict bool, draw *rand.Rand) st
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)},
 	}}, fmt.Sprintf("spool: {strict: %t}", strict))})
-	k, reader := scenario.NewKey(t, g), g.Key(t, "--scopes", "read")
+	k, reader := g.NewKey(t), g.Key(t, "--scopes", "read")
 	scenario.Settled(t, g, reader)
 	trace := filepath.Join(t.TempDir(), "trace")
 	end := attachStrace(t, g, "-ff", "-ttt", "-T", "-y", "-xx", "-s", "16777216", "-o", trace,

@@ -25,7 +25,7 @@ func replicaKilled(t *testing.T, size scenario.Size) string {
 	for range 2 {
 		pair = append(pair, harness.Start(t, harness.Options{Config: config}))
 	}
-	reader, k := pair[0].Key(t, "--scopes", "read"), scenario.NewKey(t, pair[0], "--budget", "100000", "--period", "total")
+	reader, k := pair[0].Key(t, "--scopes", "read"), pair[0].NewKey(t, "--budget", "100000", "--period", "total")
 	var loads []*scenario.Load
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
