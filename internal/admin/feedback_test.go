@@ -80,26 +80,3 @@ func TestFeedbackHidesCommentsFromViewers(t *testing.T) {
 	}
 	s.call("GET", "/requests/req_none/feedback", "", as("acc_viewer")).rejected(http.StatusNotFound, "NOT_FOUND")
 }
-
-func TestFeedbackIsReset(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	rated := feedback.Summary{Models: []feedback.ModelSummary{
-		{Model: "gpt", Outdated: 1, Total: feedback.Figures{Ratings: 4}}, {Model: "odd", Total: feedback.Figures{Ratings: 2}},
-	}}
-	s.rated.summary = rated
-	s.call("POST", "/routing/feedback/reset", `{"model":"none"}`, as("acc_admin")).rejected(http.StatusNotFound, "NOT_FOUND")
-	s.call("POST", "/routing/feedback/reset", `{"model":"gpt"}`, as("acc_admin")).want(200)
-	s.rated.summary = rated
-	s.call("POST", "/routing/feedback/reset", `{}`, as("acc_admin")).want(200)
-	if diff := cmp.Diff([]string{home + " gpt", home + " "}, s.rated.resets); diff != "" {
-		t.Error(diff)
-	}
-	want := []note{
-		{"feedback.reset", "gpt", `{"ratings":{"gpt":5}}`, ""},
-		{"feedback.reset", "feedback", `{"ratings":{"gpt":5,"odd":2}}`, ""},
-	}
-	if diff := cmp.Diff(want, s.fake.noted); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -44,7 +44,7 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.learner.learned = feedback.Learned{
-		Active: true, Version: "v1", Verdicts: 120, MinVerdicts: 50,
+		Version: "v1", Verdicts: 120, MinVerdicts: 50,
 		Tasks: []feedback.LearnedTask{{Model: "gpt", Task: predict.Code, Outcomes: 60, Static: 0.7, Learned: 0.8, Low: 0.7, High: 0.9}},
 	}
 	var got outcomes.LearningState

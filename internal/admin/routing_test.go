@@ -127,10 +127,8 @@ func (r *replayer) Verify(context.Context, *requestlog.Entry) (replay.Verificati
 
 // ratings stores ratings in memory.
 type ratings struct {
-	log     *entryLog
-	given   []feedback.Rating
-	summary feedback.Summary
-	resets  []string
+	log   *entryLog
+	given []feedback.Rating
 }
 
 func (r *ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rating, error) {
@@ -154,14 +152,6 @@ func (r *ratings) Of(_ context.Context, workspaceID, requestID string) ([]feedba
 		}
 	}
 	return list, nil
-}
-
-func (r *ratings) Summary(string) feedback.Summary { return r.summary }
-
-func (r *ratings) Reset(_ context.Context, workspaceID, model string) error {
-	r.resets = append(r.resets, workspaceID+" "+model)
-	r.summary = feedback.Summary{}
-	return nil
 }
 
 func actions(t *testing.T, s *site) []string {

@@ -80,7 +80,7 @@ func (a *App) adminParts() admin.Parts {
 			Loader: a.loader, Lists: a.db.Config, Config: func() config.Config { return a.loaded().Config }, Set: a.providers.Load, Apply: a.rebuild, Now: time.Now,
 		}},
 		Policies: policies.Deps{
-			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Candidates: market{a}, Feedback: ratings{a.feedback, a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
+			Policies: a.policies, Versions: a.policies, Explainer: a.decisions, Backtester: a.decisions, Candidates: market{a}, Requests: requestLog, Figures: a.db.Figures, Keys: a.accounts, Labels: labels,
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},

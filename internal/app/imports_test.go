@@ -39,7 +39,7 @@ var layers = []string{
 
 	// Vendors, formats and the routing decision.
 	"internal/provider/*",
-	"internal/route internal/learn internal/policy internal/provider internal/wire internal/wire/*",
+	"internal/route internal/policy internal/provider internal/wire internal/wire/*",
 	"internal/quality internal/policy/condition internal/proof internal/catalog/* internal/predict/*",
 	"internal/account/secret internal/catalog internal/token internal/redact internal/predict internal/conversation internal/judge " +
 		"internal/cluster internal/outline",
@@ -64,7 +64,7 @@ var forbidden = []struct{ from, imports, except, reason string }{
 	},
 	{
 		from:    "internal/provider internal/provider/*",
-		imports: "internal/route internal/policy internal/learn internal/egress internal/requestlog",
+		imports: "internal/route internal/policy internal/egress internal/requestlog",
 		reason:  "an adapter builds requests and parses responses; it does not route or send them",
 	},
 	{

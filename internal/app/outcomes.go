@@ -18,9 +18,10 @@ func (p *routingParts) storeVerdict(ctx context.Context, r *proof.Record, d *rou
 	if r.Method == judge.Hook {
 		source = feedback.FromHook
 	}
-	return p.feedback.Verdict(ctx, feedback.Rating{
+	_, err := p.feedback.Rate(ctx, feedback.Rating{
 		RequestID: r.Request, WorkspaceID: r.Workspace, Source: source, Score: (1 + min(max(r.Difference, -1), 1)) / 2,
 		Label: r.Method,
 		Rated: feedback.Rated{Model: r.Model, Other: r.Baseline, Task: d.Input.Features.Task, Skills: d.Input.Features.Skills, Predictor: d.Input.Predictor},
 	})
+	return err
 }

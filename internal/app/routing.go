@@ -49,7 +49,7 @@ func (a *App) openRouting(ctx context.Context, f *providerset.Set) error {
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.providers.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
-		HalfLife: func() time.Duration { return a.loaded().Config.Routing.HalfLife }, MinVerdicts: feedback.MinVerdicts, Guard: true,
+		HalfLife: func() time.Duration { return a.loaded().Config.Routing.HalfLife }, MinVerdicts: feedback.MinVerdicts,
 		Keep: func(ctx context.Context, c *feedback.Corrections) error {
 			return replay.Keep(ctx, a.db.Config, nil, nil, c)
 		},

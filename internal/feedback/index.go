@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -18,26 +17,17 @@ const (
 	maxCounted      = 5000 // maximum number of ratings used per model and workspace
 )
 
-// A new rating triggers a computation immediately if the time since the last computation is at least settle, and at least
-// settleTimes times the duration of that computation. Otherwise the next Refresh includes the rating.
+// The minimum time between two computations of a workspace is pausePerVerdict for each of its outcomes, within minPause and maxPause. With
+// many outcomes one more changes little, and each computation stores new corrections.
 const (
-	settle      = time.Second
-	settleTimes = 20
-)
-
-// With Guard, the corrections of a workspace with many outcomes are recomputed less often, because one more outcome changes little and
-// each computation stores new corrections.
-const (
+	minPause        = time.Second
 	pausePerVerdict = 200 * time.Millisecond
 	maxPause        = 10 * time.Minute
 )
 
-// pause returns the minimum time between two computations of a workspace.
-func (b *Index) pause(last *workspaceState) time.Duration {
-	if last == nil || !b.options.Guard {
-		return 0
-	}
-	return min(time.Duration(last.learned.Verdicts)*pausePerVerdict, maxPause)
+// pause returns the minimum time until the next computation.
+func (s *workspaceState) pause() time.Duration {
+	return min(max(minPause, time.Duration(s.learned.Verdicts)*pausePerVerdict), maxPause)
 }
 
 // Options configures an Index.
@@ -52,9 +42,6 @@ type Options struct {
 	HalfLife func() time.Duration
 	// MinVerdicts is the number of ratings and verdicts below which a workspace has no corrections.
 	MinVerdicts int
-	// Guard withholds corrections that do not predict later outcomes better than the static abilities. It also attributes deviations that
-	// all models have in common to the difficulty of the prompts.
-	Guard bool
 	// Keep stores corrections before they are used, so that decisions can be recomputed with them; nil for no storage.
 	Keep func(ctx context.Context, c *Corrections) error
 }
@@ -75,10 +62,7 @@ type Index struct {
 // workspaceState holds the corrections of a workspace and their statistics.
 type workspaceState struct {
 	corrections *Corrections
-	models      []ModelSummary
 	learned     Learned
-	at          time.Time
-	took        time.Duration
 }
 
 // NewIndex returns an index without corrections. Refresh loads them.
@@ -102,14 +86,11 @@ func (b *Index) For(workspaceID string) *Corrections {
 	return nil
 }
 
-// Rate stores a rating, which replaces an earlier rating of the same request by the same rater. Corrections are updated soon
-// after. Rate sets the ID and time of the rating. It returns an *llm.Error for invalid input.
+// Rate stores a rating or the verdict of a comparison, which replaces an earlier one of the same request by the same rater. Corrections are
+// updated soon after. Rate sets the ID and time. It returns an *llm.Error for invalid input.
 func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	if err := b.complete(&r); err != nil {
 		return r, err
-	}
-	if !r.Source.IsRating() {
-		return r, fmt.Errorf("rate %s: unexpected source %s", r.RequestID, r.Source)
 	}
 	if err := b.writer.SaveRating(ctx, r); err != nil {
 		return r, err
@@ -138,14 +119,6 @@ func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.recomputeWorkspace(ctx, workspaceID)
-}
-
-// Summary summarises the feedback of a workspace.
-func (b *Index) Summary(workspaceID string) Summary {
-	if s := (*b.workspaces.Load())[workspaceID]; s != nil {
-		return Summary{Version: s.corrections.Version, Models: s.models}
-	}
-	return Summary{Models: []ModelSummary{}}
 }
 
 // replace stores the new states of the workspaces in fresh.

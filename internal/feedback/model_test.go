@@ -75,9 +75,12 @@ func TestIndexAgreesWithPlainList(t *testing.T) {
 				c.move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour)
 			},
 			"": func(rt *rapid.T) {
+				c.move(maxPause)
 				want := naive(list, dayOf(c.now()))
 				for i, b := range books {
-					refresh(t, b)
+					if err := b.Refresh(t.Context()); err != nil {
+						rt.Fatal(err)
+					}
 					got := map[string]predict.Ability{}
 					if corrections := b.For("ws_1"); corrections != nil {
 						for model, s := range corrections.Abilities {
@@ -103,7 +106,7 @@ func TestConcurrentReadsAndWrites(t *testing.T) {
 	for w := range writers {
 		all.Go(func() {
 			for i := range each {
-				c.move(settle / 3)
+				c.move(minPause / 3)
 				r := draft(w*each+i, "small", 0)
 				r.WorkspaceID = fmt.Sprint("ws_", w%2)
 				if _, err := b.Rate(t.Context(), r); err != nil {
@@ -114,7 +117,7 @@ func TestConcurrentReadsAndWrites(t *testing.T) {
 		all.Go(func() {
 			for range each {
 				chance(b, "ws_1", "small")
-				b.Summary("ws_0")
+				b.Learning("ws_0")
 				if err := b.Refresh(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -122,7 +125,7 @@ func TestConcurrentReadsAndWrites(t *testing.T) {
 		})
 	}
 	all.Wait()
-	refresh(t, b)
+	refresh(t, b, c)
 	for _, ws := range []string{"ws_0", "ws_1"} {
 		if got := b.For(ws).Abilities["small"].Ratings; got != writers*each/2 {
 			t.Errorf("%s: %d ratings count, want %d", ws, got, writers*each/2)

@@ -1,4 +1,4 @@
-// Package feedback manages outcomes of responses: ratings by users and programs, verdicts of comparisons, and the ability corrections derived from a workspace's outcomes. Package store stores the outcomes; package learn computes the corrections.
+// Package feedback manages outcomes of responses: ratings by users and programs, verdicts of comparisons, and the ability corrections derived from a workspace's outcomes. Package store stores the outcomes.
 package feedback
 
 import (

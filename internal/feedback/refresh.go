@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"fairlead.dev/internal/learn"
 )
 
 // Refresh applies changes: new and deleted ratings from any replica, resets and, once a day, the decay of ratings. Call it at startup and
@@ -61,7 +59,7 @@ func (b *Index) recomputeChanged(ctx context.Context, revision, after int64) err
 	fresh := make(map[string]*workspaceState, len(changed))
 	for _, workspaceID := range slices.Sorted(maps.Keys(b.due)) {
 		last := (*b.workspaces.Load())[workspaceID]
-		if after > 0 && last != nil && b.options.Now().Sub(last.at) < b.pause(last) {
+		if after > 0 && last != nil && b.options.Now().Sub(last.learned.At) < last.pause() {
 			continue
 		}
 		if fresh[workspaceID], err = b.compute(ctx, workspaceID); err != nil {
@@ -86,7 +84,7 @@ func (b *Index) recomputeSoon(ctx context.Context, workspaceID string) {
 	}
 	defer b.mu.Unlock()
 	last := (*b.workspaces.Load())[workspaceID]
-	if last == nil || b.options.Now().Sub(last.at) >= max(settle, settleTimes*last.took, b.pause(last)) {
+	if last == nil || b.options.Now().Sub(last.learned.At) >= last.pause() {
 		_ = b.recomputeWorkspace(ctx, workspaceID)
 	}
 }
@@ -106,82 +104,37 @@ func (b *Index) recomputeWorkspace(ctx context.Context, workspaceID string) erro
 
 // compute loads the ratings of a workspace and computes its corrections.
 func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceState, error) {
-	s := &workspaceState{corrections: &Corrections{}, at: b.options.Now()}
+	s := &workspaceState{corrections: &Corrections{}}
 	settings, err := b.reader.Learning(ctx, workspaceID)
 	if err != nil {
 		return nil, fmt.Errorf("compute corrections of workspace %s: %w", workspaceID, err)
 	}
-	ratings, outcomes, err := b.load(ctx, workspaceID)
+	var all []Rating
+	err = b.reader.CountedRatings(ctx, workspaceID, maxCounted, func(_ string, list []Rating) error {
+		all = append(all, list...)
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("compute corrections of workspace %s: %w", workspaceID, err)
 	}
-	state := learn.Fit(outcomes, learn.Options{
-		Base: b.options.Base, HalfLife: b.options.HalfLife(), Today: b.day, MinVerdicts: b.options.MinVerdicts,
-		Shared: b.options.Guard, Guard: b.options.Guard,
-	})
-	if !settings.Disabled {
-		if s.corrections, err = FromState(&state); err != nil {
+	outcomes, learned := b.usable(all), &Corrections{}
+	if len(outcomes) > 0 && len(outcomes) >= b.options.MinVerdicts {
+		learned.Abilities = b.fit(outcomes)
+		if err := learned.setVersion(); err != nil {
 			return nil, err
 		}
+	}
+	if !settings.Disabled {
+		s.corrections = learned
 	}
 	if b.options.Keep != nil && s.corrections.Version != "" {
 		if err := b.options.Keep(ctx, s.corrections); err != nil {
 			return nil, fmt.Errorf("store corrections of workspace %s: %w", workspaceID, err)
 		}
 	}
-	for i := range ratings {
-		model, given := ratings[i].model, ratings[i].given
-		current := b.current(given)
-		sum := summarise(model, current, s.corrections.Abilities[model])
-		sum.Outdated = len(given) - len(current)
-		s.models = append(s.models, sum)
-	}
 	s.learned = Learned{
-		Settings: settings, Version: s.corrections.Version, Verdicts: state.Verdicts, MinVerdicts: b.options.MinVerdicts, Active: s.corrections.Version != "",
-		Check: state.Check, Tasks: describe(&state, outcomes),
+		Settings: settings, Version: s.corrections.Version, Verdicts: len(outcomes), MinVerdicts: b.options.MinVerdicts,
+		Tasks: b.describe(outcomes, learned), At: b.options.Now(),
 	}
-	s.took = b.options.Now().Sub(s.at)
 	return s, nil
-}
-
-// modelRatings holds the ratings of a model, without verdicts.
-type modelRatings struct {
-	model string
-	given []Rating
-}
-
-// load reads the ratings by model and all outcomes that affect corrections.
-func (b *Index) load(ctx context.Context, workspaceID string) (ratings []modelRatings, outcomes []learn.Outcome, err error) {
-	err = b.reader.CountedRatings(ctx, workspaceID, maxCounted, func(model string, list []Rating) error {
-		for _, r := range b.current(list) {
-			outcomes = append(outcomes, outcomeOf(&r))
-		}
-		if given := slices.DeleteFunc(slices.Clone(list), func(r Rating) bool { return !r.Source.IsRating() }); len(given) > 0 {
-			ratings = append(ratings, modelRatings{model, given})
-		}
-		return nil
-	})
-	return ratings, outcomes, err
-}
-
-// current returns the ratings whose prompts were classified by the current predictor. Skills computed by other predictor versions
-// are not comparable.
-func (b *Index) current(ratings []Rating) []Rating {
-	return slices.DeleteFunc(slices.Clone(ratings), func(r Rating) bool { return r.Predictor != b.options.Predictor })
-}
-
-// FromState returns the corrections of a state, or none if the state is not active.
-func FromState(state *learn.State) (*Corrections, error) {
-	c := &Corrections{Abilities: map[string]*Shift{}}
-	for name, m := range state.Models {
-		if !state.Active || m.Outcomes == 0 {
-			continue
-		}
-		s := &Shift{Base: slices.Clone(m.Base.Vector), Ratings: m.Outcomes, Corrected: m.Learned}
-		if len(m.Tasks) > 0 {
-			s.Tasks = m.Tasks
-		}
-		c.Abilities[name] = s
-	}
-	return c, c.setVersion()
 }

@@ -179,8 +179,10 @@ func rate(t testing.TB, b *Index, r Rating) Rating {
 	return saved
 }
 
-func refresh(t testing.TB, b *Index) {
+// refresh refreshes the index after the longest pause between two computations.
+func refresh(t testing.TB, b *Index, c *clock) {
 	t.Helper()
+	c.move(maxPause)
 	if err := b.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/admin/adminapi"
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/learn"
 )
 
 // Deps are the dependencies of the operations.
@@ -48,25 +47,23 @@ type LearningSettings struct {
 // LearningState is the state that the router learned from the outcomes of a workspace.
 type LearningState struct {
 	Settings    LearningSettings `json:"settings"`
-	Active      bool             `json:"active" doc:"Whether routing uses the learned abilities. It does not while there are too few outcomes, or while they do not predict later outcomes better than the static abilities."`
+	Active      bool             `json:"active" doc:"Whether routing uses the learned abilities. It does not while there are too few outcomes."`
 	Version     string           `json:"version" doc:"Version of the learned state, as recorded in decisions. Empty while the static abilities are used."`
 	Verdicts    int              `json:"verdicts" doc:"Ratings and verdicts that count."`
 	MinVerdicts int              `json:"min_verdicts" doc:"Number below which the static abilities are used."`
-	Check       learn.Check      `json:"check" doc:"Errors of predictions of later outcomes from earlier ones."`
 	Abilities   []LearnedAbility `json:"abilities" doc:"By model and task."`
 	ComputedAt  *time.Time       `json:"computed_at"`
 }
 
 // LearnedAbility is the learned ability of a model for a task.
 type LearnedAbility struct {
-	Model    string     `json:"model"`
-	Task     string     `json:"task"`
-	Outcomes int        `json:"outcomes" doc:"Ratings and verdicts of this model and task."`
-	Static   float64    `json:"static" doc:"Mean predicted quality without outcomes."`
-	Learned  float64    `json:"learned" doc:"Mean predicted quality with outcomes."`
-	Low      float64    `json:"low" doc:"Lower bound of the 95 % interval of the learned quality."`
-	High     float64    `json:"high" doc:"Upper bound of the 95 % interval."`
-	Changed  *time.Time `json:"changed_at" doc:"When the quality of the model changed. Earlier outcomes do not count."`
+	Model    string  `json:"model"`
+	Task     string  `json:"task"`
+	Outcomes int     `json:"outcomes" doc:"Ratings and verdicts of this model and task."`
+	Static   float64 `json:"static" doc:"Mean predicted quality without outcomes."`
+	Learned  float64 `json:"learned" doc:"Mean predicted quality with outcomes."`
+	Low      float64 `json:"low" doc:"Lower bound of the 95 % interval of the learned quality."`
+	High     float64 `json:"high" doc:"Upper bound of the 95 % interval."`
 }
 
 // OutcomeView is an outcome of a response.
@@ -128,12 +125,12 @@ func (a *handlers) get(_ context.Context, c *adminapi.Call, _ *struct{}) (*admin
 // StateOf converts the learned state of a workspace to its API representation.
 func StateOf(l *feedback.Learned) LearningState {
 	v := LearningState{
-		Settings: settingsOf(l.Settings), Active: l.Active, Version: l.Version, Verdicts: l.Verdicts, MinVerdicts: l.MinVerdicts, Check: l.Check,
+		Settings: settingsOf(l.Settings), Active: l.Version != "", Version: l.Version, Verdicts: l.Verdicts, MinVerdicts: l.MinVerdicts,
 		Abilities: make([]LearnedAbility, len(l.Tasks)), ComputedAt: adminapi.Time(l.At),
 	}
 	for i, t := range l.Tasks {
 		v.Abilities[i] = LearnedAbility{
-			Model: t.Model, Task: string(t.Task), Outcomes: t.Outcomes, Static: t.Static, Learned: t.Learned, Low: t.Low, High: t.High, Changed: adminapi.Time(t.Changed),
+			Model: t.Model, Task: string(t.Task), Outcomes: t.Outcomes, Static: t.Static, Learned: t.Learned, Low: t.Low, High: t.High,
 		}
 	}
 	return v

@@ -1,4 +1,4 @@
-// Package policies serves the policy operations: editing, versions, explanations, backtests and feedback.
+// Package policies serves the policy operations: editing, versions, explanations and backtests.
 package policies
 
 import (
@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/admin/adminapi"
-	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/replay"
@@ -21,7 +20,6 @@ type Deps struct {
 	Explainer  Explainer
 	Backtester Backtester
 	Candidates Candidates
-	Feedback   Feedback
 	Requests   requestlog.Reader
 	Figures    requestlog.FigureReader
 	Keys       Keys
@@ -47,7 +45,6 @@ func Mount(s *adminapi.Server, d Deps) {
 	a.registerPolicyTrial()
 	a.registerPolicyTraffic()
 	a.registerBacktests()
-	a.registerFeedbackSummary()
 }
 
 // Policies returns the active policies.
@@ -77,13 +74,6 @@ type Versions interface {
 type Backtester interface {
 	// Backtest reports progress to onProgress, which may be nil. It stops when ctx is cancelled.
 	Backtest(ctx context.Context, q BacktestQuery, onProgress func(replay.Progress)) (*replay.Report, error)
-}
-
-// Feedback summarises and resets the ratings of a workspace.
-type Feedback interface {
-	Summary(workspaceID string) feedback.Summary
-	// Reset excludes the existing ratings of a model from routing. An empty model selects all models.
-	Reset(ctx context.Context, workspaceID, model string) error
 }
 
 // Labels looks up display names.

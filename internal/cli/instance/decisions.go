@@ -57,7 +57,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	}
 	ratings := feedback.NewIndex(i.Store.Feedback, i.Store.Feedback, feedback.Options{
 		Base: set.Snapshot().Ability, Predictor: predictor.Version(), HalfLife: func() time.Duration { return i.Config.Routing.HalfLife },
-		MinVerdicts: feedback.MinVerdicts, Guard: true,
+		MinVerdicts: feedback.MinVerdicts,
 	})
 	if err := ratings.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("read ratings: %w", err)

@@ -92,10 +92,8 @@ func status(v *adminoutcomes.LearningState) string {
 		return "learning is disabled: the static abilities are used"
 	case v.Active:
 		return fmt.Sprintf("the learned abilities are used, version %s, from %s", v.Version, cli.Plural(v.Verdicts, "outcome"))
-	case v.Verdicts < v.MinVerdicts:
-		return fmt.Sprintf("the static abilities are used: %d of %d ratings and verdicts", v.Verdicts, v.MinVerdicts)
 	}
-	return "the static abilities are used: the learned ones do not predict later outcomes better"
+	return fmt.Sprintf("the static abilities are used: %d of %d ratings and verdicts", v.Verdicts, v.MinVerdicts)
 }
 
 func quality(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

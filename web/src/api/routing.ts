@@ -115,15 +115,3 @@ export function requestFeedbackQuery(id: string) {
 export function rateRequest(id: string, rating: { score: number; comment?: string }) {
   return must(api.POST("/requests/{id}/feedback", { params: { path: { id } }, body: rating }));
 }
-
-/** The corrections that the workspace's ratings cause, per model. */
-export const feedbackQuery = queryOptions({
-  queryKey: ["feedback"],
-  queryFn: () => must(api.GET("/routing/feedback")),
-  refetchInterval: 5_000, // corrections appear a few seconds after a rating
-});
-
-/** Resets the corrections of one model, or of all models. */
-export function resetFeedback(model?: string): Promise<Schema["FeedbackSummary"]> {
-  return must(api.POST("/routing/feedback/reset", { body: { model } }));
-}

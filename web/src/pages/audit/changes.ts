@@ -84,7 +84,6 @@ const actions: Record<string, string> = {
   "policies.save": "changed the policies",
   "policies.rollback": "rolled back the policies",
   "request.rate": "rated a response",
-  "feedback.reset": "reset the ratings",
   "alert_rule.create": "added an alert rule",
   "alert_rule.update": "changed an alert rule",
   "alert_rule.delete": "deleted an alert rule",

@@ -7,7 +7,6 @@ import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { PanelSkeleton } from "../../components/Loading";
 import { Section } from "../../components/Section";
-import { Time } from "../../components/Time";
 import { notifyDone } from "../../lib/notify";
 import { formatCount, formatQuality } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
@@ -21,7 +20,7 @@ type State = Schema["LearningState"];
 export function LearnedSection() {
   const { may } = useSession();
   const { data, error, refetch } = useQuery(learningQuery);
-  const [resetting, setResetting] = useState(false);
+  const [reset, setReset] = useState<{ model?: string }>();
   if (error) {
     return (
       <ErrorPanel what="Could not load the learned abilities" error={error} onRetry={() => void refetch()} />
@@ -37,12 +36,7 @@ export function LearnedSection() {
         may("manage_policies") && (
           <Group gap="xs">
             <Switch state={data} />
-            <Button
-              size="xs"
-              variant="default"
-              disabled={data.verdicts === 0}
-              onClick={() => setResetting(true)}
-            >
+            <Button size="xs" variant="default" disabled={data.verdicts === 0} onClick={() => setReset({})}>
               Reset
             </Button>
           </Group>
@@ -52,8 +46,13 @@ export function LearnedSection() {
       <Text size="sm" mb="xs">
         {statusText(data)}
       </Text>
-      {data.abilities.length > 0 && <Abilities rows={data.abilities} />}
-      {resetting && <Reset state={data} onClose={() => setResetting(false)} />}
+      {data.abilities.length > 0 && (
+        <Abilities
+          rows={data.abilities}
+          onReset={may("manage_policies") ? (model) => setReset({ model }) : undefined}
+        />
+      )}
+      {reset && <Reset model={reset.model} onClose={() => setReset(undefined)} />}
     </Section>
   );
 }
@@ -76,7 +75,13 @@ function Switch({ state }: { state: State }) {
   );
 }
 
-function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
+function Abilities({
+  rows,
+  onReset,
+}: {
+  rows: Schema["LearnedAbility"][];
+  onReset?: (model: string) => void;
+}) {
   return (
     <div className={classes.scroll} role="region" aria-label="Learned abilities table" tabIndex={0}>
       <Table fz="sm" verticalSpacing={4} aria-label="Learned abilities">
@@ -89,11 +94,11 @@ function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
                 {heading}
               </Table.Th>
             ))}
-            <Table.Th>Changed</Table.Th>
+            {onReset && <Table.Th />}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rows.map((row) => (
+          {rows.map((row, index) => (
             <Table.Tr key={`${row.model} ${row.task}`}>
               <Table.Td>{row.model}</Table.Td>
               <Table.Td>{row.task.replaceAll("_", " ") || "unknown"}</Table.Td>
@@ -107,7 +112,20 @@ function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
                   {text}
                 </Table.Td>
               ))}
-              <Table.Td>{row.changed_at ? <Time at={row.changed_at} as="day" /> : "—"}</Table.Td>
+              {onReset && (
+                <Table.Td ta="right">
+                  {row.model !== rows[index - 1]?.model && (
+                    <Button
+                      size="compact-xs"
+                      variant="default"
+                      onClick={() => onReset(row.model)}
+                      aria-label={`Reset outcomes of ${row.model}`}
+                    >
+                      Reset
+                    </Button>
+                  )}
+                </Table.Td>
+              )}
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -116,10 +134,10 @@ function Abilities({ rows }: { rows: Schema["LearnedAbility"][] }) {
   );
 }
 
-function Reset({ state, onClose }: { state: State; onClose: () => void }) {
+function Reset({ model, onClose }: { model?: string; onClose: () => void }) {
   const queryClient = useQueryClient();
   const reset = useMutation({
-    mutationFn: resetLearning,
+    mutationFn: () => resetLearning(model),
     onSuccess: (saved) => {
       queryClient.setQueryData(learningQuery.queryKey, saved);
       notifyDone("Learned abilities reset.");
@@ -129,15 +147,15 @@ function Reset({ state, onClose }: { state: State; onClose: () => void }) {
   return (
     <ConfirmDialog
       opened
-      title="Reset the learned abilities"
+      title={model ? `Reset outcomes of ${model}` : "Reset the learned abilities"}
       action="Reset"
       pending={reset.isPending}
       error={reset.error && <ErrorPanel what="Could not reset" error={reset.error} />}
       onConfirm={() => reset.mutate()}
       onClose={onClose}
     >
-      {formatCount(state.verdicts)} ratings and verdicts will no longer affect routing. They stay visible, and
-      new ones count. This cannot be undone.
+      The ratings and verdicts {model ? `of ${model}` : "of all models"} will no longer affect routing. They
+      stay visible, and new ones count. This cannot be undone.
     </ConfirmDialog>
   );
 }

@@ -9,7 +9,6 @@ const state: Schema["LearningState"] = {
   version: "",
   verdicts: 12,
   min_verdicts: 50,
-  check: { outcomes: 60, static: 0.21, learned: 0.205, error: 0.01 },
   abilities: [],
   computed_at: null,
 };
@@ -17,7 +16,6 @@ const state: Schema["LearningState"] = {
 describe("statusText", () => {
   it("explains why the static predictions are used", () => {
     expect(statusText(state)).toContain("12 of at least 50");
-    expect(statusText({ ...state, verdicts: 80 })).toContain("not clearly better");
     expect(statusText({ ...state, settings: { ...state.settings, enabled: false } })).toContain("off");
     expect(statusText({ ...state, active: true, verdicts: 1200 })).toContain("1,200 ratings and verdicts");
   });

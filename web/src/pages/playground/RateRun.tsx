@@ -1,18 +1,16 @@
 import { Group } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 
-import { feedbackQuery, rateRequest } from "../../api/routing";
+import { rateRequest } from "../../api/routing";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Thumbs } from "../requests/detail/Rating";
 import type { Run } from "./run";
 
 /** Rates a finished response. The request page shows the rating and its comment. */
 export function RateRun({ run }: { run: Run }) {
-  const queryClient = useQueryClient();
   const id = run.facts.requestId;
   const rate = useMutation({
     mutationFn: (score: number) => rateRequest(id ?? "", { score }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: feedbackQuery.queryKey }),
   });
   const answered = run.text !== "" || run.calls.length > 0;
   if (!id?.startsWith("req_") || run.totalMs === undefined || !answered || run.state === "failed") {

@@ -11,11 +11,11 @@ import { PanelSkeleton, RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
+import { LearnedSection } from "../learning/LearnedSection";
 import { BacktestTab } from "./BacktestTab";
 import { isDirty, isReady } from "./draft";
 import { draftName, removeDraft } from "./storedDraft";
 import { PolicyEditor } from "./PolicyEditor";
-import { Ratings } from "./Ratings";
 import { ActiveRouting } from "./ActiveRouting";
 import { useDraft, useGuard } from "./useDraft";
 import { Versions } from "./Versions";
@@ -92,7 +92,7 @@ function Content({ name, policySet }: { name: string; policySet: Schema["PolicyB
           <BacktestTab draft={isReady(draft) ? draft.source : undefined} broken={dirty && !isReady(draft)} />
         </Tabs.Panel>
         <Tabs.Panel value="ratings">
-          <Ratings />
+          <LearnedSection />
         </Tabs.Panel>
       </Tabs>
       <ConfirmDialog

@@ -33,7 +33,6 @@ import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { ComparisonSummary } from "../comparison/ComparisonSummary";
 import { Examples } from "./Examples";
-import { LearnedSection } from "../learning/LearnedSection";
 import {
   againstNotes,
   formatInterval,
@@ -166,7 +165,6 @@ function Figures({ proof, range }: { proof: Proof; range: Range }) {
       </Text>
       <ComparisonSummary editable={may("manage_workspace")} />
       {quality ? <QualitySections quality={quality} names={proof.key_names} /> : <ComparisonOff />}
-      <LearnedSection />
       <Savings title="Savings by model" rows={proof.models} filter="model" range={range} />
       <Savings title="Savings by key" rows={proof.keys} filter="key" range={range} />
     </Stack>

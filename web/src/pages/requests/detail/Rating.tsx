@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import type { Schema } from "../../../api/client";
-import { feedbackQuery, rateRequest, requestFeedbackQuery } from "../../../api/routing";
+import { rateRequest, requestFeedbackQuery } from "../../../api/routing";
 import { ErrorPanel } from "../../../components/ErrorPanel";
 import { Icon } from "../../../components/Icon";
 import { Time } from "../../../components/Time";
@@ -18,10 +18,7 @@ export function Rating({ request }: { request: Schema["RequestDetail"] }) {
   const queryClient = useQueryClient();
   const rate = useMutation({
     mutationFn: (rating: { score: number; comment?: string }) => rateRequest(request.id, rating),
-    onSuccess: async () => {
-      void queryClient.invalidateQueries({ queryKey: feedbackQuery.queryKey });
-      await queryClient.invalidateQueries({ queryKey: requestFeedbackQuery(request.id).queryKey });
-    },
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: requestFeedbackQuery(request.id).queryKey }),
   });
   const ratings = data?.ratings ?? [];
   const mine = ratings.find((rating) => rating.mine);
