@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire/chat"
 )
 
@@ -141,10 +142,7 @@ func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 	} {
 		p := New(provider.Settings{BaseURL: "https://res.test", Headers: tc.headers})
 		target := &provider.Target{Model: &catalog.Model{Op: llm.Chat}, Upstream: "m"}
-		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: tc.secret}, Request: req, Client: chat.Format{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, _ := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Access: provider.Access{Secret: tc.secret}, Request: req, Client: chat.Format{}})
 		if r.Header.Get("Api-Key") != tc.key || r.Header.Get("Authorization") != tc.auth {
 			t.Errorf("%s: headers %v, want key %q and authorization %q", name, r.Header, tc.key, tc.auth)
 		}

@@ -82,10 +82,7 @@ func TestDeploymentsInThePath(t *testing.T) {
 	}
 	p := New(provider.Settings{BaseURL: "https://res.openai.azure.com", Options: map[string]string{OptionVersion: "2024-10-21"}})
 	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat}, Upstream: "my gpt/4%"}
-	r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: req, Client: chat.Format{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: req, Client: chat.Format{}})
 	if got := r.URL.RequestURI(); got != "/openai/deployments/my%20gpt%2F4%25/chat/completions?api-version=2024-10-21" {
 		t.Errorf("request URI = %s", got)
 	}
@@ -93,10 +90,7 @@ func TestDeploymentsInThePath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = p.Complete.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: prompt, Client: chat.Format{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ = providertest.Sent(t, p.Complete, &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: prompt, Client: chat.Format{}})
 	if got := r.URL.RequestURI(); got != "/openai/deployments/my%20gpt%2F4%25/completions?api-version=2024-10-21" {
 		t.Errorf("request URI = %s", got)
 	}
@@ -112,10 +106,7 @@ func TestHandshakesOfRealtimeSessions(t *testing.T) {
 	} {
 		for secret, header := range map[string]string{"k": "Api-Key", "Bearer t": "Authorization"} {
 			p := New(provider.Settings{BaseURL: "https://res.openai.azure.com", Options: map[string]string{OptionVersion: version}})
-			r, err := p.Realtime.NewRequest(t.Context(), &provider.Call{Target: target, Access: provider.Access{Secret: secret}, Request: req})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r, _ := providertest.Sent(t, p.Realtime, &provider.Call{Target: target, Access: provider.Access{Secret: secret}, Request: req})
 			if got := r.URL.RequestURI(); got != want || r.Method != http.MethodGet || r.Header.Get(header) != secret || r.Header.Get("Openai-Beta") != "realtime=v1" || r.ContentLength != 0 {
 				t.Errorf("handshake %s %s with headers %v, want GET %s", r.Method, got, r.Header, want)
 			}

@@ -3,7 +3,6 @@ package bedrock
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -139,14 +138,7 @@ func TestMarkIsACachePointAtTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "AKIA:secret"}, Request: req, Client: chat.Format{}, Cache: provider.CacheHints{Mark: tc.mark}}
-		r, err := p.Chat.NewRequest(t.Context(), call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, body := providertest.Sent(t, p.Chat, call)
 		if !strings.Contains(string(body), tc.want) || strings.Contains(string(body), "cachePoint") != (tc.want != "") || (call.Cache.Mark != "") != (tc.want != "") {
 			t.Errorf("%s: mark %q, sent %s; want %q", name, call.Cache.Mark, body, tc.want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire/messages"
 )
 
@@ -41,10 +42,7 @@ func TestStopSequenceReachesMessagesClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
-		sent, err := p.Chat.NewRequest(t.Context(), call)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent, _ := providertest.Sent(t, p.Chat, call)
 		if asked, _ := io.ReadAll(sent.Body); !strings.Contains(string(asked), `"additionalModelResponseFieldPaths":["/stop_sequence"]`) {
 			t.Errorf("%s: sent %s", name, asked)
 		}

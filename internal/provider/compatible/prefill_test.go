@@ -1,12 +1,12 @@
 package compatible
 
 import (
-	"io"
 	"testing"
 
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/chat"
@@ -63,16 +63,10 @@ func TestPrefillIsMarkedForVendorsThatRequireIt(t *testing.T) {
 				if req, err = c.format.Prefill(t.Context(), req, "one two", 0); err != nil {
 					t.Fatal(err)
 				}
-
-				call, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Request: req, Client: c.format, Joins: true, Prefilled: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-
-				sent, err := io.ReadAll(call.Body)
+				_, sent := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Request: req, Client: c.format, Joins: true, Prefilled: true})
 				last := rawjson.Get(sent, "messages.1")
-				if err != nil || last.Get("role").String() != "assistant" || last.Get("content").String() != "one two" || last.Get("prefix").Bool() != (row.Prefill == MarkedPrefill) {
-					t.Errorf("sent %s (%v), want the prefill as the last message", sent, err)
+				if last.Get("role").String() != "assistant" || last.Get("content").String() != "one two" || last.Get("prefix").Bool() != (row.Prefill == MarkedPrefill) {
+					t.Errorf("sent %s, want the prefill as the last message", sent)
 				}
 			})
 		}

@@ -102,10 +102,7 @@ func request(t *testing.T, op llm.Op, body string) *llm.Request {
 func send(t *testing.T, v Row, s provider.Settings, m *catalog.Model, body string) (*http.Request, map[string]json.RawMessage, []string) {
 	t.Helper()
 	call := &provider.Call{Target: &provider.Target{Model: m, Upstream: "up"}, Access: provider.Access{Secret: "s3cret"}, Request: request(t, m.Op, body)}
-	r, err := New(v, s).Exchange(m.Op).NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := providertest.Sent(t, New(v, s).Exchange(m.Op), call)
 	var members map[string]json.RawMessage
 	if err := json.NewDecoder(r.Body).Decode(&members); err != nil {
 		t.Fatal(err)
@@ -314,13 +311,9 @@ func TestBestEffortDropsUnsupportedMembers(t *testing.T) {
 	call := &provider.Call{Target: target, Client: chat.Format{}, Request: request(t, llm.Chat,
 		`{"model":"m","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{}}},"provider":{"best_effort":true}}`)}
 
-	r, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil || strings.Contains(string(body), "response_format") || strings.Contains(string(body), "best_effort") {
-		t.Errorf("sent %s (%v), want no response_format", body, err)
+	_, body := providertest.Sent(t, New(row, provider.Settings{}).Chat, call)
+	if strings.Contains(string(body), "response_format") || strings.Contains(string(body), "best_effort") {
+		t.Errorf("sent %s, want no response_format", body)
 	}
 	if len(call.Warnings) != 1 || !strings.Contains(call.Warnings[0], "response_format") {
 		t.Errorf("warnings %q, want one about response_format", call.Warnings)
@@ -355,14 +348,7 @@ func TestMarksAreSetForClaudeAtOpenRouter(t *testing.T) {
 		`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]}`: false,
 	} {
 		call := &provider.Call{Target: p.Targets[0], Request: request(t, llm.Chat, body), Cache: provider.CacheHints{Mark: "5m"}}
-		r, err := p.Chat.NewRequest(t.Context(), call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, sent := providertest.Sent(t, p.Chat, call)
 		if strings.Contains(string(sent), `[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]`) != marked || (call.Cache.Mark != "") != marked {
 			t.Errorf("mark %q, sent %s, want marked = %t", call.Cache.Mark, sent, marked)
 		}

@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/messages"
@@ -27,14 +28,7 @@ func openaiCall(t *testing.T, format wire.Format, body string, target provider.T
 	r, _ := Find("openai")
 	target.Provider, target.Upstream = "openai", "up"
 	call = &provider.Call{Target: &target, Request: req, Client: format, Access: provider.Access{Secret: "sk-0123456789"}}
-	out, err := New(r, provider.Settings{}).Chat.NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(out.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, data := providertest.Sent(t, New(r, provider.Settings{}).Chat, call)
 	return strings.TrimPrefix(out.URL.Path, "/v1"), string(data), call
 }
 
@@ -100,14 +94,7 @@ func TestResponsesRequestIsAdapted(t *testing.T) {
 	call := &provider.Call{
 		Target: &provider.Target{Provider: "openai", Upstream: "up", Model: &catalog.Model{Name: "m", FixedSampling: true}}, Request: req, Client: responses.Format{}, MaxOutput: 50,
 	}
-	out, err := New(r, provider.Settings{}).Chat.NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent, err := io.ReadAll(out.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, sent := providertest.Sent(t, New(r, provider.Settings{}).Chat, call)
 	if diff := cmp.Diff(`{"model":"up","input":[{"role":"user","content":"x"}],"max_output_tokens":50}`, string(sent)); diff != "" {
 		t.Error(diff)
 	}
@@ -153,14 +140,9 @@ func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := &provider.Call{Target: p.Targets[0], Request: req, Client: c.format, Access: provider.Access{Secret: "sk-0123456789"}}
-		out, err := p.Chat.NewRequest(t.Context(), call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent, err := io.ReadAll(out.Body)
-		if err != nil || strings.Contains(string(sent), `"stream":true`) || strings.Contains(string(sent), "stream_options") || out.Header.Get("Accept") != provider.AcceptJSON {
-			t.Errorf("%s: sent %s with Accept %s (%v), want a request without streaming",
-				c.format.Name(), sent, out.Header.Get("Accept"), err)
+		out, sent := providertest.Sent(t, p.Chat, call)
+		if strings.Contains(string(sent), `"stream":true`) || strings.Contains(string(sent), "stream_options") || out.Header.Get("Accept") != provider.AcceptJSON {
+			t.Errorf("%s: sent %s with Accept %s, want a request without streaming", c.format.Name(), sent, out.Header.Get("Accept"))
 		}
 		var events []string
 		for ev, err := range llm.All(p.Chat.Events(call, &http.Response{Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}})) {

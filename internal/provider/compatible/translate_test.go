@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire/chat"
 )
 
@@ -65,14 +66,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 		},
 		MaxOutput: 9, Sampling: llm.Sampling{Temperature: "0.2"}, Dropped: []string{"odd\r\n"},
 	}}, &catalog.Model{Name: "thinker", Op: llm.Chat, CompletionTokens: true, FixedSampling: true}, true)
-	r, err := New(v, provider.Settings{}).Chat.NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, body := providertest.Sent(t, New(v, provider.Settings{}).Chat, call)
 	id := chat.NineCharID("toolu_1")
 	// The signature y is from this provider and is sent without the provider name. The signature x is from another provider and is dropped.
 	want := `{"model":"up","messages":[{"role":"system","content":"s"},{"role":"assistant","reasoning_content":"a","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"y"}}}]},` +

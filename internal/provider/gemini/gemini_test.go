@@ -92,10 +92,7 @@ func TestAddressesOfModels(t *testing.T) {
 		"odd?name#x":       "https://g.test/v1/models/odd%3Fname%23x:generateContent",
 	} {
 		target := &provider.Target{Upstream: upstream, Model: &catalog.Model{Name: "m", Op: llm.Chat}}
-		r, err := p.Chat.NewRequest(t.Context(), newCall(t, llm.Chat, target, `{"model":"m","messages":[{"role":"user","content":"x"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, _ := providertest.Sent(t, p.Chat, newCall(t, llm.Chat, target, `{"model":"m","messages":[{"role":"user","content":"x"}]}`))
 		if got := r.URL.String(); got != want {
 			t.Errorf("URL of %s = %s, want %s", upstream, got, want)
 		}
@@ -133,13 +130,9 @@ func TestServiceTierOfTheResponseIsReported(t *testing.T) {
 	p := Vendor.New(provider.Settings{Targets: offered()})
 	target, _ := p.Target("gemini-2.5-flash")
 	call := newCall(t, llm.Chat, target, `{"model":"m","service_tier":"priority","messages":[{"role":"user","content":"x"}]}`)
-	r, err := p.Chat.NewRequest(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent, err := io.ReadAll(r.Body)
-	if err != nil || !strings.Contains(string(sent), `"service_tier":"priority"`) {
-		t.Errorf("sent %s, %v; want service_tier priority", sent, err)
+	_, sent := providertest.Sent(t, p.Chat, call)
+	if !strings.Contains(string(sent), `"service_tier":"priority"`) {
+		t.Errorf("sent %s, want service_tier priority", sent)
 	}
 	const body = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"X-Gemini-Service-Tier": {"standard"}}, Body: io.NopCloser(strings.NewReader(body))}

@@ -37,6 +37,21 @@ const (
 	address = "https://provider.test/v1"
 )
 
+// Sent builds the request of a call. It returns the request and its body, which can be read again.
+func Sent(t *testing.T, exchange provider.Exchange, call *provider.Call) (*http.Request, []byte) {
+	t.Helper()
+	r, err := exchange.NewRequest(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r, body
+}
+
 // Run tests one provider. dir holds its golden files:
 //
 //	NAME.request.json   request of a client, in addition to those of the suite

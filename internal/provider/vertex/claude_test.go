@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/messages"
@@ -39,14 +40,7 @@ func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target("claude-opus-4-8@default", llm.Chat), Access: provider.Access{Secret: "token"}, Request: req, Client: tc.format.(provider.Client)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, body := providertest.Sent(t, p.Chat, &provider.Call{Target: target("claude-opus-4-8@default", llm.Chat), Access: provider.Access{Secret: "token"}, Request: req, Client: tc.format.(provider.Client)})
 		type sent struct{ URL, Body, Authorization, Key, Version string }
 		want := sent{URL: tc.url, Body: tc.sent, Authorization: "Bearer token"}
 		got := sent{r.URL.String(), string(body), r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"), r.Header.Get("Anthropic-Version")}
@@ -90,14 +84,7 @@ func TestMarkForClaudeIsInTheContent(t *testing.T) {
 		call := &provider.Call{
 			Target: target("claude-opus-4-8@default", llm.Chat), Request: req, Client: tc.format.(provider.Client), Cache: provider.CacheHints{Mark: "1h"},
 		}
-		r, err := p.Chat.NewRequest(t.Context(), call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, body := providertest.Sent(t, p.Chat, call)
 		if !strings.Contains(string(body), tc.want) || strings.Contains(string(body), "cache_control") != (call.Cache.Mark != "") || (tc.want == "") != (call.Cache.Mark == "") {
 			t.Errorf("%s: mark %q, sent %s; want %q", name, call.Cache.Mark, body, tc.want)
 		}
