@@ -17,6 +17,7 @@ func TestInvalidCommandLinesAreUsageErrors(t *testing.T) {
 		{"kyes", []string{`error: unknown command "kyes"; did you mean "keys"?`, "fix: run  fairlead keys"}},
 		{"kyes create --name x", []string{`did you mean "keys"?`}},
 		{"upgrade-check --url https://example.com", []string{`"fairlead upgrade-check" was removed; see the release notes`}},
+		{"sessions tail conv_1", []string{`"fairlead sessions tail" was removed`, "fix: run  fairlead requests tail --session ID"}},
 		{"zzzzzz", []string{`unknown command "zzzzzz"`, "fix: see  fairlead --help"}},
 		{"keys", []string{"fairlead keys requires a command: create, list, revoke or rotate"}},
 		{"keys crate --name x", []string{`did you mean "create"?`}},

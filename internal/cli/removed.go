@@ -11,6 +11,7 @@ var removed = map[string]string{
 	"catalog":                  "models",
 	"import openrouter-models": "",
 	"router":                   "explain",
+	"sessions tail":            "requests tail --session ID",
 	"statement verify":         "",
 	"upgrade-check":            "",
 }

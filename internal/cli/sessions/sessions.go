@@ -21,12 +21,11 @@ import (
 
 // New returns the sessions commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	cmd := cli.Group("sessions", "List, show and follow sessions", `  fairlead sessions list --from now-24h --min-turns 2
-  fairlead sessions show conv_01hx…
-  fairlead sessions tail conv_01hx…`)
+	cmd := cli.Group("sessions", "List and show sessions", `  fairlead sessions list --from now-24h --min-turns 2
+  fairlead sessions show conv_01hx…`)
 	s := &sessionCommands{instance.Commands{Console: c, Options: o}}
 	cmd.PersistentFlags().StringVar(&s.Workspace, "workspace", "", instance.WorkspaceHelp)
-	cmd.AddCommand(s.newList(), s.newShow(), s.newTail())
+	cmd.AddCommand(s.newList(), s.newShow())
 	return cmd
 }
 
@@ -137,7 +136,7 @@ func (s *sessionCommands) newShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				turns, err := s.turns(cmd.Context(), i, w, args[0], "")
+				turns, err := s.turns(cmd.Context(), i, w, args[0])
 				if err != nil {
 					return err
 				}
@@ -176,12 +175,11 @@ func (s *sessionCommands) summary(v adminrequests.SessionSummary, cost string) s
 	return strings.Join(lines, "\n")
 }
 
-// turns returns all turns of a session that follow the request with the given ID, oldest first. If the ID is empty, it starts
-// with the first turn.
-func (s *sessionCommands) turns(ctx context.Context, i *instance.Instance, w account.Workspace, session, after string) ([]adminrequests.Turn, error) {
+// turns returns all turns of a session, oldest first.
+func (s *sessionCommands) turns(ctx context.Context, i *instance.Instance, w account.Workspace, session string) ([]adminrequests.Turn, error) {
 	const page = 100
 	var all []adminrequests.Turn
-	for {
+	for after := ""; ; {
 		some, err := adminrequests.Turns(ctx, i.Store.Log, i.Store.Log, account.CommandLine(w.ID), w.ID, session, after, page)
 		if err != nil {
 			return nil, err
@@ -236,58 +234,4 @@ func (s *sessionCommands) addTurn(t *cli.Table, turn *adminrequests.Turn, total 
 		cli.Cell{Text: text(turn.Model)}, cli.Cell{Text: cli.Amount(turn.Cost)}, cli.Cell{Text: cli.Amount(total)}, cli.Cell{Text: cli.Count(in)},
 		cli.Cell{Text: cli.Count(turn.Tokens.CacheRead)}, cli.Cell{Text: cli.Count(turn.Tokens.Output)}, cli.Cell{Text: span(turn.LatencyMS)},
 		cli.Cell{Text: text(turn.Outcome)}, cli.Cell{Text: cli.OrDash(cli.Clean(strings.Join(notes, "; ")))})
-}
-
-// tailEvery is the interval at which tail reads the log.
-const tailEvery = time.Second
-
-func (s *sessionCommands) newTail() *cobra.Command {
-	return &cobra.Command{
-		Use: "tail ID", Short: "Show new turns of a session until Ctrl-C", Args: cli.OneArg("the session's id"),
-		Example: `  fairlead sessions tail conv_01hx…
-  fairlead sessions tail conv_01hx… --json | jq -r '[.number, .model, .cost_usd] | @tsv'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.With(cmd.Context(), func(i *instance.Instance, w account.Workspace) error {
-				return s.tail(cmd.Context(), i, w, args[0])
-			})
-		},
-	}
-}
-
-// tail writes the existing turns of a session, then each new turn until ctx is cancelled.
-func (s *sessionCommands) tail(ctx context.Context, i *instance.Instance, w account.Workspace, session string) error {
-	tick := time.NewTicker(tailEvery)
-	defer tick.Stop()
-	var total money.Amount
-	after, seen := "", 0
-	for {
-		fresh, err := s.turns(ctx, i, w, session, after)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		for n := range fresh {
-			after, seen = fresh[n].ID, seen+1
-			if s.Options.JSON {
-				if err := s.Console.PrintJSON(fresh[n]); err != nil {
-					return err
-				}
-				continue
-			}
-			t := turnTable()
-			s.addTurn(t, &fresh[n], &total)
-			lines := t.Lines(s.Console.Columns(), s.Console.Coloured(s.Options))
-			if seen > 1 {
-				lines = lines[1:] // print the column titles only above the first turn
-			}
-			if err := s.Console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			s.Console.Infof(s.Options, "stopped after %s", cli.Plural(seen, "turn"))
-			return &cli.ReportedError{Err: ctx.Err()}
-		case <-tick.C:
-		}
-	}
 }

@@ -1,10 +1,7 @@
 package sessions
 
 import (
-	"context"
-	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -37,15 +34,4 @@ func TestShowSession(t *testing.T) {
 	clitest.MustContain(t, out, "session s-1 (given)", "2 turns", "TURN", "fallback:")
 	_, err := l.Run(cli.ExitFailed, "sessions", "show", "s-9")
 	clitest.MustContain(t, err, `session "s-9" not found`, "fairlead sessions list")
-}
-
-func TestTailSessionShowsItsTurns(t *testing.T) {
-	t.Parallel()
-	l := clitest.New(t, New).Seeded()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	out, err := l.RunContext(ctx, cli.ExitInterrupted, "sessions", "tail", "s-1", "--json")
-	if lines := clitest.Lines(t, out); len(lines) != 2 || lines[1]["number"] != float64(2) || !strings.Contains(err, "stopped after 2 turns") {
-		t.Errorf("turns: %s %s", out, err)
-	}
 }
