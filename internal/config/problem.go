@@ -33,15 +33,15 @@ const (
 
 // Problem describes a configuration problem and its fix. It never contains a secret.
 type Problem struct {
-	Path       string // path of the field, such as providers[0].format
-	Source     string // name of the file, variable or flag
-	Line       int    // line in the file; 0 if there is none
-	Column     int    // column in characters, starting at 1; 0 if unknown
-	Width      int    // number of characters to highlight, starting at Column
-	Message    string // description in one line without a full stop
-	Suggestion string // closest valid value; empty if there is none
-	Fix        string // instruction that fixes the problem
-	Code       Code
+	Path       string `json:"path"`                 // path of the field, such as providers[0].format
+	Source     string `json:"source"`               // name of the file, variable or flag
+	Line       int    `json:"line,omitempty"`       // line in the file; 0 if there is none
+	Column     int    `json:"column,omitempty"`     // column in characters, starting at 1; 0 if unknown
+	Width      int    `json:"-"`                    // number of characters to highlight, starting at Column
+	Message    string `json:"message"`              // description in one line without a full stop
+	Suggestion string `json:"suggestion,omitempty"` // closest valid value; empty if there is none
+	Fix        string `json:"fix"`                  // instruction that fixes the problem
+	Code       Code   `json:"code"`
 
 	excerpt string // line of the file with secrets masked
 }

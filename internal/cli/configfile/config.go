@@ -60,26 +60,13 @@ func newConfigCheck(c *cli.Console, o *cli.Options) *cobra.Command {
 	}
 }
 
-// problemView is the JSON form of a configuration problem.
-type problemView struct {
-	Path       string      `json:"path"`
-	Source     string      `json:"source"`
-	Line       int         `json:"line,omitempty"`
-	Column     int         `json:"column,omitempty"`
-	Message    string      `json:"message"`
-	Suggestion string      `json:"suggestion,omitempty"`
-	Fix        string      `json:"fix"`
-	Code       config.Code `json:"code"`
-}
-
 func showProblems(c *cli.Console, o *cli.Options, problems *config.Problems) error {
 	found := &cli.ProblemsError{Count: len(problems.List) + problems.Omitted}
 	if !o.JSON {
 		return errors.Join(c.Print(problems.Pretty()), found)
 	}
 	for _, p := range problems.List {
-		view := problemView{p.Path, p.Source, p.Line, p.Column, p.Message, p.Suggestion, p.Fix, p.Code}
-		if err := c.PrintJSON(view); err != nil {
+		if err := c.PrintJSON(p); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ func (r *decisionCommands) explained(cmd *cobra.Command, args []string, f explai
 	case len(args) == 0:
 		return nil, cli.Usagef(`run  fairlead explain --prompt "…"  or  fairlead explain -  to read standard input`, "no request given")
 	}
-	return r.Read(args[0], maxExplained)
+	return r.Console.ReadFile(args[0], maxExplained)
 }
 
 func (r *decisionCommands) explain(ctx context.Context, from instance.Routed, body []byte, f explainFlags) error {

@@ -2,11 +2,7 @@
 package imports
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +27,7 @@ func newLiteLLM(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead import litellm config.yaml
   fairlead import litellm config.yaml --out /etc/fairlead/fairlead.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := read(c, args[0])
+			data, err := c.ReadFile(args[0], maxFile)
 			if err != nil {
 				return err
 			}
@@ -50,31 +46,6 @@ func newLiteLLM(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cmd
 }
 
-// read returns the content of a file, or of standard input for "-". It reads at most one byte more than the maximum, enough to detect a
-// larger file.
-func read(c *cli.Console, path string) ([]byte, error) {
-	const most = maxFile + 1
-	if path == "-" {
-		data, err := io.ReadAll(io.LimitReader(c.In, most))
-		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
-		}
-		return data, nil
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.WithFix(fmt.Errorf("%s does not exist", cli.Clean(path)), "check the path; - reads standard input")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", cli.Clean(path), err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", cli.Clean(path), err)
-	}
-	return data, nil
-}
-
 // view is the JSON form of an import.
 type view struct {
 	Path     string    `json:"path,omitempty"`
@@ -85,7 +56,7 @@ type view struct {
 // deliver writes the configuration file and prints the report.
 func deliver(c *cli.Console, o *cli.Options, text string, findings []finding, out string) error {
 	if out != "-" {
-		if err := write(out, text); err != nil {
+		if err := cli.CreateConfig(out, text, "choose another file with --out, or print to standard output:  --out -"); err != nil {
 			return err
 		}
 	}
@@ -100,20 +71,4 @@ func deliver(c *cli.Console, o *cli.Options, text string, findings []finding, ou
 	}
 	c.Infof(o, "check the report and the file, then run  fairlead config check %s", cli.Clean(out))
 	return c.Print(cli.CleanLines(report(findings)) + cli.Clean(out) + ": written\n")
-}
-
-// write creates the file. It is readable only by its owner, because users may add secrets to it.
-func write(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return cli.WithFix(fmt.Errorf("%s already exists and was not changed", cli.Clean(path)), "choose another file with --out, or print to standard output:  --out -")
-	}
-	if err != nil {
-		return fmt.Errorf("create %s: %w", cli.Clean(path), err)
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", cli.Clean(path), err), os.Remove(path))
-	}
-	return nil
 }

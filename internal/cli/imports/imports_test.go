@@ -39,5 +39,5 @@ func TestImportWritesFileAndReport(t *testing.T) {
 		t.Errorf("%v", row)
 	}
 	_, problem = l.Run(cli.ExitFailed, "import", "litellm", "missing.yaml", "--out", "-")
-	clitest.MustContain(t, problem, "does not exist")
+	clitest.MustContain(t, problem, "no such file")
 }

@@ -91,9 +91,6 @@ type model struct {
 // convertLiteLLM returns the new configuration file, and the findings: models in the order of the imported file, then the other settings.
 func convertLiteLLM(text []byte, c *catalog.Catalog, vendors []string) (string, []finding, error) {
 	l := &litellm{catalog: c, vendors: vendors, meanings: map[string]set{}, names: map[string]set{}, places: map[[2]string]set{}}
-	if len(text) > maxFile {
-		return "", nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
-	}
 	if err := yaml.Unmarshal(text, l); err != nil {
 		return "", nil, fmt.Errorf("parse the LiteLLM configuration: %w", err)
 	}

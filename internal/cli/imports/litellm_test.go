@@ -61,7 +61,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 
 func TestInvalidFilesAreRejected(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "a: [", "other: 1", "- 1", strings.Repeat("a", 5<<20)} {
+	for _, text := range []string{"", "a: [", "other: 1", "- 1"} {
 		if converted, _, err := convertLiteLLM([]byte(text), testCatalog(t), testVendors); err == nil {
 			t.Errorf("%.20q was converted to %s, want an error", text, converted)
 		}

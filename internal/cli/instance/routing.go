@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/cli"
@@ -58,7 +57,7 @@ func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // nil means the active policies
 	}
-	source, err := r.Read(path, policy.MaxBytes)
+	source, err := r.Console.ReadFile(path, policy.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -67,27 +66,6 @@ func (r *Commands) Draft(from Routed, path string) (*policy.Set, error) {
 		return nil, r.ShowPolicyProblems(r.Console.Err, path, source, problems)
 	}
 	return set, nil
-}
-
-// Read reads a file, or standard input if path is a dash. It returns an error if the content is larger than limit bytes.
-func (r *Commands) Read(path string, limit int64) ([]byte, error) {
-	in := r.Console.In
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, cli.WithFix(err, "use an existing file, or - for standard input")
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(text)) > limit {
-		return nil, fmt.Errorf("%s is larger than %s bytes", cli.Clean(path), cli.Count(limit))
-	}
-	return text, nil
 }
 
 // ShowPolicyProblems prints policy problems and returns a ProblemsError.

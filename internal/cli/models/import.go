@@ -2,9 +2,6 @@ package models
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -15,10 +12,8 @@ import (
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/pricebook"
 )
-
-// largestList is the maximum size of a price list.
-const largestList = 64 << 20
 
 // importFlags selects the changes to accept.
 type importFlags struct {
@@ -72,31 +67,14 @@ func (f *importFlags) run(ctx context.Context, c *cli.Console, o *cli.Options, w
 
 // readList reads a price list from a URL, a file or standard input.
 func readList(ctx context.Context, c *cli.Console, o *cli.Options, where string) (text []byte, err error) {
-	switch {
-	case strings.HasPrefix(where, "https://"), strings.HasPrefix(where, "http://"):
+	if strings.HasPrefix(where, "https://") || strings.HasPrefix(where, "http://") {
 		err = instance.WithProviders(ctx, c, o, func(set *instance.ProviderSet) error {
 			text, err = set.FetchList(ctx, where, c.Version)
 			return err
 		})
 		return text, err
-	case where == "-":
-		text, err = io.ReadAll(io.LimitReader(c.In, largestList))
-	default:
-		text, err = readFile(where)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the price list: %w", err)
-	}
-	return text, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, largestList))
+	return c.ReadFile(where, pricebook.LargestList)
 }
 
 // changeView is the JSON form of a price change.

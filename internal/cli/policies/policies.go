@@ -135,7 +135,7 @@ func (p *policyCommands) newValidate() *cobra.Command {
   fairlead policies validate policies.yaml --json | jq -r .message`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithRouting(cmd.Context(), func(from instance.Routed) error {
-				source, err := p.Read(args[0], policy.MaxBytes)
+				source, err := p.Console.ReadFile(args[0], policy.MaxBytes)
 				if err != nil {
 					return err
 				}

@@ -140,7 +140,7 @@ func (p *policyCommands) diff(ctx context.Context, from instance.Routed, args []
 func (p *policyCommands) text(ctx context.Context, from instance.Routed, name string) ([]byte, error) {
 	number, err := strconv.ParseInt(name, 10, 64)
 	if err != nil {
-		return p.Read(name, policy.MaxBytes)
+		return p.Console.ReadFile(name, policy.MaxBytes)
 	}
 	if number < 1 {
 		return nil, cli.Usagef("see  fairlead policies history", "%q is not a version number", name)
@@ -177,7 +177,7 @@ func (p *policyCommands) newApply() *cobra.Command {
 }
 
 func (p *policyCommands) apply(ctx context.Context, from instance.Routed, path string, basedOn int64, note string) error {
-	source, err := p.Read(path, policy.MaxBytes)
+	source, err := p.Console.ReadFile(path, policy.MaxBytes)
 	if err != nil {
 		return err
 	}
