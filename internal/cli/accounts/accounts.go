@@ -2,6 +2,7 @@
 package accounts
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -30,108 +31,88 @@ type accountView struct {
 	Name  string `json:"name,omitempty"`
 }
 
-func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
-	var email, name string
+// newEmailCommand returns a command that works on the account with the address in --email. If password is not nil, the command first reads a
+// password into it. No flag takes the password itself, because command lines are visible to other users and stored by shells.
+func newEmailCommand(c *cli.Console, o *cli.Options, cmd *cobra.Command, password *string, run func(ctx context.Context, i *instance.Instance, email string) error) *cobra.Command {
+	var email string
 	var stdin bool
-	cmd := &cobra.Command{
-		Use: "create --email EMAIL", Short: "Create an account; the first account owns the first workspace", Args: cli.NoArgs,
+	cmd.Args = cli.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
+			return err
+		}
+		if password != nil {
+			var err error
+			if *password, err = c.Password(cmd.Context(), stdin); err != nil {
+				return err
+			}
+		}
+		return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error { return accountError(run(cmd.Context(), i, email)) })
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
+	if password != nil {
+		cmd.Flags().BoolVar(&stdin, "password-stdin", false, "read the password from the first line of standard input")
+	}
+	return cmd
+}
+
+func newAdminCreate(c *cli.Console, o *cli.Options) *cobra.Command {
+	var name, password string
+	cmd := newEmailCommand(c, o, &cobra.Command{
+		Use: "create --email EMAIL", Short: "Create an account; the first account owns the first workspace",
 		Example: `  fairlead admin create --email you@example.com
   printf '%s' "$PASSWORD" | fairlead admin create --email you@example.com --password-stdin`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
-				return err
-			}
-			password, err := c.Password(cmd.Context(), stdin)
-			if err != nil {
-				return err
-			}
-			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
-				created, err := i.Accounts.CreateAccount(cmd.Context(), email, password, name)
-				if err != nil {
-					return accountError(err)
-				}
-				return tellAccount(c, o, created, "Created account %s. Sign in at "+instance.BaseURL(i.Config))
-			})
-		},
-	}
-	cmd.Flags().StringVar(&email, "email", "", "email address to sign in with")
+	}, &password, func(ctx context.Context, i *instance.Instance, email string) error {
+		created, err := i.Accounts.CreateAccount(ctx, email, password, name)
+		if err != nil {
+			return err
+		}
+		return tellAccount(c, o, created, "Created account %s. Sign in at "+instance.BaseURL(i.Config))
+	})
 	cmd.Flags().StringVar(&name, "name", "", "name of the user (default: the part before the @)")
-	passwordFlag(cmd, &stdin)
 	return cmd
 }
 
 func newAdminReset(c *cli.Console, o *cli.Options) *cobra.Command {
-	var email string
-	var stdin bool
-	cmd := &cobra.Command{
-		Use: "reset-password --email EMAIL", Short: "Set a new password and end all sessions of the account", Args: cli.NoArgs,
+	var password string
+	return newEmailCommand(c, o, &cobra.Command{
+		Use: "reset-password --email EMAIL", Short: "Set a new password and end all sessions of the account",
 		Example: `  fairlead admin reset-password --email you@example.com
   printf '%s' "$PASSWORD" | fairlead admin reset-password --email you@example.com --password-stdin`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
-				return err
-			}
-			password, err := c.Password(cmd.Context(), stdin)
-			if err != nil {
-				return err
-			}
-			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
-				if err := i.Accounts.ResetPassword(cmd.Context(), email, password); err != nil {
-					return accountError(err)
-				}
-				return tellAccount(c, o, account.Account{Email: email}, "Changed the password of %s and ended its sessions.")
-			})
-		},
-	}
-	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
-	passwordFlag(cmd, &stdin)
-	return cmd
+	}, &password, func(ctx context.Context, i *instance.Instance, email string) error {
+		if err := i.Accounts.ResetPassword(ctx, email, password); err != nil {
+			return err
+		}
+		return tellAccount(c, o, account.Account{Email: email}, "Changed the password of %s and ended its sessions.")
+	})
 }
 
 func newAdminUnlock(c *cli.Console, o *cli.Options) *cobra.Command {
-	var email string
-	cmd := &cobra.Command{
-		Use: "unlock --email EMAIL", Short: "Allow sign-ins to an account again after too many wrong passwords", Args: cli.NoArgs,
+	return newEmailCommand(c, o, &cobra.Command{
+		Use: "unlock --email EMAIL", Short: "Allow sign-ins to an account again after too many wrong passwords",
 		Example: `  fairlead admin unlock --email you@example.com`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
-				return err
-			}
-			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
-				if err := i.Accounts.Unlock(cmd.Context(), email); err != nil {
-					return accountError(err)
-				}
-				return tellAccount(c, o, account.Account{Email: email}, "%s can sign in again.")
-			})
-		},
-	}
-	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
-	return cmd
+	}, nil, func(ctx context.Context, i *instance.Instance, email string) error {
+		if err := i.Accounts.Unlock(ctx, email); err != nil {
+			return err
+		}
+		return tellAccount(c, o, account.Account{Email: email}, "%s can sign in again.")
+	})
 }
 
 func newAdminResetFactor(c *cli.Console, o *cli.Options) *cobra.Command {
-	var email string
-	cmd := &cobra.Command{
-		Use: "reset-second-factor --email EMAIL", Short: "Remove the authenticator app, passkeys and recovery codes of an account", Args: cli.NoArgs,
+	return newEmailCommand(c, o, &cobra.Command{
+		Use: "reset-second-factor --email EMAIL", Short: "Remove the authenticator app, passkeys and recovery codes of an account",
 		Example: `  fairlead admin reset-second-factor --email you@example.com`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
-				return err
-			}
-			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
-				found, err := i.Accounts.AccountByEmail(cmd.Context(), email)
-				if err != nil {
-					return accountError(err)
-				}
-				if err := i.Factors.Reset(cmd.Context(), found.ID); err != nil {
-					return err
-				}
-				return tellAccount(c, o, found, "Removed the second factors of %s: authenticator app, passkeys and recovery codes.")
-			})
-		},
-	}
-	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
-	return cmd
+	}, nil, func(ctx context.Context, i *instance.Instance, email string) error {
+		found, err := i.Accounts.AccountByEmail(ctx, email)
+		if err != nil {
+			return err
+		}
+		if err := i.Factors.Reset(ctx, found.ID); err != nil {
+			return err
+		}
+		return tellAccount(c, o, found, "Removed the second factors of %s: authenticator app, passkeys and recovery codes.")
+	})
 }
 
 // removedView is the JSON form of a removed member.
@@ -142,46 +123,33 @@ type removedView struct {
 }
 
 func newAdminRemove(c *cli.Console, o *cli.Options) *cobra.Command {
-	var email, workspace string
+	var workspace string
 	var keepKeys bool
-	cmd := &cobra.Command{
-		Use: "remove-member --email EMAIL", Short: "Remove a member from a workspace and revoke the API keys they created", Args: cli.NoArgs,
+	cmd := newEmailCommand(c, o, &cobra.Command{
+		Use: "remove-member --email EMAIL", Short: "Remove a member from a workspace and revoke the API keys they created",
 		Example: `  fairlead admin remove-member --email you@example.com
   fairlead admin remove-member --email you@example.com --workspace ws_01J… --keep-keys`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.RequireFlag(cmd, "email", "--email you@example.com"); err != nil {
-				return err
-			}
-			return instance.With(cmd.Context(), c, o, func(i *instance.Instance) error {
-				w, err := i.Workspace(cmd.Context(), workspace)
-				if err != nil {
-					return accountError(err)
-				}
-				revoked, err := i.RemoveMember(cmd.Context(), w.ID, email, keepKeys)
-				if err != nil {
-					return accountError(err)
-				}
-				if o.JSON {
-					return c.PrintJSON(removedView{Email: email, WorkspaceID: w.ID, RevokedKeys: revoked})
-				}
-				c.Infof(o, "Removed %s from workspace %s and revoked %d API keys.", cli.Clean(email), w.ID, len(revoked))
-				for _, key := range revoked {
-					c.Infof(o, "  %s  %s", key.ID, cli.Clean(key.Name))
-				}
-				return nil
-			})
-		},
-	}
-	cmd.Flags().StringVar(&email, "email", "", "email address of the member")
-	cmd.Flags().StringVar(&workspace, "workspace", "", "workspace id (default: the first workspace)")
+	}, nil, func(ctx context.Context, i *instance.Instance, email string) error {
+		w, err := i.Workspace(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		revoked, err := i.RemoveMember(ctx, w.ID, email, keepKeys)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return c.PrintJSON(removedView{Email: email, WorkspaceID: w.ID, RevokedKeys: revoked})
+		}
+		c.Infof(o, "Removed %s from workspace %s and revoked %d API keys.", cli.Clean(email), w.ID, len(revoked))
+		for _, key := range revoked {
+			c.Infof(o, "  %s  %s", key.ID, cli.Clean(key.Name))
+		}
+		return nil
+	})
+	cmd.Flags().StringVar(&workspace, "workspace", "", instance.WorkspaceHelp)
 	cmd.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the API keys that the member created")
 	return cmd
-}
-
-// passwordFlag adds the flag --password-stdin. No flag takes the password itself, because command lines are visible to other
-// users and stored by shells.
-func passwordFlag(cmd *cobra.Command, stdin *bool) {
-	cmd.Flags().BoolVar(stdin, "password-stdin", false, "read the password from the first line of standard input")
 }
 
 func tellAccount(c *cli.Console, o *cli.Options, a account.Account, format string) error {
