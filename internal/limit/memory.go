@@ -2,25 +2,17 @@ package limit
 
 import (
 	"context"
-	"hash/maphash"
 	"maps"
 	"sync"
 	"time"
 )
 
-const (
-	shardCount = 64
-	sweepEvery = Window // interval at which a shard removes idle IDs
-)
+// sweepEvery is the interval at which idle IDs are removed.
+const sweepEvery = Window
 
 // Memory is an in-process Limiter. It counts in one-second buckets. A bucket expires when the whole second is more than a minute
 // old, so that no period of sixty seconds exceeds the limit. Capacity therefore becomes free up to one second late.
 type Memory struct {
-	seed   maphash.Seed
-	shards [shardCount]shard
-}
-
-type shard struct {
 	mu    sync.Mutex
 	clock clock
 	swept time.Duration
@@ -29,12 +21,7 @@ type shard struct {
 
 // NewMemory returns a limiter with the given clock.
 func NewMemory(now func() time.Time) *Memory {
-	m := &Memory{seed: maphash.MakeSeed()}
-	for i := range m.shards {
-		m.shards[i].clock.now = now
-		m.shards[i].ids = map[string]*counts{}
-	}
-	return m
+	return &Memory{clock: clock{now: now}, ids: map[string]*counts{}}
 }
 
 // Take implements Limiter.
@@ -43,50 +30,36 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 		return NewSlot(nil), nil
 	}
 	tokens = max(tokens, 0)
-	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
-		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, m.used(id)}, tokens)
-	}
-	s := &m.shards[maphash.String(m.seed, id)%shardCount]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := s.clock.read()
-	if at-s.swept >= sweepEvery { // remove IDs without running requests and without counts in the window
-		s.swept = at
-		maps.DeleteFunc(s.ids, func(_ string, c *counts) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := m.clock.read()
+	if at-m.swept >= sweepEvery { // remove IDs without running requests and without counts in the window
+		m.swept = at
+		maps.DeleteFunc(m.ids, func(_ string, c *counts) bool {
 			c.advance(second(at))
 			return c.running == 0 && c.requests.sum == 0 && c.tokens.sum == 0
 		})
 	}
-	c := s.ids[id]
+	c := m.ids[id]
 	if c == nil {
 		c = &counts{}
-		s.ids[id] = c
+		m.ids[id] = c
 	}
 	c.advance(second(at))
+	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
+		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, c.tokens.sum}, tokens)
+	}
 	if rejection, wait, ok := c.admit(at, l, tokens); !ok {
 		return nil, Reject(rejection, wait)
 	}
 	c.running++
 	c.add(tokens)
-	return NewSlot(&grant{shard: s, counts: c, taken: c.at, tokens: tokens}), nil
-}
-
-// used returns the token count of an ID for an error message.
-func (m *Memory) used(id string) int64 {
-	s := &m.shards[maphash.String(m.seed, id)%shardCount]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.ids[id]
-	if c == nil {
-		return 0
-	}
-	c.advance(second(s.clock.read()))
-	return c.tokens.sum
+	return NewSlot(&grant{memory: m, counts: c, taken: c.at, tokens: tokens}), nil
 }
 
 // grant implements Grant for a request that is counted in memory.
 type grant struct {
-	shard  *shard
+	memory *Memory
 	counts *counts
 	taken  int64 // second in which the request was counted
 	tokens int64
@@ -95,9 +68,9 @@ type grant struct {
 // Settle subtracts an excess estimate from the second in which the estimate was counted. It adds a shortfall to the current second,
 // so that the tokens of a long stream count even if its start has left the window.
 func (g *grant) Settle(tokens int64) {
-	g.shard.mu.Lock()
-	defer g.shard.mu.Unlock()
-	g.counts.advance(second(g.shard.clock.read()))
+	g.memory.mu.Lock()
+	defer g.memory.mu.Unlock()
+	g.counts.advance(second(g.memory.clock.read()))
 	if tokens > g.tokens {
 		g.counts.tokens.add(g.counts.at, tokens-g.tokens)
 		return
@@ -107,8 +80,8 @@ func (g *grant) Settle(tokens int64) {
 
 // Release ends the request, so that it no longer counts as concurrent.
 func (g *grant) Release() {
-	g.shard.mu.Lock()
-	defer g.shard.mu.Unlock()
+	g.memory.mu.Lock()
+	defer g.memory.mu.Unlock()
 	g.counts.running--
 }
 

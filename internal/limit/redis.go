@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"strconv"
 	"time"
 
@@ -26,7 +25,7 @@ const maxExact = 1<<53 - 1
 type Redis struct {
 	link  *cluster.Client
 	now   func() time.Time // clock; nil for the Redis clock
-	views *viewSet
+	views viewSet
 }
 
 // NewRedis returns a limiter that uses a running cluster client. If now is nil, the Redis clock is used, so that differences
@@ -36,10 +35,7 @@ func NewRedis(link *cluster.Client, now func() time.Time) *Redis {
 	if local == nil {
 		local = time.Now
 	}
-	r := &Redis{link: link, now: now, views: &viewSet{seed: maphash.MakeSeed()}}
-	for i := range r.views.shards {
-		r.views.shards[i].clock, r.views.shards[i].ids = &clock{now: local}, map[string]*replicaView{}
-	}
+	r := &Redis{link: link, now: now, views: viewSet{clock: clock{now: local}, ids: map[string]*replicaView{}}}
 	link.OnBeat(r.sync)
 	return r
 }
@@ -207,7 +203,7 @@ func (r *Redis) sync(ctx context.Context, s cluster.State) {
 		}
 		r.views.with(one.id, func(x *replicaView, at time.Duration) {
 			x.unreported.subtract(&one.unreported)
-			x.epoch = one.epoch
+			x.epoch = s.Epoch
 			if one.running >= 0 {
 				x.uncertain = x.running != one.running
 			}

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"hash/maphash"
 	"sync"
 	"time"
 )
@@ -9,13 +8,8 @@ import (
 // viewSet holds this replica's view of the IDs in use here. It is used to apply the replica's share while Redis is unavailable,
 // and to send the missing counts to Redis afterwards.
 type viewSet struct {
-	seed   maphash.Seed
-	shards [shardCount]viewShard
-}
-
-type viewShard struct {
 	mu    sync.Mutex
-	clock *clock
+	clock clock
 	swept time.Duration
 	ids   map[string]*replicaView
 }
@@ -37,15 +31,14 @@ type replicaView struct {
 
 // with advances the view of an ID to the current time and calls do with it.
 func (v *viewSet) with(id string, do func(x *replicaView, at time.Duration)) {
-	s := &v.shards[maphash.String(v.seed, id)%shardCount]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := s.clock.read()
-	s.sweep(at)
-	x := s.ids[id]
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at := v.clock.read()
+	v.sweep(at)
+	x := v.ids[id]
 	if x == nil {
 		x = &replicaView{}
-		s.ids[id] = x
+		v.ids[id] = x
 	}
 	x.advance(at)
 	do(x, at)
@@ -57,16 +50,16 @@ func (x *replicaView) advance(at time.Duration) {
 	}
 }
 
-func (s *viewShard) sweep(at time.Duration) {
-	if at-s.swept < sweepEvery {
+func (v *viewSet) sweep(at time.Duration) {
+	if at-v.swept < sweepEvery {
 		return
 	}
-	s.swept = at
-	for id, x := range s.ids {
+	v.swept = at
+	for id, x := range v.ids {
 		x.advance(at)
 		unused := x.seen.requests.sum == 0 && x.seen.tokens.sum == 0 && x.own.requests.sum == 0 && x.own.tokens.sum == 0
 		if unused && x.running == 0 && x.pendingCalls == 0 && !x.uncertain {
-			delete(s.ids, id)
+			delete(v.ids, id)
 		}
 	}
 }
@@ -95,32 +88,28 @@ func (v *viewSet) markUncertain(id string) {
 // report holds the counts of one ID that are sent to Redis.
 type report struct {
 	id         string
-	running    int64 // number of running requests; -1 for no change
-	missing    []any // age in seconds, requests and tokens of each second that Redis lacks
-	epoch      string
+	running    int64  // number of running requests; -1 for no change
+	missing    []any  // age in seconds, requests and tokens of each second that Redis lacks
 	unreported counts // counts contained in missing
 }
 
 // reports returns a report for each ID in use. If Redis has lost its data, the reports contain all counts of the last minute.
 func (v *viewSet) reports(epoch string) []report {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at := v.clock.read()
+	v.sweep(at)
 	var all []report
-	for i := range v.shards {
-		s := &v.shards[i]
-		s.mu.Lock()
-		at := s.clock.read()
-		s.sweep(at)
-		for id, x := range s.ids {
-			x.advance(at)
-			missing, running := &x.unreported, int64(-1)
-			if x.epoch != epoch && x.epoch != "" {
-				missing, x.uncertain = &x.own, true
-			}
-			if x.uncertain {
-				running = x.running
-			}
-			all = append(all, report{id: id, running: running, missing: missing.ages(), epoch: epoch, unreported: x.unreported.copy()})
+	for id, x := range v.ids {
+		x.advance(at)
+		missing, running := &x.unreported, int64(-1)
+		if x.epoch != epoch && x.epoch != "" {
+			missing, x.uncertain = &x.own, true
 		}
-		s.mu.Unlock()
+		if x.uncertain {
+			running = x.running
+		}
+		all = append(all, report{id: id, running: running, missing: missing.ages(), unreported: x.unreported.copy()})
 	}
 	return all
 }
