@@ -103,7 +103,7 @@ func (p *clusterParts) responseCache(c config.ResponseCache, master []byte) (*re
 		if err != nil {
 			return nil, err
 		}
-		o.Remote = remote
+		o.Redis = remote
 	}
 	return responsecache.New(o), nil
 }

@@ -11,26 +11,18 @@ import (
 	"time"
 )
 
-// maxRemoteInputs is the maximum number of inputs per request that are read from or written to the Remote. The number is limited because
-// the request waits for the Remote.
-const maxRemoteInputs = 128
+// maxRedisInputs is the maximum number of inputs per request that are read from or written to Redis. The number is limited because
+// the request waits for Redis.
+const maxRedisInputs = 128
 
 // maxWait is the maximum time that a request waits for an equal request. After that time, the request calls the provider itself.
 const maxWait = time.Minute
 
-// Remote is a store shared by the replicas.
-type Remote interface {
-	// Load returns the responses for the keys in the same order. A missing response is nil.
-	Load(ctx context.Context, keys []Key) ([]*Response, error)
-	// Save stores responses until their maximum age.
-	Save(ctx context.Context, keys []Key, responses []*Response) error
-}
-
 // Options configures a Cache.
 type Options struct {
-	Memory int64 // maximum size in bytes of the responses in memory, and separately of the responses being recorded
-	Entry  int64 // maximum size in bytes of one response
-	Remote Remote
+	Memory int64  // maximum size in bytes of the responses in memory, and separately of the responses being recorded
+	Entry  int64  // maximum size in bytes of one response
+	Redis  *Redis // store shared by the replicas; nil for none
 }
 
 // Cache holds responses in memory and evicts the least recently used responses. It is safe for concurrent use.
@@ -60,7 +52,7 @@ func New(o Options) *Cache {
 type Query struct {
 	Key     Key
 	MaxAge  time.Duration
-	Shared  bool // whether the response may be read from and written to the Remote
+	Shared  bool // whether the response may be read from and written to Redis
 	Refresh bool // whether to ignore stored responses
 }
 
@@ -138,12 +130,12 @@ func (c *Cache) find(key Key, maxAge time.Duration) *Response {
 	return e.response
 }
 
-// load returns a fresh response from the Remote. A failure counts as a missing response.
+// load returns a fresh response from Redis. A failure counts as a missing response.
 func (c *Cache) load(ctx context.Context, q Query) *Response {
-	if c.o.Remote == nil || !q.Shared {
+	if c.o.Redis == nil || !q.Shared {
 		return nil
 	}
-	found, err := c.o.Remote.Load(ctx, []Key{q.Key})
+	found, err := c.o.Redis.load(ctx, []Key{q.Key})
 	if err != nil || found[0] == nil || !found[0].fresh(time.Now(), q.MaxAge) {
 		return nil
 	}
@@ -190,10 +182,10 @@ func (c *Cache) getInputs(ctx context.Context, keys []Key, maxAge time.Duration,
 		}
 	}
 	c.mu.Unlock()
-	if len(missing) == 0 || len(missing) > maxRemoteInputs || c.o.Remote == nil || !shared {
+	if len(missing) == 0 || len(missing) > maxRedisInputs || c.o.Redis == nil || !shared {
 		return found
 	}
-	loaded, err := c.o.Remote.Load(ctx, missing)
+	loaded, err := c.o.Redis.load(ctx, missing)
 	if err != nil {
 		return found
 	}
@@ -212,7 +204,7 @@ func (c *Cache) putInputs(ctx context.Context, keys []Key, responses []*Response
 	for i, key := range keys {
 		c.put(key, responses[i])
 	}
-	if c.o.Remote != nil && shared && len(keys) <= maxRemoteInputs {
-		_ = c.o.Remote.Save(ctx, keys, responses) // if saving fails, only this replica has the responses
+	if c.o.Redis != nil && shared && len(keys) <= maxRedisInputs {
+		_ = c.o.Redis.save(ctx, keys, responses) // if saving fails, only this replica has the responses
 	}
 }

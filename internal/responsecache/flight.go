@@ -118,8 +118,8 @@ func (f *Flight) Store(ctx context.Context, r Response) {
 	}
 	f.cache.put(f.query.Key, &r)
 	f.land(&r, false)
-	if remote := f.cache.o.Remote; remote != nil && f.query.Shared {
-		_ = remote.Save(ctx, []Key{f.query.Key}, []*Response{&r}) // if saving fails, only this replica has the response
+	if shared := f.cache.o.Redis; shared != nil && f.query.Shared {
+		_ = shared.save(ctx, []Key{f.query.Key}, []*Response{&r}) // if saving fails, only this replica has the response
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/cluster"
 )
 
-// Redis is a Remote that stores responses in Redis. Names are keyed hashes and values are encrypted, because Redis may write its data to
+// Redis stores responses in Redis. Names are keyed hashes and values are encrypted, because Redis may write its data to
 // disk, and the key of a response could be used to verify a guessed prompt.
 type Redis struct {
 	link    *cluster.Client
@@ -27,7 +27,7 @@ type Redis struct {
 	maximum int64
 }
 
-// NewRedis returns a Remote that uses the Redis connection of a cluster client. maximum is the maximum total size of the values in bytes.
+// NewRedis returns a store that uses the Redis connection of a cluster client. maximum is the maximum total size of the values in bytes.
 func NewRedis(link *cluster.Client, masterKey []byte, maximum int64) (*Redis, error) {
 	secret, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/response-cache", 64)
 	if err != nil {
@@ -105,8 +105,8 @@ func (r *Redis) do(ctx context.Context, call func(context.Context, redis.Scripte
 	return reply
 }
 
-// Load implements Remote. A value that cannot be decrypted counts as missing.
-func (r *Redis) Load(ctx context.Context, keys []Key) ([]*Response, error) {
+// load returns the responses for the keys in the same order. A missing response is nil. A value that cannot be decrypted counts as missing.
+func (r *Redis) load(ctx context.Context, keys []Key) ([]*Response, error) {
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		names[i] = r.name(key)
@@ -143,8 +143,8 @@ func (r *Redis) open(key Key, value string) *Response {
 	return response
 }
 
-// Save implements Remote. A response that is larger than the limit is not stored.
-func (r *Redis) Save(ctx context.Context, keys []Key, responses []*Response) error {
+// save stores responses until their maximum age. A response that is larger than the limit is not stored.
+func (r *Redis) save(ctx context.Context, keys []Key, responses []*Response) error {
 	names := []string{r.link.Key("responses", "order"), r.link.Key("responses", "sizes")}
 	args := []any{r.maximum}
 	for i, key := range keys {

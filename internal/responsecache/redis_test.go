@@ -34,7 +34,7 @@ func replica(t *testing.T, namespace, masterKey string, maximum int64) (*Cache, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Options{Memory: 1 << 20, Entry: 1 << 20, Remote: remote}), remote
+	return New(Options{Memory: 1 << 20, Entry: 1 << 20, Redis: remote}), remote
 }
 
 func TestReplicasShareResponsesThroughRedis(t *testing.T) {
@@ -106,7 +106,7 @@ func TestRedisFailureIsAMiss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := New(Options{Memory: 1 << 20, Entry: 1 << 20, Remote: remote})
+	c := New(Options{Memory: 1 << 20, Entry: 1 << 20, Redis: remote})
 	if get(t, c, keyOf(1), time.Hour) != "" {
 		t.Error("Get without Redis returned a response")
 	}
@@ -114,7 +114,7 @@ func TestRedisFailureIsAMiss(t *testing.T) {
 	if get(t, c, keyOf(1), time.Hour) != "a" {
 		t.Error("the response was not stored in memory")
 	}
-	if _, err := remote.Load(t.Context(), []Key{keyOf(1)}); err == nil {
+	if _, err := remote.load(t.Context(), []Key{keyOf(1)}); err == nil {
 		t.Error("Load without Redis returned no error")
 	}
 }
@@ -125,7 +125,7 @@ func TestAnErrorReplyDoesNotMarkRedisAsDown(t *testing.T) {
 	c, remote := replica(t, namespace, strings.Repeat("k", 32), 1<<20)
 	redistest.Client(t).Set(t.Context(), "{"+namespace+"}:responses:order", "not a sorted set", time.Minute)
 	store(t, c, keyOf(1), time.Hour, "a")
-	if err := remote.Save(t.Context(), []Key{keyOf(1)}, []*Response{{Created: time.Now(), TTL: time.Hour, Events: []Event{{Data: []byte("a")}}}}); err == nil {
+	if err := remote.save(t.Context(), []Key{keyOf(1)}, []*Response{{Created: time.Now(), TTL: time.Hour, Events: []Event{{Data: []byte("a")}}}}); err == nil {
 		t.Error("Save with an error reply returned no error")
 	}
 	if !remote.link.State().Up {
