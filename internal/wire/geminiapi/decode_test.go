@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/wire/geminiapi"
 )
 
-const image = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAA="
+const image = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6B"
 
 func decode(t *testing.T, body string) *llm.Request {
 	t.Helper()
