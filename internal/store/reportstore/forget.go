@@ -32,14 +32,7 @@ func (s *Store) Forget(ctx context.Context, workspace string, values Values) err
 	if len(values) == 0 {
 		return nil
 	}
-	s.folding.Lock()
-	defer s.folding.Unlock()
-	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if s.db.Dialect() == sqldb.Postgres {
-			if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, foldLock); err != nil {
-				return err
-			}
-		}
+	err := s.change(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"report_waiting", "report_facts", "report_samples", "report_chunks"} {
 			if err := s.forgetFacts(ctx, tx, table, workspace, values); err != nil {
 				return err

@@ -130,19 +130,16 @@ type query func(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 // has many. Readers see each fact once. With SQLite, Fold computes the rows before the transaction, so that writers do not wait. This is
 // safe, because no other process folds facts.
 func (s *Store) Fold(ctx context.Context) (more bool, err error) {
-	s.folding.Lock()
-	defer s.folding.Unlock()
 	if s.db.Dialect() == sqldb.SQLite {
+		s.folding.Lock()
+		defer s.folding.Unlock()
 		step, err := s.nextStep(ctx, s.db.Query)
 		if err != nil || step == nil {
 			return false, wrapFold(err)
 		}
 		return true, wrapFold(s.db.InTx(ctx, func(tx *sql.Tx) error { return s.apply(ctx, tx, step) }))
 	}
-	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, foldLock); err != nil {
-			return err
-		}
+	err = s.change(ctx, func(tx *sql.Tx) error {
 		step, err := s.nextStep(ctx, tx.QueryContext)
 		if err != nil || step == nil {
 			return err
@@ -151,6 +148,21 @@ func (s *Store) Fold(ctx context.Context) (more bool, err error) {
 		return s.apply(ctx, tx, step)
 	})
 	return more && err == nil, wrapFold(err)
+}
+
+// change runs do in a transaction that excludes all other changes of folded facts and sums, including those of other processes. Otherwise
+// a step of Fold could write sums that it read before the change.
+func (s *Store) change(ctx context.Context, do func(tx *sql.Tx) error) error {
+	s.folding.Lock()
+	defer s.folding.Unlock()
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if s.db.Dialect() == sqldb.Postgres {
+			if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, foldLock); err != nil {
+				return err
+			}
+		}
+		return do(tx)
+	})
 }
 
 func wrapFold(err error) error {
@@ -368,9 +380,7 @@ func tables() []string {
 
 // DeleteSimulated deletes the figures of simulated requests.
 func (s *Store) DeleteSimulated(ctx context.Context, workspace string) error {
-	s.folding.Lock()
-	defer s.folding.Unlock()
-	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
 		for _, table := range tables() {
 			if _, err := tx.ExecContext(ctx, `delete from `+table+` where workspace_id = $1 and class in (1, 3)`, workspace); err != nil {
 				return err
@@ -383,8 +393,6 @@ func (s *Store) DeleteSimulated(ctx context.Context, workspace string) error {
 // Expire deletes facts after report.FactAge, and all figures of a day when the retention of its entries is over: values such as end users
 // must not outlive the entries. keep returns the retention of a workspace; 0 means forever.
 func (s *Store) Expire(ctx context.Context, now time.Time, keep func(workspace string) time.Duration) error {
-	s.folding.Lock()
-	defer s.folding.Unlock()
 	workspaces := map[string]bool{}
 	for _, table := range tables() {
 		for last := ""; ; {
@@ -408,16 +416,16 @@ func (s *Store) Expire(ctx context.Context, now time.Time, keep func(workspace s
 }
 
 func (s *Store) expire(ctx context.Context, workspace string, now time.Time, keep time.Duration) error {
-	for _, table := range []string{"report_facts", "report_chunks", "report_samples"} {
-		if _, err := s.db.Exec(ctx, `delete from `+table+` where workspace_id = $1 and start < $2`, workspace, now.Add(-report.FactAge).UnixMilli()); err != nil {
-			return err
+	return s.change(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"report_facts", "report_chunks", "report_samples"} {
+			if _, err := tx.ExecContext(ctx, `delete from `+table+` where workspace_id = $1 and start < $2`, workspace, now.Add(-report.FactAge).UnixMilli()); err != nil {
+				return err
+			}
 		}
-	}
-	if keep <= 0 {
-		return nil
-	}
-	first := now.Add(-keep).UTC().Truncate(24 * time.Hour).UnixMilli() // the first day that is kept
-	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if keep <= 0 {
+			return nil
+		}
+		first := now.Add(-keep).UTC().Truncate(24 * time.Hour).UnixMilli() // the first day that is kept
 		var deleted int64
 		for _, table := range tables() {
 			res, err := tx.ExecContext(ctx, `delete from `+table+` where workspace_id = $1 and start < $2`, workspace, first)
