@@ -28,10 +28,7 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":`+tc.input+`,"dimensions":8}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := decode(t, llm.Embed, `{"model":"m","input":`+tc.input+`,"dimensions":8}`)
 			parts, err := Format{}.Split(t.Context(), req, tc.most)
 			if err != nil {
 				t.Fatal(err)

@@ -15,10 +15,7 @@ import (
 
 func read(t *testing.T, body string) *llm.Conversation {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := decode(t, llm.Chat, body)
 	conv, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -226,11 +223,8 @@ func TestConversationRejectsUnsupportedContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m",`+tc.body+`}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = Format{}.Conversation(t.Context(), req)
+			req := decode(t, llm.Chat, `{"model":"m",`+tc.body+`}`)
+			_, err := Format{}.Conversation(t.Context(), req)
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != llm.Untranslatable || e.Param != tc.param || e.Details["problems"] == nil {
 				t.Errorf("got %v with param %q, want Untranslatable with param %q", err, llm.AsError(err).Param, tc.param)

@@ -26,7 +26,7 @@ func request(extra string) string {
 	return `{"model":"auto",` + hello + extra + `}`
 }
 
-func decode(t *testing.T, op llm.Op, body string) *llm.Request {
+func decode(t testing.TB, op llm.Op, body string) *llm.Request {
 	t.Helper()
 	req, err := Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {

@@ -26,10 +26,7 @@ func TestImageSizesAreDetected(t *testing.T) {
 		`{"type":"image_url","image_url":{"url":"https://example.com/high.png","detail":"high"}}`,
 		`{"type":"image_url","image_url":{"url":"https://example.com/cat.png"}}`,
 	}, ",") + `]}]}`
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := decode(t, llm.Chat, body)
 	want := []llm.Image{{Width: 640, Height: 480, Detail: "low"}, {Width: 640, Height: 480, Detail: "high"}, {Detail: "high"}}
 	if diff := cmp.Diff(want, req.ImageSizes); diff != "" || req.Images != 4 || req.ImageURLs != 2 {
 		t.Errorf("%d images, %d by URL, want 4 and 2; sizes (-want +got):\n%s", req.Images, req.ImageURLs, diff)
@@ -41,10 +38,7 @@ func TestMeasureCountsPromptText(t *testing.T) {
 	t.Parallel()
 	body := `{"model":"m","messages":[{"role":"system","content":"Be \"brief\"."},{"role":"user","content":[{"type":"text","text":"two\nwords"}]},` +
 		`{"role":"tool","tool_call_id":"c1","content":[{"type":"new","x":"data:image/png;base64,AAAA"}]}]}`
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := decode(t, llm.Chat, body)
 	req.Measure()
 	var want llm.Text
 	for _, s := range []string{`Be "brief".`, "two\nwords", "c1"} {

@@ -38,10 +38,7 @@ func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
 	if stream {
 		body += `,"stream":true`
 	}
-	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body+"}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := decode(t, llm.Chat, body+"}")
 	return req
 }
 

@@ -34,10 +34,7 @@ func TestSignaturesAreNotForwarded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":`+tc.messages+`}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := decode(t, llm.Chat, `{"model":"m","messages":`+tc.messages+`}`)
 			if req.HasSignatures != tc.sealed {
 				t.Errorf("HasSignatures = %t, want %t", req.HasSignatures, tc.sealed)
 			}

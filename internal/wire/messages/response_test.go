@@ -108,10 +108,7 @@ func TestUsageIsEstimatedUntilItIsReported(t *testing.T) {
 		"never reported":            {[]llm.Delta{begin, text, finish}, counts{19, 19, 5}, false},
 	} {
 		const body = `{"model":"auto","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Tell me something about the sea and its many ships."}]}`
-		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := decoded(t, body)
 		var got counts
 		var billed *llm.Usage
 		for _, ev := range collect(t, Format{}.EncodeResponse(req, "gemini-2.5-flash", seq(tc.deltas, nil))) {

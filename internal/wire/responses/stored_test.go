@@ -103,10 +103,7 @@ func TestResponsesAreStoredUnlessTheClientDeclines(t *testing.T) {
 		`{"model":"m","input":"x","store":true}`:  true,
 		`{"model":"m","input":"x","store":false}`: false,
 	} {
-		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := decode(t, body)
 		if got := Stores(&req.Payload); got != want {
 			t.Errorf("Stores(%s) = %t, want %t", body, got, want)
 		}
