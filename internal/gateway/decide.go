@@ -28,6 +28,7 @@ type plan struct {
 	*prompt
 	decision  *route.Decision // nil when the request was rejected before routing
 	maxOutput int64           // output limit from a policy if the caller sets none; 0 for no limit
+	immediate bool            // whether to reject the request instead of waiting for reserved money
 }
 
 // baseline returns the baseline model, whose cost is compared with the actual cost.

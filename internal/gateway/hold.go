@@ -36,7 +36,11 @@ func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Gran
 	}
 	// A shadow call is compared with another response, so its output is not limited to fit the budget.
 	if !bill.Generates(p.req.Op) || p.req.MaxOutput > 0 || in.shadow != nil {
-		return held(g.Ledger.Hold(ctx, budgets, terms.MaxCost(targets)))
+		take := g.Ledger.Hold
+		if p.immediate {
+			take = g.Ledger.TryHold
+		}
+		return held(take(ctx, budgets, terms.MaxCost(targets)))
 	}
 	hold, err := g.Ledger.TryHold(ctx, budgets, terms.MaxCost(targets))
 	if !insufficient(err) {

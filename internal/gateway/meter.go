@@ -21,36 +21,40 @@ import (
 type realtimeAdmission struct {
 	// Check authenticates the key again, so that an expired or rotated key ends its sessions.
 	Check func() error
-	// Next counts the next response towards the key's limits and holds its maximum cost. It may return the slot of the next response
-	// together with an error.
-	Next func(ctx context.Context) (*limit.Slot, *ledger.Hold, error)
+	// Next counts a response towards the key's limits and holds its maximum cost. parallel means that other responses are in progress.
+	Next func(ctx context.Context, parallel bool) (responseHold, error)
 	// Transcribe holds the maximum cost of one transcription. held is the amount that is already held for a response. t is nil for an
 	// unknown model. Transcribe returns an error if the price of the model is unknown and the key may not use such models.
 	Transcribe func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error)
-	// Charge charges a cost for which there is no hold. It is never called concurrently with the functions above.
+	// Charge charges a cost for which there is no hold.
 	Charge func(ctx context.Context, cost money.Amount)
 }
 
-// realtimeMeter implements realtime.realtimeMeter. It holds the maximum cost of one response and one transcription at a time.
+// responseHold is the reservation for one response.
+type responseHold struct {
+	turn *limit.Slot // counts the tokens of the response
+	cost *ledger.Hold
+}
+
+// realtimeMeter implements realtime.Meter. It holds the maximum cost of each response and of one transcription at a time.
 type realtimeMeter struct {
 	admission realtimeAdmission
 	snapshot  *route.Snapshot
 	start     time.Time // start of the session, which determines the prices
 	target    *provider.Target
+	reserving sync.Mutex // locked by Reserve
 
 	mu         sync.Mutex
-	hold       *ledger.Hold
-	settled    bool         // whether the hold is settled and has not been renewed
-	turn       *limit.Slot  // slot that counts the tokens of the next response
+	holds      []responseHold
 	transcript *ledger.Hold // hold for the next transcription; nil if the session has no transcription model
 	charge     bill.Charge
 	baseline   *catalog.Price // price of the baseline model; may be nil
-	unreported int64          // number of responses without usage
+	estimated  int64          // number of responses whose usage is estimated
 }
 
-// newRealtimeMeter returns a meter for a session. turn and hold are the slot and the hold of the first response.
-func newRealtimeMeter(a realtimeAdmission, snap *route.Snapshot, start time.Time, turn *limit.Slot, hold *ledger.Hold) *realtimeMeter {
-	return &realtimeMeter{admission: a, snapshot: snap, start: start, turn: turn, hold: hold}
+// newRealtimeMeter returns a meter for a session. first is the reservation for the first response.
+func newRealtimeMeter(a realtimeAdmission, snap *route.Snapshot, start time.Time, first responseHold) *realtimeMeter {
+	return &realtimeMeter{admission: a, snapshot: snap, start: start, holds: []responseHold{first}}
 }
 
 // Begin sets the target of the session and starts the charge. baseline is the price of the baseline model and may be nil.
@@ -61,15 +65,15 @@ func (m *realtimeMeter) Begin(t *provider.Target, baseline *catalog.Price) {
 	m.charge.Baseline = m.empty(m.baseline)
 }
 
-// Charge returns the charge of the session so far, and the number of responses without usage.
-func (m *realtimeMeter) Charge() (charge bill.Charge, unreported int64) {
+// Charge returns the charge of the session so far, and the number of responses whose usage is estimated.
+func (m *realtimeMeter) Charge() (charge bill.Charge, estimated int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	charge = m.charge
 	if charge.Bill != nil {
 		charge.Attempt = new(charge.Bill.Total)
 	}
-	return charge, m.unreported
+	return charge, m.estimated
 }
 
 // empty returns a bill without rows, or nil for an unknown price.
@@ -82,42 +86,53 @@ func (m *realtimeMeter) empty(p *catalog.Price) *catalog.Bill {
 	return &b
 }
 
-// Response implements realtime.realtimeMeter. It charges the response, counts it towards the key's limits and holds the maximum cost of the next
-// response.
-func (m *realtimeMeter) Response(ctx context.Context, u *llm.Usage) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var cost money.Amount
-	var used llm.Usage
-	if u == nil {
-		m.unreported++
-	} else {
-		used = *u
-		cost = m.add(m.target.Price, used, m.hold)
+// Reserve implements realtime.Meter. It does not keep Response from settling a hold, which may free the amount that it waits for.
+func (m *realtimeMeter) Reserve(ctx context.Context, responses int) error {
+	m.reserving.Lock()
+	defer m.reserving.Unlock()
+	for {
+		m.mu.Lock()
+		held := len(m.holds)
+		m.mu.Unlock()
+		if held >= responses {
+			return nil
+		}
+		next, err := m.admission.Next(ctx, held > 0)
+		if err != nil {
+			return err
+		}
+		m.mu.Lock()
+		m.holds = append(m.holds, next)
+		m.mu.Unlock()
 	}
-	m.settle(ctx, cost)
-	m.turn.Settle(used.Total())
-	turn, hold, err := m.admission.Next(ctx)
-	if turn != nil {
-		m.turn = turn
-	}
-	if err != nil {
-		return err
-	}
-	m.hold, m.settled = hold, false
-	return nil
 }
 
-// settle charges a cost to the budgets. The first call settles the hold. Later costs are charged directly, because a response can
-// end after its hold was settled.
-func (m *realtimeMeter) settle(ctx context.Context, cost money.Amount) {
-	switch {
-	case !m.settled:
-		m.hold.Settle(cost)
-		m.settled = true
-	case cost != 0:
-		m.admission.Charge(ctx, cost)
+// Response implements realtime.Meter. It charges the response and counts it towards the key's limits. A response without a hold, which the
+// provider started after the budget was spent, is charged directly.
+func (m *realtimeMeter) Response(ctx context.Context, u llm.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if u.Estimated {
+		m.estimated++
 	}
+	if len(m.holds) == 0 {
+		if cost := m.add(m.target.Price, u, nil, m.baseline); cost != 0 {
+			m.admission.Charge(ctx, cost)
+		}
+		return
+	}
+	held := m.holds[0]
+	m.holds = m.holds[1:]
+	held.cost.Settle(m.add(m.target.Price, u, held.cost, m.baseline))
+	held.turn.Settle(u.Total())
+}
+
+// held returns the amount that is held for responses.
+func (m *realtimeMeter) held() (sum money.Amount) {
+	for _, h := range m.holds {
+		sum = sum.Add(h.cost.Amount())
+	}
+	return sum
 }
 
 // transcriber returns the target of a transcription model at the provider of the session, or nil for an unknown model.
@@ -129,11 +144,11 @@ func (m *realtimeMeter) transcriber(model string) *provider.Target {
 	return targets[0]
 }
 
-// Transcriber implements realtime.realtimeMeter. It replaces the hold of the previous model.
+// Transcriber implements realtime.Meter. It replaces the hold of the previous model.
 func (m *realtimeMeter) Transcriber(ctx context.Context, model string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	hold, err := m.admission.Transcribe(ctx, model, m.transcriber(model), m.hold.Amount())
+	hold, err := m.admission.Transcribe(ctx, model, m.transcriber(model), m.held())
 	if err != nil {
 		return err
 	}
@@ -144,7 +159,7 @@ func (m *realtimeMeter) Transcriber(ctx context.Context, model string) error {
 	return nil
 }
 
-// Transcription implements realtime.realtimeMeter. It uses the price of the transcription model at the session's provider.
+// Transcription implements realtime.Meter. It uses the price of the transcription model at the session's provider.
 func (m *realtimeMeter) Transcription(ctx context.Context, model string, u *llm.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,9 +171,9 @@ func (m *realtimeMeter) Transcription(ctx context.Context, model string, u *llm.
 			m.charge.Bill.Add(catalog.Bill{Excluded: []string{bill.Transcription}})
 		}
 	case u == nil:
-		cost = m.add(target.Price, llm.Usage{}, m.transcript)
+		cost = m.add(target.Price, llm.Usage{}, m.transcript, target.Price)
 	default:
-		cost = m.add(target.Price, *u, m.transcript)
+		cost = m.add(target.Price, *u, m.transcript, target.Price)
 	}
 	if m.transcript == nil { // a transcription can end after its hold was released
 		if cost != 0 {
@@ -168,14 +183,15 @@ func (m *realtimeMeter) Transcription(ctx context.Context, model string, u *llm.
 	}
 	m.transcript.Settle(cost)
 	var err error
-	m.transcript, err = m.admission.Transcribe(ctx, model, target, m.hold.Amount())
+	m.transcript, err = m.admission.Transcribe(ctx, model, target, m.held())
 	return err
 }
 
-// add adds usage to the charge and returns its cost, which is limited to the amount of the hold. hold may be nil for a transcription.
-func (m *realtimeMeter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) money.Amount {
-	response := hold == m.hold
+// add adds usage to the charge and returns its cost, which is limited to the amount of the hold. hold may be nil. baseline is the price of
+// the same usage without routing and may be nil.
+func (m *realtimeMeter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold, baseline *catalog.Price) money.Amount {
 	sum := &m.charge.Usage
+	sum.Estimated = sum.Estimated || u.Estimated
 	sum.Input, sum.CacheRead, sum.Output = sum.Input+u.Input, sum.CacheRead+u.CacheRead, sum.Output+u.Output
 	sum.AudioInput, sum.AudioOutput = sum.AudioInput+u.AudioInput, sum.AudioOutput+u.AudioOutput
 	var cost money.Amount
@@ -189,27 +205,24 @@ func (m *realtimeMeter) add(p *catalog.Price, u llm.Usage, hold *ledger.Hold) mo
 		cost = b.Total
 		m.charge.Bill.Add(b)
 	}
-	if m.baseline != nil {
-		at := m.baseline
-		if !response {
-			at = p
-		}
-		if at != nil {
-			m.charge.Baseline.Add(bill.Realtime(at.At(m.start), u))
-		}
+	if m.charge.Baseline != nil && baseline != nil {
+		m.charge.Baseline.Add(bill.Realtime(baseline.At(m.start), u))
 	}
 	return cost
 }
 
-// Check implements realtime.realtimeMeter.
+// Check implements realtime.Meter.
 func (m *realtimeMeter) Check() error { return m.admission.Check() }
 
 // Release releases the holds of the next response and the next transcription.
-func (m *realtimeMeter) Release(ctx context.Context) {
+func (m *realtimeMeter) Release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turn.Settle(0)
-	m.settle(ctx, 0)
+	for _, h := range m.holds {
+		h.turn.Settle(0)
+		h.cost.Release()
+	}
+	m.holds = nil
 	if m.transcript != nil {
 		m.transcript.Release()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/coder/websocket"
 
@@ -85,8 +86,8 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if err != nil {
 		return err
 	}
-	m := newRealtimeMeter(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, slot, hold)
-	defer m.Release(ctx) // Release has no effect after the end of the session
+	m := newRealtimeMeter(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, responseHold{slot, hold})
+	defer m.Release() // Release has no effect after the end of the session
 	series := g.newSeries(in, who.Grant, plan, terms, false)
 	if err := g.begin(rec, series); err != nil {
 		return err
@@ -116,7 +117,9 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 }
 
 // admission returns the functions that decide whether a session may continue. They apply the limits and budgets of the key.
-func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) realtimeAdmission {
+func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtimeAdmission {
+	var latest atomic.Pointer[account.Grant] // the functions are called concurrently
+	latest.Store(opened)
 	authenticate := func() (*account.Grant, error) {
 		grant, err := g.Keys.Authenticate(in.HTTP.Header)
 		if err != nil {
@@ -128,25 +131,28 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) realtime
 		_, err := authenticate()
 		return err
 	}
-	next := func(ctx context.Context) (*limit.Slot, *ledger.Hold, error) {
-		current, err := authenticate()
+	next := func(ctx context.Context, parallel bool) (held responseHold, err error) {
+		grant, err := authenticate()
 		if err != nil {
-			return nil, nil, err
+			return held, err
 		}
-		limits := limit.Limits(current.Key.Limits)
+		limits := limit.Limits(grant.Key.Limits)
 		limits.Concurrent = 0 // the session already counts as a concurrent request
-		turn, err := g.Limits.Take(ctx, current.Key.ID, limits, 1)
-		if err != nil {
-			return nil, nil, err
+		if held.turn, err = g.Limits.Take(ctx, grant.Key.ID, limits, 1); err != nil {
+			return held, err
 		}
-		turn.Release()
-		hold, _, err := g.hold(ctx, in, current, p)
-		if err == nil {
-			grant = current
+		held.turn.Release()
+		p := p
+		p.immediate = parallel // waiting does not free the amounts that the session itself holds
+		if held.cost, _, err = g.hold(ctx, in, grant, p); err != nil {
+			held.turn.Settle(0)
+			return held, err
 		}
-		return turn, hold, err
+		latest.Store(grant)
+		return held, nil
 	}
 	transcribe := func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error) {
+		grant := latest.Load()
 		if (t == nil || !bill.PricesTranscription(t.Price, in.Start)) && (p.limited || !in.Settings.AllowsUnpriced(grant)) {
 			return nil, llm.Errorf(llm.NoRoute, "The price of the transcription model %s is unknown. Add the model to the provider with kind transcription and its prices, or use a key without a budget that allows models without a price.", show.Quote(show.ShortenName(model)))
 		}
@@ -176,6 +182,7 @@ func (g *Gateway) admission(in *incoming, grant *account.Grant, p plan) realtime
 		})
 	}
 	charge := func(ctx context.Context, cost money.Amount) {
+		grant := latest.Load()
 		budgets := append(budget.Applied(grant), p.budgets...)
 		for i := range budgets {
 			budgets[i].WarnOnly = true
@@ -211,8 +218,8 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 
 // endSession records a session that has ended.
 func (g *Gateway) endSession(ctx context.Context, rec *recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
-	m.Release(ctx) // budgets are released before the entry is visible
-	charge, unreported := m.Charge()
+	m.Release() // budgets are released before the entry is visible
+	charge, estimated := m.Charge()
 	var failure *llm.Error
 	if r.Err != nil && r.Err.Kind.FromUpstream() {
 		failure = r.Err
@@ -226,8 +233,8 @@ func (g *Gateway) endSession(ctx context.Context, rec *recorder, a *attempt.Atte
 		rec.RecordError(r.Err, true)
 		e.Status = http.StatusSwitchingProtocols
 	}
-	if n := r.Unfinished + unreported; n > 0 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("the provider reported no usage for %d responses, whose cost is unknown", n))
+	if estimated > 0 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("the provider reported no usage for %d responses, whose cost is estimated", estimated))
 	}
 	rec.Complete()
 	e.BytesIn, e.BytesOut = r.Sent, r.Received

@@ -86,6 +86,10 @@ func (v *voice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v.events <- event
 		switch event {
 		case "response.create":
+			if rawjson.Get(data, "response.conversation").String() == "none" { // runs until it is cancelled, and reports no usage
+				send(`{"type":"response.created","response":{}}`, `{"type":"response.output_text.delta","delta":"`+strings.Repeat("x", 398)+`"}`)
+				continue
+			}
 			send(`{"type":"response.created","response":{}}`, `{"type":"response.output_audio.delta","delta":"AAAA"}`, doneEvent)
 		case "start":
 			send(`{"type":"response.created","response":{}}`)
@@ -382,24 +386,60 @@ func TestRealtimeSessionEndsWithItsBudget(t *testing.T) {
 	}
 }
 
-// Responses can run at the same time. A response that ends after the session could not renew its hold is also charged to the budget.
-func TestRealtimeResponsesAfterTheEndOfTheBudgetAreCharged(t *testing.T) {
+// Responses can run at the same time, and each one is held before the provider receives it. Responses without usage are estimated.
+func TestRealtimeParallelResponsesAreHeld(t *testing.T) {
 	t.Parallel()
 	k, first, _ := voiceKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: 2 * voiceHold, Period: account.Total}
+	c := k.talk("model=voice")
+	const create = `{"type":"response.create","response":{"conversation":"none"}}`
+	for _, text := range []string{create, create, create, `{"type":"response.create","type":"x"}`, `{"pad":"` + strings.Repeat("x", 100_000) + `","type":"response\u002ecreate"}`} {
+		c.say(text)
+	}
+	for range 3 {
+		if code := c.expect("error").Get("error.code").String(); code != "RATE_LIMITED" {
+			t.Errorf("error %s, want RATE_LIMITED", code)
+		}
+	}
+	c.sayType("ping")
+	c.expect("ping") // the session continues
+	if s := k.ledger.Status(budget.Applied(k.keys.grant)[0]); s.Held != 2*voiceHold {
+		t.Errorf("held %s, want %s", s.Held, 2*voiceHold)
+	}
+	_ = c.conn.CloseNow()
+	e := k.entry()
+	<-first.closed
+	// The reported response costs doneCost. The other one is estimated: its input is three messages and the other output.
+	input := int64(2*len(create)+len(`{"type":"ping"}`)+2*400+3) / 4
+	s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
+	if want := doneCost + money.Amount(input*4_000); *e.Cost != want || s.Spent != want || s.Held != 0 || !e.Usage.Estimated {
+		t.Errorf("cost %s, spent %s, held %s, usage %+v; want %s", e.Cost, s.Spent, s.Held, e.Usage, want)
+	}
+	if len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "for 1 responses, whose cost is estimated") {
+		t.Errorf("warnings %q", e.Warnings)
+	}
+	for range 3 {
+		<-first.events
+	}
+	if event := <-first.events; event != "response.cancel" {
+		t.Errorf("the provider received %s, want two responses, one ping and the cancellation", event)
+	}
+}
+
+// A provider may start a response without a request. If it cannot be held, the session ends.
+func TestRealtimeResponseOfTheProviderIsHeld(t *testing.T) {
+	t.Parallel()
+	k, _, _ := voiceKit(t)
 	k.keys.grant.Key.Budget = &account.Budget{Amount: voiceHold, Period: account.Total}
 	c := k.talk("model=voice")
 	for range 2 {
 		c.sayType("start")
-		c.expect("response.created")
 	}
-	c.sayType("response.cancel") // ends the first response
-	if code, _ := c.end(); code != "BUDGET_EXCEEDED" {
-		t.Errorf("the session ended with %q, want BUDGET_EXCEEDED", code)
+	if code, _ := c.end(); code != "RATE_LIMITED" {
+		t.Errorf("the session ended with %q, want RATE_LIMITED", code)
 	}
 	e := k.entry()
-	<-first.closed
-	s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
-	if *e.Cost != 2*doneCost || s.Spent != *e.Cost || s.Held != 0 {
+	if s := k.ledger.Status(budget.Applied(k.keys.grant)[0]); s.Spent != *e.Cost || s.Held != 0 || *e.Cost < doneCost {
 		t.Errorf("cost %s, spent %s, held %s", e.Cost, s.Spent, s.Held)
 	}
 }
@@ -468,7 +508,7 @@ func TestRealtimeSessionEndsWithTheProvider(t *testing.T) {
 			t.Errorf("%s: the session ended with %q and %d", event, code, status)
 		}
 		e := k.entry()
-		if e.Outcome != requestlog.Partial || e.Finish != want.finish || *e.Cost != doneCost || e.Attempts[0].Class != want.class || len(e.Warnings) != 1 {
+		if e.Outcome != requestlog.Partial || e.Finish != want.finish || *e.Cost <= doneCost || !e.Usage.Estimated || e.Attempts[0].Class != want.class || len(e.Warnings) != 1 {
 			t.Errorf("%s: entry %+v with %+v, warnings %v", event, e, e.Attempts, e.Warnings)
 		}
 	}

@@ -38,6 +38,30 @@ func TestUsageIsReadFromEvents(t *testing.T) {
 	}
 }
 
+func TestUsageIsEstimatedFromTraffic(t *testing.T) {
+	t.Parallel()
+	sent := traffic{sentText: 41, sentAudio: charactersPerInput, receivedText: 5, receivedAudio: charactersPerOutput + 1}
+	for name, tc := range map[string]struct {
+		traffic  traffic
+		reported *llm.Usage
+		failed   bool
+		want     llm.Usage
+	}{
+		"text and audio":        {sent, nil, false, llm.Usage{Input: 11 + 1, AudioInput: 1, Output: 2 + 2, AudioOutput: 2, Estimated: true}},
+		"reported":              {sent, &llm.Usage{Input: 3, Output: 1}, false, llm.Usage{Input: 3, Output: 1}},
+		"failed after a part":   {traffic{receivedText: 4}, nil, true, llm.Usage{Output: 1, Estimated: true}},
+		"failed without output": {traffic{sentText: 40}, nil, true, llm.Usage{}},
+		"without output":        {traffic{sentText: 40}, nil, false, llm.Usage{Input: 10, Estimated: true}},
+	} {
+		if diff := cmp.Diff(tc.want, tc.traffic.endResponse(tc.reported, tc.failed)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if sent.endResponse(nil, false); sent != (traffic{sentText: 46, sentAudio: charactersPerInput + charactersPerOutput + 1}) {
+		t.Errorf("the output is not part of the conversation: %+v", sent)
+	}
+}
+
 func TestTranscriptionModelIsRead(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{

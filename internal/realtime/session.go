@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,8 +33,10 @@ type Limits struct {
 // Meter charges a session and decides whether it may continue. An error returned by a method is an *llm.Error and ends the session. The
 // methods are called from several goroutines.
 type Meter interface {
-	// Response charges a response of the session's model. u is nil if the provider reports no usage.
-	Response(ctx context.Context, u *llm.Usage) error
+	// Reserve holds the maximum cost of responses that run at the same time. It does nothing if as many holds exist.
+	Reserve(ctx context.Context, responses int) error
+	// Response charges a response of the session's model and settles one hold. The usage may be estimated.
+	Response(ctx context.Context, u llm.Usage)
 	// Transcriber is called when the model that transcribes the input changes.
 	Transcriber(ctx context.Context, model string) error
 	// Transcription charges an input transcription made by another model. u is nil if the provider reports no tokens.
@@ -47,7 +50,6 @@ type Result struct {
 	Reason         string     // reason for the end of the session, such as client_closed
 	Err            *llm.Error // error of the session; nil if the client or the provider ended it normally
 	Sent, Received int64      // number of bytes sent to and received from the provider
-	Unfinished     int64      // number of responses whose usage the provider has not reported
 }
 
 // Reasons for the end of a session.
@@ -63,8 +65,6 @@ const (
 )
 
 const (
-	// chunkSize is the size of the chunks in which a long client message is forwarded.
-	chunkSize = 32 << 10
 	// keptBuffer is the maximum size of a buffer that is reused for the next message.
 	keptBuffer = 64 << 10
 	// cancelTime is the maximum time for the provider to report the usage of a cancelled response.
@@ -83,6 +83,27 @@ type peer struct {
 }
 
 func (p *peer) touch() { p.active.Store(int64(time.Since(p.began))) }
+
+// read reads a message into the buffer.
+func (p *peer) read(b *bytes.Buffer) (websocket.MessageType, error) {
+	if b.Reset(); b.Cap() > keptBuffer {
+		*b = bytes.Buffer{}
+	}
+	kind, message, err := p.conn.Reader(context.Background())
+	if err != nil {
+		return kind, err
+	}
+	for { // a long message arrives in parts, and each one shows that the peer is alive
+		_, err := io.CopyN(b, message, keptBuffer)
+		p.touch()
+		if errors.Is(err, io.EOF) {
+			return kind, nil
+		}
+		if err != nil {
+			return kind, err
+		}
+	}
+}
 
 // write calls f, which writes to the peer. While f runs, blocked holds its start time.
 func (p *peer) write(f func() error) error {
@@ -110,8 +131,13 @@ type session struct {
 	done  chan struct{}
 	tasks sync.WaitGroup
 
-	sent, received, active atomic.Int64
-	settled                chan struct{} // receives a value when no response is in progress
+	sent, received atomic.Int64
+	settled        chan struct{} // receives a value when no response is in progress
+
+	mu        sync.Mutex
+	active    int      // number of responses in progress
+	requested []string // event ids, which may be empty, of requests for a response that the provider has not answered
+	traffic   traffic
 }
 
 // ending is the reason for the end of a session, with the close codes for the peers.
@@ -138,7 +164,7 @@ func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, m
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, limits.Total, errTotal)
 	defer stop()
-	s.start(s.fromClient)
+	s.start(func() { s.fromClient(ctx) })
 	s.start(func() { s.fromProvider(ctx) })
 	s.start(s.watch)
 	var e ending
@@ -149,7 +175,10 @@ func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, m
 	}
 	close(s.done)
 	s.finish(e) //nolint:contextcheck // a session is closed properly even if its context is done
-	return Result{Reason: e.reason, Err: e.err, Sent: s.sent.Load(), Received: s.received.Load(), Unfinished: s.active.Load()}
+	for range s.active {
+		s.meter.Response(context.WithoutCancel(ctx), s.traffic.endResponse(nil, false))
+	}
+	return Result{Reason: e.reason, Err: e.err, Sent: s.sent.Load(), Received: s.received.Load()}
 }
 
 // start runs a task of the session. A panic ends only the session, not the process.
@@ -172,35 +201,26 @@ func (s *session) end(e ending) {
 	}
 }
 
-// fromClient forwards client messages to the provider. A message that does not fit in one chunk is forwarded in parts.
-func (s *session) fromClient() {
-	buffer := make([]byte, chunkSize)
-	ctx := context.Background()
+// fromClient forwards client messages to the provider. It answers a request for a response itself if the cost cannot be held.
+func (s *session) fromClient(ctx context.Context) {
+	var buffer bytes.Buffer
 	for {
-		kind, message, err := s.client.conn.Reader(ctx)
+		//nolint:contextcheck // reads and writes have no deadline, as explained at session
+		kind, err := s.client.read(&buffer)
 		if err != nil {
 			s.end(clientEnding(err))
 			return
 		}
-		n, err := io.ReadFull(message, buffer)
-		s.client.touch()
-		whole := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		switch {
-		case err != nil && !whole:
-			s.end(clientEnding(err))
-			return
-		case s.over.Load():
-			_, err = io.Copy(io.Discard, message)
-		case whole:
-			s.sent.Add(int64(n))
-			err = s.provider.write(func() error { return s.provider.conn.Write(ctx, kind, buffer[:n]) })
-		default:
-			err = s.passParts(ctx, kind, message, buffer)
+		if s.over.Load() {
+			continue
 		}
-		if errors.Is(err, websocket.ErrMessageTooBig) {
-			s.end(clientEnding(err))
-			return
+		if err := s.requestResponse(ctx, buffer.Bytes()); err != nil {
+			refusal := errorEvent(noticeOf(llm.AsError(err)), id.New("event", time.Now()))
+			_ = s.client.write(func() error { return s.client.conn.Write(context.Background(), websocket.MessageText, refusal) }) //nolint:contextcheck // as above
+			continue
 		}
+		s.sent.Add(int64(buffer.Len()))
+		err = s.provider.write(func() error { return s.provider.conn.Write(context.Background(), kind, buffer.Bytes()) }) //nolint:contextcheck // as above
 		if err != nil {
 			_ = s.provider.conn.CloseNow() // fromProvider reports why the connection to the provider ended
 			return
@@ -208,29 +228,31 @@ func (s *session) fromClient() {
 	}
 }
 
-// passParts forwards a message whose first part is in buffer.
-func (s *session) passParts(ctx context.Context, kind websocket.MessageType, message io.Reader, buffer []byte) error {
-	w, err := s.provider.conn.Writer(ctx, kind)
-	if err != nil {
-		return err
-	}
-	for n := len(buffer); ; {
-		s.sent.Add(int64(n))
-		err := s.provider.write(func() error {
-			_, err := w.Write(buffer[:n])
-			return err
-		})
+// requestResponse holds the cost of a response if a client message requests one.
+func (s *session) requestResponse(ctx context.Context, message []byte) error {
+	kind, eventID := readClientEvent(message)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kind == responseCreate {
+		s.requested = append(s.requested, eventID)
+		responses := s.active + len(s.requested)
+		s.mu.Unlock()
+		err := s.meter.Reserve(ctx, responses)
+		s.mu.Lock()
 		if err != nil {
+			s.removeRequest(eventID)
 			return err
 		}
-		n, err = message.Read(buffer)
-		s.client.touch()
-		if n == 0 && errors.Is(err, io.EOF) {
-			return s.provider.write(w.Close)
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
+	}
+	s.traffic.countSent(kind, len(message))
+	return nil
+}
+
+// removeRequest removes the request with the given event id. If there is none, it removes the oldest request.
+func (s *session) removeRequest(eventID string) {
+	if len(s.requested) > 0 {
+		i := max(slices.Index(s.requested, eventID), 0)
+		s.requested = slices.Delete(s.requested, i, i+1)
 	}
 }
 
@@ -239,11 +261,7 @@ func (s *session) fromProvider(ctx context.Context) {
 	var buffer bytes.Buffer
 	model := "" // model that transcribes the input
 	for {
-		kind, message, err := s.provider.conn.Reader(context.Background()) //nolint:contextcheck // the read has no deadline, as explained at session
-		if err == nil {
-			buffer.Reset()
-			_, err = buffer.ReadFrom(message)
-		}
+		kind, err := s.provider.read(&buffer) //nolint:contextcheck // the read has no deadline, as explained at session
 		if err != nil {
 			if closed, ok := errors.AsType[websocket.CloseError](err); ok {
 				closed.Reason = string(s.mask([]byte(closed.Reason)))
@@ -252,7 +270,6 @@ func (s *session) fromProvider(ctx context.Context) {
 			s.end(providerEnding(err))
 			return
 		}
-		s.provider.touch()
 		s.received.Add(int64(buffer.Len()))
 		var read event
 		if kind == websocket.MessageText {
@@ -262,7 +279,7 @@ func (s *session) fromProvider(ctx context.Context) {
 		if changed {
 			model = read.model
 		}
-		s.count(read.kind)
+		responses := s.count(&read)
 		if !s.over.Load() {
 			//nolint:contextcheck // the write has no deadline, as explained at session
 			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, s.mask(buffer.Bytes())) })
@@ -273,32 +290,48 @@ func (s *session) fromProvider(ctx context.Context) {
 		switch {
 		case changed:
 			err = s.meter.Transcriber(ctx, model)
-		case !read.billed:
-		case read.kind == transcribed:
+		case read.kind == transcribed && read.billed:
 			err = s.meter.Transcription(ctx, model, read.usage)
-		default:
-			err = s.meter.Response(ctx, read.usage)
+		case read.kind == responseDone:
+			s.meter.Response(ctx, *read.usage)
+			err = s.meter.Reserve(ctx, max(responses, 1)) // the provider may start a response without a request
+		case read.kind == responseCreated:
+			err = s.meter.Reserve(ctx, responses)
 		}
 		if err != nil {
 			s.end(failed(err))
 		}
-		if buffer.Cap() > keptBuffer {
-			buffer = bytes.Buffer{}
-		}
 	}
 }
 
-// count updates the number of responses in progress. It ignores the end of a response whose beginning was not received.
-func (s *session) count(kind string) {
-	switch {
-	case kind == responseCreated:
-		s.active.Add(1)
-	case kind == responseDone && s.active.Load() > 0 && s.active.Add(-1) == 0:
-		select {
-		case s.settled <- struct{}{}:
-		default:
+// count updates the number of responses, including requested ones, and returns it. It estimates the usage of a response without usage. It
+// ignores the end of a response whose beginning was not received.
+func (s *session) count(e *event) (responses int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.kind {
+	case responseCreated:
+		s.active++
+		s.removeRequest("")
+	case responseDone:
+		s.traffic.receivedText = max(s.traffic.receivedText, e.text) // text may have arrived only with the end
+		e.usage = new(s.traffic.endResponse(e.usage, e.failed))
+		if s.active == 0 {
+			s.removeRequest("")
+		} else if s.active--; s.active == 0 {
+			select {
+			case s.settled <- struct{}{}:
+			default:
+			}
 		}
+	case "error":
+		if e.refused || e.eventID != "" && slices.Contains(s.requested, e.eventID) {
+			s.removeRequest(e.eventID)
+		}
+	default:
+		s.traffic.receivedText, s.traffic.receivedAudio = s.traffic.receivedText+e.text, s.traffic.receivedAudio+e.audio
 	}
+	return s.active + len(s.requested)
 }
 
 // watch enforces the limits and detects peers that have disconnected without a close frame.
@@ -378,7 +411,10 @@ func (s *session) finish(e ending) {
 	case <-s.settled: // discard the signal of an earlier response
 	default:
 	}
-	if s.active.Load() > 0 && e.provider != 0 {
+	s.mu.Lock()
+	active := s.active
+	s.mu.Unlock()
+	if active > 0 && e.provider != 0 {
 		ctx, stop := context.WithTimeout(context.Background(), cancelTime)
 		if s.provider.conn.Write(ctx, websocket.MessageText, []byte(`{"type":"response.cancel"}`)) == nil {
 			select {
