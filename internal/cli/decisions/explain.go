@@ -100,7 +100,7 @@ func (r *decisionCommands) explain(ctx context.Context, from instance.Routed, bo
 		}
 		return r.Console.PrintJSON(explanation)
 	}
-	p := &decisionPage{cli.Page{Width: r.Console.PageWidth(60, 120), Coloured: r.Console.Coloured(r.Options)}}
+	p := &Page{cli.Page{Width: r.Console.PageWidth(60, 120), Coloured: r.Console.Coloured(r.Options)}}
 	p.explanation(decision, refusal)
 	return r.Console.Print(p.String())
 }

@@ -10,13 +10,18 @@ import (
 	"fairlead.dev/internal/route"
 )
 
-// decisionPage formats a decision as text.
-type decisionPage struct{ cli.Page }
+// Page formats a decision as text.
+type Page struct{ cli.Page }
 
-// explanation writes the outcome, the features, the evaluated policies and the candidates of a decision.
-func (p *decisionPage) explanation(d *route.Decision, refusal *llm.Error) {
+// explanation writes the outcome of a decision and the decision.
+func (p *Page) explanation(d *route.Decision, refusal *llm.Error) {
 	p.Paragraph(outcome(d, refusal), 0)
 	p.Section("Request")
+	p.Decision(d)
+}
+
+// Decision writes the features, the evaluated policies and the candidates of a decision.
+func (p *Page) Decision(d *route.Decision) {
 	p.seen(d)
 	if len(d.Policies) > 0 {
 		p.Section("Policies")
@@ -69,7 +74,7 @@ func outcome(d *route.Decision, refusal *llm.Error) string {
 	return fmt.Sprintf("%s. Expected cost: %s.", text, cli.Cost(first.Price))
 }
 
-func (p *decisionPage) seen(d *route.Decision) {
+func (p *Page) seen(d *route.Decision) {
 	in := &d.Input
 	if in.Features.Task != "" {
 		task := string(in.Features.Task)
@@ -78,7 +83,7 @@ func (p *decisionPage) seen(d *route.Decision) {
 		}
 		p.Field("task", fmt.Sprintf("%s; %s %% similar to training prompts", task, strconv.FormatFloat(100*in.Features.Known, 'f', 0, 64)))
 	}
-	p.Field("features", Features(in))
+	p.Field("features", features(in))
 	if d.QualityTarget != (route.QualityTarget{}) {
 		p.Field("target", fmt.Sprintf("quality %s (best available: %s)", chance(d.QualityTarget.Target), chance(d.QualityTarget.Best)))
 	}
@@ -130,7 +135,7 @@ func rankedTable(d *route.Decision) *cli.Table {
 			cached = cli.Count(c.Cache.Read)
 		}
 		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: target, Paint: look}, cli.Cell{Text: quality}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
-			cli.Cell{Text: cached}, cli.Cell{Text: Expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
+			cli.Cell{Text: cached}, cli.Cell{Text: expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
 	}
 	return t
 }
@@ -138,7 +143,7 @@ func rankedTable(d *route.Decision) *cli.Table {
 // chance formats a success probability with three decimals.
 func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
-func (p *decisionPage) choice(d *route.Decision) {
+func (p *Page) choice(d *route.Decision) {
 	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil {
 		return
 	}
@@ -158,8 +163,8 @@ func (p *decisionPage) choice(d *route.Decision) {
 	}
 }
 
-// Features describes the features of a request.
-func Features(in *route.Input) string {
+// features describes the features of a request.
+func features(in *route.Input) string {
 	parts := []string{"model " + cli.OrDash(in.Model)}
 	if route.IsAuto(in.Model) {
 		parts = append(parts, fmt.Sprintf("objective %s (trade-off %s)", in.Objective.Name, strconv.FormatFloat(in.Objective.Tradeoff, 'f', 2, 64)))
@@ -183,8 +188,8 @@ func Features(in *route.Input) string {
 	return strings.Join(parts, "; ")
 }
 
-// Expected formats an expected latency in milliseconds. It returns a dash if ms is not positive.
-func Expected(ms int64) string {
+// expected formats an expected latency in milliseconds. It returns a dash if ms is not positive.
+func expected(ms int64) string {
 	if ms <= 0 {
 		return cli.Dash
 	}

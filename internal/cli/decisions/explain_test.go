@@ -32,7 +32,7 @@ func sampleDecision() *route.Decision {
 
 func TestExplanationText(t *testing.T) {
 	t.Parallel()
-	p := &decisionPage{cli.Page{Width: 120}}
+	p := &Page{cli.Page{Width: 120}}
 	p.explanation(sampleDecision(), nil)
 	clitest.Golden(t, "explain.txt", p.String())
 }
@@ -41,7 +41,7 @@ func TestExplanationOfARejection(t *testing.T) {
 	t.Parallel()
 	d := sampleDecision()
 	d.Policy, d.Candidates, d.Baseline, d.RunnerUp, d.Stay = "no-code", nil, nil, "", nil
-	p := &decisionPage{cli.Page{Width: 120}}
+	p := &Page{cli.Page{Width: 120}}
 	p.explanation(d, llm.Errorf(llm.PolicyRejected, "Code stays inside."))
 	text := p.String()
 	clitest.MustContain(t, text, "Rejected (POLICY_REJECTED): Code stays inside. Rejected by policy no-code.")

@@ -13,11 +13,10 @@ import (
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/decisions"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/route"
 )
 
 // entryPage formats a request as text.
-type entryPage struct{ cli.Page }
+type entryPage struct{ decisions.Page }
 
 // entry writes the summary, the decision, the attempts, the costs and the other fields of a request.
 func (p *entryPage) entry(e *requestlog.Entry, when string) {
@@ -31,7 +30,8 @@ func (p *entryPage) entry(e *requestlog.Entry, when string) {
 		p.Paragraph("Warning: "+warning, 0)
 	}
 	if e.Decision != nil {
-		p.decision(e, e.Decision)
+		p.Section("Decision")
+		p.Decision(e.Decision)
 	}
 	if len(e.Attempts) > 0 {
 		p.attempts(e)
@@ -45,63 +45,6 @@ func (p *entryPage) entry(e *requestlog.Entry, when string) {
 		p.Field("message", cli.OrDash(e.Error.Message))
 	}
 	p.metadata(e)
-}
-
-func (p *entryPage) decision(e *requestlog.Entry, d *route.Decision) {
-	p.Section("Decision")
-	how := string(e.DecisionKind)
-	if how == "" {
-		how = "not served"
-	}
-	if e.Policy != "" {
-		how += ", policy " + e.Policy
-	}
-	p.Field("kind", fmt.Sprintf("%s (decided in %s µs, router %s, catalog %s)", how, cli.Count(d.Micros), cli.OrDash(d.Versions.Router), cli.OrDash(d.Versions.Catalog)))
-	p.Field("features", decisions.Features(&d.Input))
-	for _, hit := range d.Policies {
-		result := " skipped: " + hit.Reason()
-		if hit.Matched {
-			result = " matched: " + hit.Effect()
-		}
-		p.Field("policy", strings.TrimSuffix(hit.Name+result, ": "))
-	}
-	if d.Baseline != nil {
-		p.Field("baseline", d.Baseline.Model+", "+decisions.BaselineSource(d.Baseline.Source))
-	}
-	if d.RunnerUp != "" {
-		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
-	}
-	if len(d.Candidates) > 0 {
-		p.Section("Candidates")
-		p.Table(candidates(e, d))
-	}
-}
-
-func candidates(e *requestlog.Entry, d *route.Decision) *cli.Table {
-	t := &cli.Table{Columns: []cli.Column{
-		{Title: "RANK", Right: true},
-		{Title: "TARGET", Soft: true},
-		{Title: "SCORE", Right: true},
-		{Title: "QUALITY", Right: true},
-		{Title: "COST", Right: true},
-		{Title: "SPEED", Right: true},
-		{Title: "EXPECTED COST", Right: true},
-		{Title: "EXPECTED LATENCY", Right: true},
-		{Title: ""},
-	}}
-	for _, c := range d.Candidates {
-		if c.Excluded != nil {
-			t.Add(cli.Cell{Text: cli.Dash, Paint: cli.Faint}, cli.Cell{Text: c.Target, Paint: cli.Faint}, cli.Cell{Text: "excluded: " + c.Excluded.Reason() + " (" + string(c.Excluded.Code) + ")", Paint: cli.Faint})
-			continue
-		}
-		mark := cli.Cell{}
-		if c.Provider == e.Provider && c.Model == e.Model && c.Target != "" {
-			mark = cli.Cell{Text: "served", Paint: cli.Green}
-		}
-		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: c.Target}, cli.Cell{Text: cli.Score(c.Score)}, cli.Cell{Text: cli.Score(c.Quality)},
-			cli.Cell{Text: cli.Score(c.Cost)}, cli.Cell{Text: cli.Score(c.Speed)}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: decisions.Expected(c.Latency)}, mark)
-	}
-	return t
 }
 
 func (p *entryPage) attempts(e *requestlog.Entry) {

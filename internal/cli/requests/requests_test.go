@@ -142,8 +142,8 @@ func TestShowRequest(t *testing.T) {
 			t.Errorf("%s: stderr %q, or an escape code", name, err)
 		}
 		for line := range strings.Lines(out) {
-			if cli.Width(strings.TrimSuffix(line, "\n")) > 100 {
-				t.Errorf("%s: wider than 100 columns: %s", name, line)
+			if cli.Width(strings.TrimSuffix(line, "\n")) > 120 {
+				t.Errorf("%s: wider than 120 columns: %s", name, line)
 			}
 		}
 	}

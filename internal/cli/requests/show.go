@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/internal/account"
 	adminrequests "fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/cli"
+	"fairlead.dev/internal/cli/decisions"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/requestlog"
 )
@@ -57,7 +58,7 @@ func (r *requestCommands) show(ctx context.Context, store requestlog.Reader, wor
 	if r.Options.JSON {
 		return r.Console.PrintJSON(detail{adminrequests.DetailOf(&e), body})
 	}
-	p := &entryPage{cli.Page{Width: r.Console.PageWidth(40, 100), Coloured: r.Console.Coloured(r.Options)}}
+	p := &entryPage{decisions.Page{Page: cli.Page{Width: r.Console.PageWidth(40, 120), Coloured: r.Console.Coloured(r.Options)}}}
 	p.entry(&e, r.Console.FormatTime(r.Options, e.Time, cli.FullTime))
 	if body != nil {
 		p.body(body)
