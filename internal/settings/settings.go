@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"math"
 	"net"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -53,15 +52,10 @@ func SSO(c config.SSO) sso.Options {
 
 // SSOEgress returns the permitted addresses of the identity provider: public ones, its own host and those that the operator allows.
 func SSOEgress(c config.Config) egress.Options {
-	o := egress.Options{Connect: c.Timeouts.Connect}
+	o := AlertEgress(c)
 	if u, err := url.Parse(c.SSO.Issuer); err == nil && u.Host != "" {
 		port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 		o.AllowHosts = []string{net.JoinHostPort(u.Hostname(), port)}
-	}
-	for _, text := range c.AllowPrivateUpstreams {
-		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid prefixes
-			o.AllowPrivate = append(o.AllowPrivate, prefix)
-		}
 	}
 	return o
 }
