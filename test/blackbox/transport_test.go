@@ -2,6 +2,7 @@ package blackbox
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -57,6 +58,39 @@ func (w *wireCall) answer(method string) harness.Answer {
 }
 
 const head = "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n"
+
+func TestChunkedBodies(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t, "limits: {body: 64KiB}")
+	k := g.Key(t)
+	body := scenario.Chat(small)
+
+	w := dial(t, g)
+	w.send(head+"Transfer-Encoding: chunked\r\n\r\n", k)
+	for i := range len(body) {
+		w.send("1\r\n%s\r\n", body[i:i+1])
+	}
+	w.send("0\r\n\r\n")
+	wantOK(t, w.answer("POST"))
+	if got := mock.Calls()[0]; !bytes.Contains(got.Body, []byte(`"content":"Hello"`)) {
+		t.Errorf("the provider got %s, want the content Hello", got.Body)
+	}
+
+	// The gateway closes a connection after a request with a chunked body, so the next request needs a new connection. A body without
+	// an end is rejected while it is sent.
+	if _, err := w.in.ReadByte(); err == nil {
+		t.Error("the connection stayed open after a chunked request")
+	}
+	w = dial(t, g)
+	w.send(head+"Transfer-Encoding: chunked\r\n\r\n", k)
+	filler := strings.Repeat("a", 1<<10)
+	for range 80 {
+		if _, err := fmt.Fprintf(w.conn, "400\r\n%s\r\n", filler); err != nil {
+			break // the gateway has already rejected the request
+		}
+	}
+	wantError(t, w.answer("POST"), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+}
 
 func TestContinueIsSentBeforeTheBody(t *testing.T) {
 	t.Parallel()

@@ -221,6 +221,9 @@ func BadReload(t *testing.T, size scenario.Size) string {
 			if last := log[strings.LastIndex(log, "configuration rejected"):]; !strings.Contains(last, bad[name].reason) {
 				t.Errorf("%s: the log lacks the reason %q: %s", name, bad[name].reason, scenario.Clip([]byte(last)))
 			}
+			if ready := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}); ready.Status != http.StatusOK {
+				t.Errorf("%s: readyz returned %d, want 200", name, ready.Status)
+			}
 			refused++
 		}
 	}

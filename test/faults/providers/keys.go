@@ -58,6 +58,8 @@ func Revocation(t *testing.T, size scenario.Size) string {
 	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
 		t.Errorf("request with another key: status %d, want 200", a.Status)
 	}
+	g.Restart(t)
+	scenario.WantError(t, "a request of the revoked key after a restart", g.Call(t, harness.Request{Key: k.Text, Body: scenario.Chat("m")}), http.StatusUnauthorized, "REVOKED_API_KEY")
 	return fmt.Sprintf("rejected after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
 }
 

@@ -119,10 +119,15 @@ func AllDown(t *testing.T, size scenario.Size) string {
 // BadRequests is fault case F30: invalid requests of a tenant do not count as provider failures.
 func BadRequests(t *testing.T, size scenario.Size) string {
 	mock, url := harness.Upstream(t)
-	refusals := []simulator.Behaviour{
-		simulator.Fail(400), simulator.Fail(422), simulator.Fail(413),
-		{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)},
-		{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)},
+	refusals := []struct {
+		behaviour simulator.Behaviour
+		class     string // class of the attempt in the log; empty for any
+	}{
+		{simulator.Fail(400), ""},
+		{simulator.Fail(422), ""},
+		{simulator.Fail(413), ""},
+		{simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)}, "context_length"},
+		{simulator.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)}, "content_policy"},
 	}
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
@@ -130,12 +135,19 @@ func BadRequests(t *testing.T, size scenario.Size) string {
 	bad, good := g.Key(t), g.Key(t)
 	n := size.Of(500, 10_000)
 	for i, refusal := range refusals {
-		mock.Always(refusal)
+		mock.Always(refusal.behaviour)
+		var last atomic.Value
 		scenario.Together(8, n/len(refusals), func(int) {
 			if a := g.Call(t, harness.Request{Key: bad, Body: scenario.Chat("m")}); a.Status < 400 || a.Status > 499 {
 				t.Errorf("provider response %d: got status %d, want 400 to 499: %s", i, a.Status, scenario.Clip(a.Body))
+			} else {
+				last.Store(a.Header.Get("X-Request-Id"))
 			}
 		})
+		id, _ := last.Load().(string)
+		if e := g.Entry(t, id); len(e.Attempts) != 1 || e.Outcome == "ok" || refusal.class != "" && e.Attempts[0].Class != refusal.class {
+			t.Errorf("provider response %d: the entry has the outcome %s and the attempts %+v, want one attempt of the class %q", i, e.Outcome, e.Attempts, refusal.class)
+		}
 	}
 	mock.Always(simulator.Behaviour{})
 	calls := len(mock.Calls())

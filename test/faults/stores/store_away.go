@@ -158,6 +158,21 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
 		t.Errorf("the first request: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
+	d.proxy.Stop()
+	without := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")})
+	if without.Status != http.StatusOK {
+		t.Errorf("request with a known key without the database: status %d, want 200: %s", without.Status, scenario.Clip(without.Body))
+	}
+	harness.Eventually(t, "the log reports that entries stay in the queue", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })
+	if status := readiness(t, g); status != http.StatusOK {
+		t.Errorf("readyz returned %d without the database, want 200", status)
+	}
+	d.proxy.Up(t)
+	reader := g.Key(t, "--scopes", "read")
+	harness.Eventually(t, "the entry of the request during the outage is stored", func() bool {
+		// The first statements after an outage may still use broken connections.
+		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/requests/" + without.Header.Get("X-Request-Id"), Key: reader}).Status == http.StatusOK
+	})
 	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it responded", absent, took.Seconds())
 }
 

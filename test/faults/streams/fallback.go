@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -58,7 +59,7 @@ func Pair(t *testing.T, models []string, more ...string) (g *harness.Gateway, al
 // client gets a normal response.
 func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 	failures := EarlyFailures()
-	models := []string{"fine"}
+	models := []string{"fine", "recovering"}
 	for name := range failures {
 		models = append(models, name, name+"-whole") // a target backs off after some failures, so each request has its own model
 	}
@@ -76,6 +77,11 @@ func FallbackBeforeFirstToken(t *testing.T, _ scenario.Size) string {
 		}
 		tried++
 		checkFallback(t, g, k, name, scenario.Chat(name+"-whole"))
+	}
+	alpha.For("recovering", simulator.Fail(500), simulator.Fail(503), simulator.Behaviour{})
+	a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("recovering", scenario.Streaming, `"provider":{"only":["alpha"]}`)})
+	if e := scenario.ReadEvents(bytes.NewReader(a.Body)); !e.Done() || e.Text() != "Hello from recovering." || a.Header.Get("X-Fairlead-Attempts") != "3" {
+		t.Errorf("a provider that recovers: status %d after %s attempts, want the complete text after 3: %s", a.Status, a.Header.Get("X-Fairlead-Attempts"), scenario.Clip(a.Body))
 	}
 	if n := len(beta.Calls()); n != tried {
 		t.Errorf("the second provider got %d calls for %d requests, want one for each", n, tried)
