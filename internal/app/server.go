@@ -143,7 +143,7 @@ func (a *App) public() http.Handler {
 		case strings.HasPrefix(path, "/proxy/v1/"), strings.HasPrefix(path, "//proxy/v1/"), path == "/proxy/v1",
 			strings.HasPrefix(path, "/proxy/v1beta/"), strings.HasPrefix(path, "//proxy/v1beta/"):
 			a.gateway.ServeHTTP(w, r)
-		case path == "/health", path == "/livez", path == "/readyz":
+		case path == "/health", path == "/livez", path == "/readyz", path == "/proxy/api/hello": // Claude Code probes the last one at start
 			a.serveProbe(w, r)
 		case path == "/metrics":
 			a.serveMetrics(w, r)

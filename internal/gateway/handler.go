@@ -125,6 +125,8 @@ func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestI
 		return true
 	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
 		g.reject(w, r, requestID, modelapi.BrowserError())
+	case r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"): // after this status, Codex immediately sends the request over HTTP
+		g.reject(w, r, requestID, llm.Errorf(llm.UpgradeRequired, "%s is not a WebSocket. Send the request with %s.", show.Shorten(r.URL.Path), strings.Join(allowed, " or ")))
 	default:
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", show.Shorten(r.Method), show.Shorten(r.URL.Path), strings.Join(allowed, " or ")))

@@ -103,7 +103,7 @@ func operation(endpoint string) string {
 		return "chat"
 	case "completions":
 		return "text_completion"
-	case "messages/count_tokens":
+	case "messages/count_tokens", "responses/input_tokens":
 		return "count_tokens"
 	}
 	return endpoint // other operations, such as embeddings, have the name of the endpoint

@@ -100,6 +100,7 @@ func Routes() []modelapi.Route {
 		{Path: "/completions", Op: llm.Complete, Format: openAI},
 		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
+		{Path: "/responses/input_tokens", Op: llm.Count, Format: responses.Format{}},
 		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
 		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
 		{Path: "/audio/speech", Op: llm.Speech, Format: media.Format{}},

@@ -42,7 +42,7 @@ func (n *names) model(name string) string { return label(name, n.models[name]) }
 var endpoints = set([]string{
 	"audio/speech", "audio/transcriptions", "batchEmbedContents", "batches", "chat/completions", "completions", "countTokens", "embedContent",
 	"embeddings", "feedback", "files", "generateContent",
-	"images/generations", "messages", "messages/count_tokens", "models", "realtime", "rerank", "responses", "streamGenerateContent",
+	"images/generations", "messages", "messages/count_tokens", "models", "realtime", "rerank", "responses", "responses/input_tokens", "streamGenerateContent",
 })
 
 func outcome(o requestlog.Outcome) string {

@@ -2,6 +2,7 @@
 package upload
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/strict"
@@ -71,7 +74,7 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspa
 		Reader: http.MaxBytesReader(w, r.Body, limits.Body), conn: *http.NewResponseController(w),
 		pause: limits.Pause, last: time.Now().Add(maxTime),
 	}
-	if err := body.readAll(in); err != nil {
+	if err := body.readDecoded(in, r.Header.Get("Content-Encoding"), limits.Body); err != nil {
 		body.Release()
 		return nil, readError(r, err, limits.Body)
 	}
@@ -132,6 +135,37 @@ func (b *Body) reserveDecoding(op llm.Op) error {
 	}
 	b.decoding = n
 	return nil
+}
+
+// maxWindow is the maximum memory for the window of a zstd decoder. It is the minimum that RFC 9659 requires.
+const maxWindow = 8 << 20
+
+// readDecoded reads a body with the given Content-Encoding. The limit applies to the decoded bytes, too.
+func (b *Body) readDecoded(in io.Reader, encoding string, limit int64) error {
+	var decoded io.ReadCloser
+	var err error
+	switch strings.ToLower(encoding) {
+	case "", "identity":
+		return b.readAll(in)
+	case "gzip":
+		decoded, err = gzip.NewReader(in)
+	case "zstd":
+		if err := b.take(maxWindow); err != nil {
+			return err
+		}
+		var d *zstd.Decoder
+		if d, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow)); err == nil {
+			decoded = d.IOReadCloser()
+		}
+	default:
+		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = decoded.Close() }() // reading has reported any error
+	b.announced = -1
+	return b.readAll(http.MaxBytesReader(nil, decoded, limit))
 }
 
 // firstReads is a pool of buffers for the first read of bodies whose Content-Length is above firstBuffer.
@@ -207,8 +241,7 @@ func (d *deadlineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readError returns the error for a body that could not be read. If the connection did not fail, the chunked encoding is
-// malformed.
+// readError returns the error for a body that could not be read. If the connection did not fail, its encoding is malformed.
 func readError(r *http.Request, err error, limit int64) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
@@ -216,10 +249,10 @@ func readError(r *http.Request, err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return TooLarge(limit)
 	}
-	if _, broken := errors.AsType[net.Error](err); broken || errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
+	if _, broken := errors.AsType[net.Error](err); broken || errors.Is(err, io.ErrUnexpectedEOF) && r.Header.Get("Content-Encoding") == "" || r.Context().Err() != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped sending before the request was complete.", Err: err}
 	}
-	return &llm.Error{Kind: llm.InvalidRequest, Message: "The request body cannot be read because its chunked encoding is malformed.", Err: err}
+	return &llm.Error{Kind: llm.InvalidRequest, Message: "The request body cannot be read because its encoding is malformed.", Err: err}
 }
 
 // TooLarge returns the error for a body larger than limit bytes.
@@ -232,11 +265,8 @@ func TooLarge(limit int64) error {
 		With("limit_bytes", limit)
 }
 
-// CheckMedia returns UnsupportedMediaType for a compressed body or one that is not JSON.
+// CheckMedia returns UnsupportedMediaType for a body that is not JSON.
 func CheckMedia(h http.Header) error {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
-	}
 	if h.Get("Content-Type") == "application/json" {
 		return nil // do not parse the most common value
 	}
@@ -247,11 +277,8 @@ func CheckMedia(h http.Header) error {
 	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", clip(h.Get("Content-Type")))
 }
 
-// checkForm returns UnsupportedMediaType for a compressed body or one that is not a multipart form.
+// checkForm returns UnsupportedMediaType for a body that is not a multipart form.
 func checkForm(h http.Header) error {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
-	}
 	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err == nil && media == "multipart/form-data" {
 		return nil
 	}

@@ -2,12 +2,15 @@ package upload
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/strict"
@@ -105,6 +108,55 @@ func (d discardConn) Header() http.Header           { return d.header }
 func (discardConn) Write(p []byte) (int, error)     { return len(p), nil }
 func (discardConn) WriteHeader(int)                 {}
 func (discardConn) SetReadDeadline(time.Time) error { return nil }
+
+func TestCompressedBodies(t *testing.T) {
+	t.Parallel()
+	compress := func(w io.WriteCloser, text string) {
+		_, _ = io.WriteString(w, text)
+		_ = w.Close()
+	}
+	var zipped, bomb, zstandard bytes.Buffer
+	compress(gzip.NewWriter(&zipped), `{"a":1}`)
+	compress(gzip.NewWriter(&bomb), strings.Repeat("x", 4096))
+	z, err := zstd.NewWriter(&zstandard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compress(z, `{"a":1}`)
+	for name, c := range map[string]struct {
+		encoding string
+		body     []byte
+		want     llm.Kind // empty if the body is accepted
+	}{
+		"gzip":           {"gzip", zipped.Bytes(), ""},
+		"zstd":           {"zstd", zstandard.Bytes(), ""},
+		"too large":      {"gzip", bomb.Bytes(), llm.PayloadTooLarge},
+		"malformed gzip": {"gzip", []byte("{}"), llm.InvalidRequest},
+		"truncated gzip": {"gzip", zipped.Bytes()[:20], llm.InvalidRequest},
+		"malformed zstd": {"zstd", []byte("{}"), llm.InvalidRequest},
+		"brotli":         {"br", []byte("{}"), llm.UnsupportedMediaType},
+	} {
+		r := &http.Request{
+			Header: http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {c.encoding}}, ContentLength: int64(len(c.body)),
+			Body: io.NopCloser(bytes.NewReader(c.body)),
+		}
+		budget := &Budget{}
+		body, err := budget.Read(discardConn{http.Header{}}, r, llm.Chat, "w", Limits{Body: 1 << 10, Total: 32 << 20, Pause: time.Minute})
+		switch {
+		case c.want != "":
+			if err == nil || llm.AsError(err).Kind != c.want {
+				t.Errorf("%s: %v, want %s", name, err, c.want)
+			}
+		case err != nil || string(body.Bytes) != `{"a":1}`:
+			t.Errorf("%s: %v, want the decoded body", name, err)
+		default:
+			body.Release()
+		}
+		if budget.held != 0 {
+			t.Errorf("%s: %d bytes are still reserved", name, budget.held)
+		}
+	}
+}
 
 // BenchmarkRead reads requests of 1 KiB and 100 KiB.
 func BenchmarkRead(b *testing.B) {

@@ -148,6 +148,7 @@ func effortOf(v rawjson.Value) (e llm.Effort) {
 	budget := get(v, "thinkingBudget")
 	switch n := budget.Int(); {
 	case budget.Kind != rawjson.Number:
+		e.Adaptive = !e.Hide && e.Level == "" // Gemini models that think do so by default
 	case n == 0:
 		e.Level = "none"
 	case n < 0:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,7 +151,8 @@ func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 // A client sends the signatures of a response back in its next request.
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
-	events := collect(t, Format{}.EncodeResponse(&llm.Request{Payload: llm.Payload{Body: []byte("{}")}}, "m", seq(someAnswer, nil)))
+	after := llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "after the text", Provider: "q"}}
+	events := collect(t, Format{}.EncodeResponse(&llm.Request{Payload: llm.Payload{Body: []byte("{}")}}, "m", seq(slices.Insert(slices.Clone(someAnswer), 5, after), nil)))
 	content := rawjson.Get(events[0].Data, "content").Raw
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
 	conv, err := Format{}.Conversation(t.Context(), req)
@@ -160,11 +162,15 @@ func TestSignaturesRoundTrip(t *testing.T) {
 	want := []llm.Part{
 		{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "sig", Provider: "q"}},
 		text("Ahoy, Käpt'n"),
+		{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Signature: "after the text", Provider: "q"}},
 		{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "call:1", Name: "t", Arguments: `{"a":1}`, Signature: "cs", Provider: "q"}},
 		{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "call_2", Name: "u", Arguments: `{}`}},
 	}
 	if diff := cmp.Diff(want, conv.Messages[1].Parts); diff != "" {
 		t.Error(diff)
+	}
+	if strings.Contains(content, `"thinking":""`) {
+		t.Errorf("content %s has empty thinking", content)
 	}
 	// A signature is sent back only to the provider that created it.
 	body, lost := rewritten(req, Edit{Signer: "p"})

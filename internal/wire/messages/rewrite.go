@@ -141,7 +141,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 		return nil, false
 	case !wrapped:
 		return []byte(block.Raw), true
-	case s.Call || s.Provider != signer || s.Value == "":
+	case s.Call || s.Text || s.Provider != signer || s.Value == "":
 		return nil, false
 	}
 	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), rawjson.AppendString(nil, s.Value)), true

@@ -51,8 +51,12 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 		thinking.Signature, thinking.Provider = signature(v.Get("signature").String())
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
 	case "redacted_thinking":
+		data := v.Get("data").String()
+		if s, ours := UnwrapSignature(data); ours && s.Text {
+			return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Signature: s.Value, Provider: s.Provider}}, true
+		}
 		thinking := &llm.Thinking{}
-		thinking.Redacted, thinking.Provider = signature(v.Get("data").String())
+		thinking.Redacted, thinking.Provider = signature(data)
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
 	case "tool_use":
 		id := v.Get("id").String()

@@ -172,6 +172,13 @@ func (a *responseWriter) addSignature(t llm.Thinking) {
 		if t.Signature == "" {
 			return
 		}
+		if last := len(a.blocks) - 1; last >= 0 && a.blocks[last].kind == "text" { // clients would show empty thinking after the text
+			b := &content{kind: "redacted_thinking"}
+			b.text.WriteString(WrappedSignature{Provider: t.Provider, Value: t.Signature, Text: true}.String())
+			a.open(b)
+			a.close()
+			return
+		}
 		a.open(&content{kind: "thinking"}) // the signature belongs to thinking without text
 	}
 	a.blocks[a.current].signature = WrappedSignature{Provider: t.Provider, Value: t.Signature}.String()

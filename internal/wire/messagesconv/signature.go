@@ -12,6 +12,7 @@ type WrappedSignature struct {
 	Provider string `json:"p,omitempty"`
 	Value    string `json:"v,omitempty"`
 	Call     bool   `json:"c,omitempty"` // whether the signature belongs to the next tool call instead of a thinking block
+	Text     bool   `json:"t,omitempty"` // whether the signature belongs to the text before it
 }
 
 // SignaturePrefix is the prefix of signatures that the gateway wrapped.

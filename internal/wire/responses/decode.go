@@ -18,7 +18,7 @@ import (
 
 // DecodeRequest validates a Responses request strictly and returns its properties. It reads the body in one pass.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	if op != llm.Chat {
+	if op != llm.Chat && op != llm.Count {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
 	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}

@@ -111,7 +111,6 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 		"a prompt without id":              {`{"model":"m","prompt":{"version":"1"}}`, "prompt.id", "missing", llm.InvalidRequest},
 		"a text as prompt":                 {`{"model":"m","prompt":"p"}`, "prompt", "an object", llm.InvalidRequest},
 		"a reference without id":           {`{"model":"m","input":[{"type":"item_reference"}]}`, "input[0].id", "missing", llm.InvalidRequest},
-		"a compaction":                     {`{"model":"m","input":[{"type":"compaction","encrypted_content":"x"}]}`, "input[0].type", "not supported", llm.InvalidRequest},
 		"an unknown role":                  {`{"model":"m","input":[{"role":"robot","content":"x"}]}`, "input[0].role", "robot", llm.InvalidRequest},
 		"an unknown part":                  {`{"model":"m","input":[{"role":"user","content":[{"type":"video"}]}]}`, "input[0].content[0].type", "video", llm.InvalidRequest},
 		"an invalid image":                 {`{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,!"}]}]}`, "input[0].content[0].image_url", "base64", llm.InvalidRequest},

@@ -29,6 +29,14 @@ var _ wire.Format = Format{}
 // Name implements wire.Format.
 func (Format) Name() string { return Name }
 
+// TokenCount implements wire.TokenCounter.
+func (Format) TokenCount(tokens int64) any {
+	return struct {
+		Object      string `json:"object"`
+		InputTokens int64  `json:"input_tokens"`
+	}{"response.input_tokens", tokens}
+}
+
 // framing writes the events of a stream.
 type framing struct {
 	begun    bool

@@ -87,8 +87,10 @@ func (r *requestReader) item(n int) {
 		r.reasoning(&o)
 	case "item_reference":
 		r.reference(at.String(), rawjson.Value{Kind: rawjson.Object, Raw: r.source[from:r.Pos], Index: from})
-	case "compaction", "compaction_trigger":
-		r.Problem(at.member("type"), "Items of type %s are not supported. Send the whole conversation as items instead.", show.Quote(kind))
+	case "compaction", "compaction_trigger": // only the provider can read or create an encrypted summary
+		r.req.Needs |= llm.ResponsesAPI
+		r.req.Unsized++
+		r.results = true
 	default:
 		// The results of tools that the client runs must reach the model. The types of these results are specific to the Responses API.
 		// Items of other types record calls of hosted tools. They can be dropped, because the model's answer contains the results.

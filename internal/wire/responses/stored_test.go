@@ -80,6 +80,7 @@ func TestStoredObjectsNeedTheResponsesAPI(t *testing.T) {
 		`"input":[{"type":"item_reference","id":"msg_1"}]`:             {Account: "input[0]", Hosted: true},
 		`"input":[{"type":"computer_call_output","call_id":"c"}]`:      {Unsized: 1},
 		`"input":[{"type":"mcp_approval_response","approve":true}]`:    {Unsized: 1},
+		`"input":[{"type":"compaction","encrypted_content":"x"}]`:      {Unsized: 1},
 	} {
 		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m",`+members+`}`))
 		if err != nil {
