@@ -19,8 +19,6 @@ import (
 type Comparer interface {
 	// Offer receives a served request that was chosen for comparison. The Comparer then owns the request. Offer never blocks.
 	Offer(s *Served)
-	// Share returns the share of requests to compare for a workspace and a task type. It is at most the configured share.
-	Share(workspaceID, task string, configured float64) float64
 }
 
 // Served is a request that was served and chosen for comparison.
@@ -81,7 +79,7 @@ func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan
 	if c == nil {
 		return nil
 	}
-	draw, propensity := UniformHash(in.ID), c.Holdout+g.Comparer.Share(who.Grant.Workspace.ID, string(p.decision.Input.Features.Task), c.Share)
+	draw, propensity := UniformHash(in.ID), c.Holdout+c.Share
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
 		return &capture{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}

@@ -69,5 +69,3 @@ func TestComparedShareFollowsTheHash(t *testing.T) {
 type offered chan *gateway.Served
 
 func (o offered) Offer(s *gateway.Served) { o <- s }
-
-func (o offered) Share(_, _ string, configured float64) float64 { return configured }

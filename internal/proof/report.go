@@ -59,8 +59,6 @@ type ComparisonExample struct {
 type QualityReport struct {
 	QualityFigures
 	Unusable int                 `json:"unusable" doc:"Comparisons without a valid difference or sampling probability. They are excluded."`
-	Current  *QualityFigures     `json:"current,omitempty" doc:"Figures since the last change of the difference. Absent without a change."`
-	Changes  []QualityChange     `json:"changes" doc:"Times at which the difference changed, oldest first."`
 	Days     []QualityPoint      `json:"days" doc:"Difference over time."`
 	Tasks    []QualityGroup      `json:"tasks" doc:"Figures by task type, most comparisons first."`
 	Models   []QualityGroup      `json:"models" doc:"Figures by routed model."`
@@ -84,7 +82,7 @@ func Summarize(samples []Sample, floor float64) QualityReport {
 	samples, floor = usable(samples, floor)
 	slices.SortStableFunc(samples, func(a, b Sample) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Request, b.Request)) })
 	r := QualityReport{
-		QualityFigures: figures(samples, floor), Unusable: total - len(samples), Changes: Changes(samples, floor), Days: days(samples, floor),
+		QualityFigures: figures(samples, floor), Unusable: total - len(samples), Days: days(samples, floor),
 		Tasks:    groups(samples, floor, func(s *Sample) string { return s.Task }),
 		Models:   groups(samples, floor, func(s *Sample) string { return s.Model }),
 		Keys:     groups(samples, floor, func(s *Sample) string { return s.Key }),
@@ -94,11 +92,6 @@ func Summarize(samples []Sample, floor float64) QualityReport {
 		r.Baseline = append(r.Baseline, c.Name)
 	}
 	r.Methods = counts(samples, func(s *Sample) string { return s.Method })
-	if n := len(r.Changes); n > 0 {
-		from := slices.IndexFunc(samples, func(s Sample) bool { return !s.At.Before(r.Changes[n-1].At) })
-		current := figures(samples[from:], floor)
-		r.Current = &current
-	}
 	byQuality := slices.Clone(samples)
 	slices.SortStableFunc(byQuality, func(a, b Sample) int {
 		return cmp.Or(cmp.Compare(b.Difference, a.Difference), b.At.Compare(a.At), cmp.Compare(b.Request, a.Request))

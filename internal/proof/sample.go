@@ -1,7 +1,10 @@
 // Package proof measures the difference in quality between routed responses and baseline responses on a workspace's traffic.
 package proof
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Sample is a comparison of a routed response with the baseline model's response to the same request.
 type Sample struct {
@@ -20,4 +23,33 @@ type Sample struct {
 
 	Method string // method that compared the responses: schema, tools, exact, code, hook or judge
 	Reason string // explanation of the verdict
+}
+
+// differences returns the sequence of the quality differences.
+func differences(samples []Sample) sequence {
+	var s sequence
+	for i := range samples {
+		s.add(samples[i].Difference, samples[i].Propensity)
+	}
+	return s
+}
+
+// usable returns the valid samples in chronological order, and the floor of their propensities. A floor of 0 is replaced with the
+// smallest propensity.
+func usable(samples []Sample, floor float64) (list []Sample, used float64) {
+	list = make([]Sample, 0, len(samples))
+	smallest := 1.0
+	for i := range samples {
+		s := &samples[i]
+		inRange := s.Difference >= -1 && s.Difference <= 1 && s.Propensity > 0 && s.Propensity <= 1 // the conditions are false for NaN
+		if inRange && s.Propensity >= floor {
+			list = append(list, *s)
+			smallest = min(smallest, s.Propensity)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Sample) int { return a.At.Compare(b.At) })
+	if floor <= 0 {
+		floor = smallest
+	}
+	return list, floor
 }

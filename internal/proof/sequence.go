@@ -50,10 +50,7 @@ type atom struct {
 
 func (s *sequence) add(value, propensity float64) {
 	s.n++
-	s.addAtom(atom{propensity, math.Floor(value*levels) / levels, math.Ceil(value*levels) / levels, 1})
-}
-
-func (s *sequence) addAtom(a atom) {
+	a := atom{propensity, math.Floor(value*levels) / levels, math.Ceil(value*levels) / levels, 1}
 	i, found := slices.BinarySearchFunc(s.atoms, a, func(x, y atom) int {
 		return cmp.Or(cmp.Compare(x.propensity, y.propensity), cmp.Compare(x.low, y.low), cmp.Compare(x.high, y.high))
 	})
@@ -61,19 +58,7 @@ func (s *sequence) addAtom(a atom) {
 		s.atoms = slices.Insert(s.atoms, i, a)
 		return
 	}
-	s.atoms[i].count += a.count
-	if s.atoms[i].count == 0 {
-		s.atoms = slices.Delete(s.atoms, i, i+1)
-	}
-}
-
-// merge adds the samples of another sequence, or removes them if sign is -1.
-func (s *sequence) merge(other *sequence, sign int) {
-	s.n += sign * other.n
-	for _, a := range other.atoms {
-		a.count *= float64(sign)
-		s.addAtom(a)
-	}
+	s.atoms[i].count++
 }
 
 // mean returns the weighted mean of the rounded values.

@@ -255,8 +255,6 @@ func (o *offers) Offer(s *gateway.Served) {
 	o.list = append(o.list, s)
 }
 
-func (o *offers) Share(_, _ string, configured float64) float64 { return configured }
-
 func (o *offers) take() []*gateway.Served {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -282,18 +280,6 @@ func (f *fakeStore) Save(_ context.Context, r *proof.Record) error {
 	defer f.mu.Unlock()
 	f.records = append(f.records, *r)
 	return nil
-}
-
-func (f *fakeStore) Samples(_ context.Context, workspace string, from, to time.Time) ([]proof.Sample, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var list []proof.Sample
-	for _, r := range f.records {
-		if r.Workspace == workspace && r.State == proof.Compared && !r.At.Before(from) && r.At.Before(to) {
-			list = append(list, r.Sample)
-		}
-	}
-	return list, nil
 }
 
 func (f *fakeStore) Charge(_ context.Context, c proof.Charge) error {

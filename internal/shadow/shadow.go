@@ -35,7 +35,6 @@ type Caller interface {
 // Store stores comparisons.
 type Store interface {
 	Save(ctx context.Context, r *proof.Record) error
-	Samples(ctx context.Context, workspace string, from, to time.Time) ([]proof.Sample, error)
 	Charge(ctx context.Context, c proof.Charge) error
 	Bias(ctx context.Context, workspace, model, prompt string) (b judge.Bias, at time.Time, ok bool, err error)
 	SaveBias(ctx context.Context, workspace, model, prompt string, b judge.Bias, at time.Time) error
@@ -82,12 +81,11 @@ type Comparer struct {
 	mu     sync.Mutex
 	judges map[string]*judgeState // measured bias by workspace and judge model
 	paused map[string]time.Time   // time when comparisons resume, by workspace; only workspaces with a spent budget
-	shares map[string]*shares     // sampling state by workspace
 }
 
 // New returns a comparer. Call Run to start it.
 func New(o Options) *Comparer {
-	return &Comparer{o: o, queue: make(chan *gateway.Served, queued), judges: map[string]*judgeState{}, paused: map[string]time.Time{}, shares: map[string]*shares{}}
+	return &Comparer{o: o, queue: make(chan *gateway.Served, queued), judges: map[string]*judgeState{}, paused: map[string]time.Time{}}
 }
 
 // Offer implements gateway.Comparer. It drops the request if the queue is full.
@@ -161,7 +159,6 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if s.Model == s.Other { // record a tie without a call, so that the statistics include requests served by the baseline model
 		r.State, r.Method, r.Reason, r.Entry = proof.Compared, judge.Exact, "The baseline model served the request.", "{}"
 		c.o.Report("store comparison", c.o.Store.Save(ctx, r))
-		c.review(ctx, r, settings.Share)
 		return
 	}
 	c.mu.Lock()
@@ -181,7 +178,6 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	if c.o.Verdict != nil {
 		c.o.Report("store verdict", c.o.Verdict(context.WithoutCancel(ctx), r, s.Decision))
 	}
-	c.review(ctx, r, settings.Share)
 }
 
 // budgetPause is the pause in a workspace's comparisons after its budget is spent. It limits the number of stored failures.

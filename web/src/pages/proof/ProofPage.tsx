@@ -1,16 +1,4 @@
-import {
-  Alert,
-  Anchor,
-  Box,
-  Button,
-  Group,
-  Menu,
-  Select,
-  SimpleGrid,
-  Stack,
-  Table,
-  Text,
-} from "@mantine/core";
+import { Anchor, Box, Button, Group, Menu, Select, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import type { Schema } from "../../api/client";
@@ -25,7 +13,6 @@ import { PageHeader } from "../../components/PageHeader";
 import { PageLink } from "../../components/PageLink";
 import { InvalidRange, RangePicker } from "../../components/RangePicker";
 import { Section } from "../../components/Section";
-import { Time } from "../../components/Time";
 import { baselineModels } from "../../lib/baseline";
 import { formatCount, formatPercent, plural } from "../../lib/numbers";
 import { invalidEnds, type Range, rangeOf } from "../../lib/range";
@@ -222,16 +209,8 @@ function ComparisonOff() {
 }
 
 function QualitySections({ quality, names }: { quality: Quality; names: Record<string, string> }) {
-  const latest = quality.changes[quality.changes.length - 1];
   return (
     <>
-      {latest && (
-        <Alert color="yellow" variant="outline" icon={<Icon name="alert" size={16} />}>
-          The difference changed on <Time at={latest.at} as="day" />: before{" "}
-          {formatPoints(latest.before.value)} points ({formatInterval(latest.before)}), since then{" "}
-          {formatPoints(latest.after.value)} points ({formatInterval(latest.after)}).
-        </Alert>
-      )}
       <IntervalChart days={quality.days} />
       <Groups title="Quality by task" rows={quality.tasks} />
       <Groups title="Quality by model" rows={quality.models} />
