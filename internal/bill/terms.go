@@ -68,7 +68,7 @@ func (t Terms) OutputLimit(target *provider.Target) int64 {
 func (t Terms) MaxCost(targets []*provider.Target) (highest money.Amount) {
 	for _, target := range targets {
 		if target.Price != nil {
-			highest = max(highest, t.maxCost(target, t.maxUsage(target)))
+			highest = max(highest, t.maxCost(target, t.MaxUsage(target)))
 		}
 	}
 	return highest
@@ -96,7 +96,7 @@ func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64
 
 // outputCost returns the maximum cost of the prompt, including predicted output, and of each thousand output tokens.
 func (t Terms) outputCost(target *provider.Target) (prompt, perThousand money.Amount) {
-	u := t.withOutput(t.maxUsage(target), int64(t.Request.Predicted))
+	u := t.withOutput(t.MaxUsage(target), int64(t.Request.Predicted))
 	prompt = t.maxCost(target, u)
 	return prompt, t.maxCost(target, t.withOutput(u, u.Output+1000)) - prompt
 }
@@ -113,9 +113,9 @@ func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
 	return max(cost, card.Cost(u))
 }
 
-// maxUsage returns the maximum usage of the request at a target with a price. The prompt counts as the most expensive
+// MaxUsage returns the maximum usage of the request at a target with a price. The prompt counts as the most expensive
 // input class, because cache writes and audio may cost more than uncached text.
-func (t Terms) maxUsage(target *provider.Target) llm.Usage {
+func (t Terms) MaxUsage(target *provider.Target) llm.Usage {
 	req := t.Request
 	prompt := maxPrompt(req, target.Model)
 	rates := target.Price.At(t.At).Rates(prompt, "") // the service tier is omitted, because it multiplies all rates equally

@@ -34,6 +34,44 @@ type background struct {
 	ctx   context.Context //nolint:containedctx // the context belongs to all tasks and is cancelled by stop
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
+
+	mu      sync.Mutex
+	running map[llm.StoredResponse]chan llm.Event // ends of responses that clients have read, without sessions
+}
+
+// follow returns a channel that receives the end of a response if a client reads it.
+func (b *background) follow(stored llm.StoredResponse) chan llm.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	end := make(chan llm.Event, 1)
+	stored.Session = ""
+	b.running[stored] = end
+	return end
+}
+
+// find returns the channel for the end of a response, or nil if no task on this replica waits for it.
+func (b *background) find(stored llm.StoredResponse) chan llm.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stored.Session = ""
+	return b.running[stored]
+}
+
+func (b *background) forget(stored llm.StoredResponse) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.running, stored)
+}
+
+// report completes the task of a response if the event shows its usage.
+func (b *background) report(stored llm.StoredResponse, ev *llm.Event) {
+	if ev.Finish == "" || ev.Usage == nil {
+		return
+	}
+	select {
+	case b.find(stored) <- llm.Event{Finish: ev.Finish, Usage: ev.Usage}:
+	default: // no task waits for the response
+	}
 }
 
 // backgroundTask tracks a background response whose entry is not complete.
@@ -41,8 +79,10 @@ type backgroundTask struct {
 	d      *delivery
 	call   *provider.Call // original call, used to check whether the final usage is plausible
 	stored llm.StoredResponse
-	// estimate is charged if the final usage stays unknown. It covers the prompt and the output that the client received.
+	end    chan llm.Event
+	// estimate is charged if the response fails without usage. It covers the prompt and the output that the client received.
 	estimate llm.Usage
+	maximum  llm.Usage // charged if the final usage stays unknown
 }
 
 // admitBackground reserves the capacity to track a background response. release frees the capacity unless the recorder has a task; the
@@ -67,25 +107,32 @@ func (b *background) end(keyID string) {
 
 // newTask returns the task that completes the entry of a background response. The task does not keep the text of the request.
 func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *backgroundTask {
-	req, target := *d.plan.req, a.Target()
+	req, target, maximum := *d.plan.req, a.Target(), estimate
+	if target.Price != nil {
+		maximum = d.series.Terms.MaxUsage(target)
+		maximum.Estimated = true
+	}
 	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
 	d.series.Terms.Request, d.plan.req = &req, &req
 	if e := d.rec.Entry; len(e.Body.Request) > maxBackgroundText || d.rec.Buffer.Size() > maxBackgroundText {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}
 		d.rec.Buffer.Reset()
 	}
+	stored := llm.StoredResponse{Workspace: d.grant.Workspace.ID, Provider: target.Provider, Credential: a.Credential(), ID: id}
 	return &backgroundTask{
-		d: d, call: &provider.Call{Target: target, Request: &req, MaxOutput: d.series.Terms.OutputLimit(target)}, estimate: estimate,
-		stored: llm.StoredResponse{Workspace: d.grant.Workspace.ID, Provider: target.Provider, Credential: a.Credential(), ID: id},
+		d: d, call: &provider.Call{Target: target, Request: &req, MaxOutput: d.series.Terms.OutputLimit(target)}, estimate: estimate, maximum: maximum,
+		stored: stored, end: d.gateway.background.follow(stored),
 	}
 }
 
-// awaitUsage polls the provider until the response has ended. It returns an event without usage if the usage stays unknown.
+// awaitUsage polls the provider until the response has ended or a client has read its end. It returns an event without usage if the usage stays unknown.
 func (t *backgroundTask) awaitUsage(ctx context.Context) llm.Event {
 	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
 		select {
 		case <-ctx.Done():
 			return llm.Event{}
+		case ev := <-t.end:
+			return ev
 		case <-time.After(pause):
 		}
 		if ev, ended := t.d.gateway.pollStored(ctx, t.stored); ended {
@@ -110,19 +157,25 @@ func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev
 	return ev, err == nil && ev.Finish != ""
 }
 
-// complete waits until a background response ends, charges it and completes its entry. It charges the estimate if the reported usage is
-// missing or implausible.
+// complete waits until a background response ends, charges it and completes its entry. If the usage is missing or implausible, it charges
+// the maximum usage, because a client that cancels or deletes a response could otherwise avoid its cost. A failed response is charged as
+// estimated.
 func (t *backgroundTask) complete() {
 	d, e, g := t.d, t.d.rec.Entry, t.d.gateway
 	defer g.background.end(d.grant.Key.ID)
+	defer g.background.forget(t.stored)
 	ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
 	defer cancel()
 	last := t.awaitUsage(ctx)
 	usage, target := t.estimate, t.call.Target
-	if last.Usage != nil && bill.Plausible(*last.Usage, t.call) {
+	switch {
+	case last.Usage != nil && bill.Plausible(*last.Usage, t.call):
 		usage = *last.Usage
-	} else {
+	case last.Finish == "failed":
 		e.Warnings = append(slices.Clone(e.Warnings), "the final usage of the background response is unknown: only the prompt and the delivered output are charged, as estimated")
+	default:
+		usage = t.maximum
+		e.Warnings = append(slices.Clone(e.Warnings), "the final usage of the background response is unknown: the maximum usage is charged")
 	}
 	charge := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
 	d.rec.RecordCharge(charge, last.Usage != nil && usage.Estimated)

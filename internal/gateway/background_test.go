@@ -97,6 +97,49 @@ func TestBackgroundResponseIsChargedWhenItEnds(t *testing.T) {
 	})
 }
 
+// A client may read and delete the response before the next poll.
+func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
+	t.Parallel()
+	for name, operations := range map[string][]string{
+		"read and deleted": {http.MethodGet, http.MethodDelete},
+		"deleted":          {http.MethodDelete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var deleted atomic.Bool
+				k, server := backgroundKit(t, respond(200, queued), "")
+				create := server.answer
+				server.answer = func(w http.ResponseWriter, r *http.Request) {
+					switch {
+					case r.Method == http.MethodPost || deleted.Load():
+						create(w, r)
+					case r.Method == http.MethodDelete:
+						deleted.Store(true)
+						respond(200, `{"id":"resp_1","object":"response","deleted":true}`)(w, r)
+					default:
+						respond(200, finished("completed", `{"input_tokens":1000,"output_tokens":2000}`))(w, r)
+					}
+				}
+				k.budget()
+				id, _ := k.post("/responses", `{"model":"large","input":"hello","background":true}`).json(t)["id"].(string)
+				for _, method := range operations {
+					if got := k.do(k.request(method, "/responses/"+id, "")); got.status != 200 {
+						t.Fatalf("%s: status %d: %s", method, got.status, got.body)
+					}
+				}
+				synctest.Wait()
+				if want := money.PerMillion(2).Cost(1000) + money.PerMillion(8).Cost(2000); k.spent() != want || k.held() != 0 {
+					t.Errorf("%s is spent, %s is held, want %s and 0", k.spent(), k.held(), want)
+				}
+				if e := k.entry(); e.Usage.Estimated || e.Usage.Output != 2000 {
+					t.Errorf("usage %+v", e.Usage)
+				}
+			})
+		})
+	}
+}
+
 func TestBackgroundResponseOfUnknownUsageIsEstimated(t *testing.T) {
 	t.Parallel()
 	for name, poll := range map[string]string{
@@ -113,8 +156,12 @@ func TestBackgroundResponseOfUnknownUsageIsEstimated(t *testing.T) {
 				if got := k.post("/responses", `{"model":"large","input":"`+strings.Repeat("hello ", 1000)+`","background":true}`); got.status != 200 {
 					t.Fatalf("status %d, want 200: %s", got.status, got.body)
 				}
+				held := k.held()
 				time.Sleep(time.Minute)
 				e := k.entry()
+				if (k.spent() == held) != (name != "failed") {
+					t.Errorf("%s is spent, %s was held; want the held amount unless the response failed", k.spent(), held)
+				}
 				if !e.Usage.Estimated || e.Usage.Prompt() < 500 || e.Cost == nil || *e.Cost == 0 || len(e.Warnings) != 1 || k.held() != 0 || k.spent() != *e.Cost {
 					t.Errorf("usage %+v, cost %v, warnings %q, held %s, spent %s", e.Usage, e.Cost, e.Warnings, k.held(), k.spent())
 				}

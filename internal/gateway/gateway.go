@@ -157,7 +157,7 @@ func New(p Parts) *Gateway {
 		Inflight: modelapi.NewInflight(),
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
-	g.background.slots.Reserve = true
+	g.background.slots.Reserve, g.background.running = true, map[llm.StoredResponse]chan llm.Event{}
 	if g.Routing.Predictor == nil {
 		g.Routing.Predictor = noop{}
 	}

@@ -50,6 +50,6 @@ func (g *Gateway) callStored(ctx context.Context, in *modelapi.Request, who mode
 		return err
 	}
 	defer leave()
-	op := &storedOperation{IDs: g.StoredIDs, Dispatcher: g.Dispatcher, In: in, Workspace: who.Grant.Workspace.ID, ID: id, Part: part, Out: out}
+	op := &storedOperation{Gateway: g, In: in, Workspace: who.Grant.Workspace.ID, ID: id, Part: part, Out: out}
 	return op.Serve(ctx)
 }

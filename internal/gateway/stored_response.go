@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
@@ -118,13 +117,12 @@ func storedMethods(part string) []string {
 
 // storedOperation is a client operation on a stored response. It calls no model and costs nothing.
 type storedOperation struct {
-	IDs        StoredIDs
-	Dispatcher *attempt.Dispatcher
-	In         *modelapi.Request
-	Workspace  string
-	ID         string // response id that the client sent
-	Part       string // part of the response, such as input_items; empty for the response itself
-	Out        *response.Writer
+	*Gateway
+	In        *modelapi.Request
+	Workspace string
+	ID        string // response id that the client sent
+	Part      string // part of the response, such as input_items; empty for the response itself
+	Out       *response.Writer
 }
 
 // Serve sends the operation to the provider account that holds the response, and returns the provider's response to the client.
@@ -136,7 +134,7 @@ func (o *storedOperation) Serve(ctx context.Context) error {
 	}
 	stream, _ := strconv.ParseBool(op.Query.Get("stream")) // the provider rejects other values
 	op.Stream = stream && op.Part == "" && op.Method == http.MethodGet
-	stored, p, e := findStored(o.IDs, in.Snapshot, o.Workspace, o.ID)
+	stored, p, e := findStored(o.StoredIDs, in.Snapshot, o.Workspace, o.ID)
 	if e != nil {
 		return e
 	}
@@ -152,6 +150,10 @@ func (o *storedOperation) Serve(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
+	if op.Method != http.MethodGet && o.background.find(stored) != nil { // the usage can no longer be read after the operation
+		last, _ := o.pollStored(ctx, stored)
+		o.background.report(stored, &last)
+	}
 	answer, err := o.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
 	if err != nil {
 		return storedError(p, o.ID, llm.AsError(err))
@@ -166,6 +168,7 @@ func (o *storedOperation) Serve(ctx context.Context) error {
 			_ = out.End(response.ProviderSummary(p.Name)) // fails only when the client has disconnected
 			return nil
 		}
+		o.background.report(stored, &ev)
 		if err := out.Event(&ev, response.ProviderSummary(p.Name)); err != nil {
 			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 		}
