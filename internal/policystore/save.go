@@ -74,22 +74,6 @@ func (s *Store) Version(ctx context.Context, workspaceID string, number int64) (
 	return s.storage.PolicyVersion(ctx, workspaceID, number)
 }
 
-// Diff returns the differences between two versions. If from is 0, the version is compared with an empty document.
-func (s *Store) Diff(ctx context.Context, workspaceID string, from, to int64) (string, error) {
-	var before Version
-	if from != 0 {
-		var err error
-		if before, err = s.Version(ctx, workspaceID, from); err != nil {
-			return "", err
-		}
-	}
-	after, err := s.Version(ctx, workspaceID, to)
-	if err != nil {
-		return "", err
-	}
-	return policy.Diff([]byte(before.Source), []byte(after.Source)), nil
-}
-
 // cleanNote returns the note as valid UTF-8, truncated to maxNote bytes.
 func cleanNote(note string) string {
 	note = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(note, "�"), "\x00", ""))

@@ -96,27 +96,6 @@ func TestRollbackCreatesNewVersion(t *testing.T) {
 	}
 }
 
-func TestDiffComparesAnyTwoVersions(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(newMemoryStorage())
-	save(t, b, "ws_1", pinning("small"), 0)
-	save(t, b, "ws_1", pinning("large"), 1)
-	for _, c := range []struct {
-		from, to    int64
-		gone, added string
-	}{{1, 2, "-    pin: small", "+    pin: large"}, {2, 1, "-    pin: large", "+    pin: small"}, {0, 1, "", "+    pin: small"}, {1, 0, "-    pin: small", "+    pin: large"}} {
-		diff, err := b.Diff(t.Context(), "ws_1", c.from, c.to)
-		if err != nil || !strings.Contains(diff, c.gone) || !strings.Contains(diff, c.added) {
-			t.Errorf("Diff from %d to %d: %v\n%s", c.from, c.to, err, diff)
-		}
-	}
-	for _, missing := range [][2]int64{{1, 3}, {3, 1}} {
-		if _, err := b.Diff(t.Context(), "ws_1", missing[0], missing[1]); !errors.Is(err, ErrNotFound) {
-			t.Errorf("Diff from %d to %d: %v", missing[0], missing[1], err)
-		}
-	}
-}
-
 func TestReloadReadsRestoredDatabaseAgain(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(newMemoryStorage())
