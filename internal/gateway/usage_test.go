@@ -151,7 +151,7 @@ func TestReportedPromptIsAtLeastItsText(t *testing.T) {
 		"messages":             {"/messages", say(`"`+text+`"`) + `,"max_tokens":9}`, 99, 0, true},
 		"dropped by request":   {"/messages", say(`"`+text+`"`) + `,"max_tokens":9,"context_management":{"edits":[]}}`, 99, 0, false},
 		"a tool of the caller": {"/messages", tool("custom"), 99, 0, true},
-		"tool search":          {"/messages", tool("tool_search_tool_regex_20251119"), 99, 0, false},
+		"web search":           {"/messages", tool("web_search_20250305"), 99, 0, false},
 		"a file":               {"/chat/completions", say(`[{"type":"file","file":{"file_data":"data:application/pdf;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
 		"a picture":            {"/chat/completions", say(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
 	} {

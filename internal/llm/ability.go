@@ -25,11 +25,12 @@ const (
 	Prefill      // continues a response whose beginning is in the request
 	ResponsesAPI // features that only OpenAI's Responses API offers: stored responses and most hosted tools
 	WebSearch    // ability to search the web
+	MessagesAPI  // features that only Anthropic's Messages API offers: its hosted tools, MCP servers, containers, files and citations
 )
 
 var abilityNames = []string{
 	"tools", "parallel_tools", "vision", "audio_in", "audio_out", "files",
-	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill", "responses_api", "web_search",
+	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill", "responses_api", "web_search", "messages_api",
 }
 
 // Reasons reports whether the given reasoning effort or thinking type asks for reasoning. It returns false for an empty effort, and for
@@ -47,7 +48,7 @@ func (a Abilities) Has(want Abilities) bool { return a&want == want }
 
 // Transport is the set of abilities that depend on a provider's API rather than on the model. Each target lists which of them its API
 // lacks.
-const Transport = ResponsesAPI | WebSearch
+const Transport = ResponsesAPI | WebSearch | MessagesAPI
 
 // Missing returns the abilities in want that the set does not contain.
 func (a Abilities) Missing(want Abilities) Abilities { return want &^ a }

@@ -180,10 +180,10 @@ type Tool struct {
 	Custom bool            // whether the tool accepts free text
 	Format json.RawMessage // text format of a custom tool; nil for any format
 
-	// Hosted is the type of a tool that the provider runs, such as web_search. Raw is its complete definition.
+	// Hosted is the type of a tool that the provider runs, such as web_search.
 	Hosted string
-	Raw    json.RawMessage
-	Search *Search // options of a web search; nil for other tools
+	Raw    json.RawMessage // complete definition of a tool with a type, for providers of the client's format
+	Search *Search         // options of a web search; nil for other tools
 }
 
 // DescribeGrammar returns the description of a custom tool with its grammar, if any, for providers that cannot enforce the grammar.

@@ -39,7 +39,7 @@ func TestAbilityNamesMatchTheirConstants(t *testing.T) {
 	want := map[Abilities]string{
 		Tools: "tools", ParallelTools: "parallel_tools", Vision: "vision", AudioIn: "audio_in", AudioOut: "audio_out", Files: "files",
 		JSONMode: "json_mode", JSONSchema: "json_schema", Logprobs: "logprobs", ManyChoices: "many_choices", Reasoning: "reasoning",
-		Prefill: "prefill", ResponsesAPI: "responses_api", WebSearch: "web_search",
+		Prefill: "prefill", ResponsesAPI: "responses_api", WebSearch: "web_search", MessagesAPI: "messages_api",
 	}
 	if len(want) != len(abilityNames) {
 		t.Errorf("the test lists %d abilities, the package has %d names", len(want), len(abilityNames))

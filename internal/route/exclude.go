@@ -80,7 +80,7 @@ const optionalNeeds = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSch
 // format excludes targets whose wire format cannot express the request, even if the caller named the model. With best_effort, tools and
 // schemas are dropped with a warning instead.
 func format(in *Input, e *candidate, why *Exclusion) bool {
-	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema | llm.ResponsesAPI
+	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema | llm.ResponsesAPI | llm.MessagesAPI
 	if in.Controls.Provider.BestEffort {
 		carried &^= optionalNeeds
 	}

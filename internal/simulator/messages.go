@@ -80,6 +80,8 @@ func messagesPart(b node) Part {
 		return Part{Kind: ThinkingPart, Text: b.get("thinking").text(), Signature: b.get("signature").text()}
 	case "redacted_thinking":
 		return Part{Kind: RedactedPart, Signature: b.get("data").text()}
+	case "search_result":
+		return Part{Kind: TextPart, Text: Turn{Parts: messagesParts(b.get("content"))}.Text()}
 	case "image", "document":
 		source := b.get("source")
 		if source.get("type").text() == "url" {

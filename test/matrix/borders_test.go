@@ -186,6 +186,14 @@ var features = []feature{
 		parts: map[string]string{"messages": `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"The sky is blue."},"citations":{"enabled":true}}`},
 	},
 	{
+		name: "bash, text editor and memory", sent: `"bash.*"str_replace.*"memory`,
+		add: map[string]string{"messages": `"tools":[{"type":"bash_20250124","name":"bash"},{"type":"text_editor_20250728","name":"str_replace_based_edit_tool"},{"type":"memory_20250818","name":"memory"}]`},
+	},
+	{
+		name: "search result", sent: `The sky is blue`,
+		parts: map[string]string{"messages": `{"type":"search_result","source":"https://example.com","title":"Sky","content":[{"type":"text","text":"The sky is blue."}]}`},
+	},
+	{
 		name: "reference to a deferred tool", sent: `"tool_reference"|The tool weather is available`,
 		add: map[string]string{"messages": `"tools":[{"name":"weather","defer_loading":true,"input_schema":` + toolSchema + `},{"name":"search","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"search","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"tool_reference","tool_name":"weather"}]}]}]`},
 	},

@@ -44,7 +44,7 @@ func newProvider(name, title, address string, s provider.Settings) *provider.Pro
 	if !regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`).MatchString(base) { // add the version: Anthropic's own tools are configured without it
 		base += "/v1"
 	}
-	targets := provider.Signing(messages.Name, s.TargetsWithout(Lacks|llm.Transport))
+	targets := provider.Signing(messages.Name, s.TargetsWithout(Lacks|llm.Transport&^llm.MessagesAPI))
 	if address != "" {
 		AllowSearch(targets)
 		for _, t := range targets {

@@ -17,7 +17,7 @@ import (
 func New(row Row, s provider.Settings) *provider.Provider {
 	base := strings.TrimRight(cmp.Or(s.BaseURL, row.BaseURL), "/")
 	row.Title = cmp.Or(row.Title, s.Name, row.Name)
-	lacks := row.Lacks // abilities that the vendor does not support for any model
+	lacks := row.Lacks | llm.MessagesAPI // abilities that the vendor does not support for any model
 	if row.Prefill == NoPrefill {
 		lacks |= llm.Prefill
 	}

@@ -96,7 +96,7 @@ func authorize(h http.Header, token string) {
 // targets returns the targets with Google and Anthropic models, without the abilities that their APIs do not support.
 func targets(s provider.Settings) []*provider.Target {
 	list := provider.Signing(gemini.Name, s.TargetsWithout(llm.Logprobs|llm.AudioOut|llm.Transport))
-	claude := provider.Signing(messages.Name, s.TargetsWithout(anthropic.Lacks|llm.Transport))
+	claude := provider.Signing(messages.Name, s.TargetsWithout(anthropic.Lacks|llm.Transport&^llm.MessagesAPI))
 	anthropic.AllowSearch(claude)
 	for i, t := range list {
 		if gemini.TraitsOf(t.Upstream).Search {

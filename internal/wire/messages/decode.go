@@ -115,7 +115,7 @@ var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf
 		validate.Label("user_id", func(r *llm.Request, s string) { r.EndUser = s }),
 	), requestOf),
 	samplingField("temperature"), samplingField("top_p"), samplingField("top_k"),
-	{Name: "mcp_servers", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Hosted = true }},
+	validate.Value("mcp_servers", (*decoder).vendorFeature), validate.Value("container", (*decoder).vendorFeature),
 })...)
 
 // samplingField declares a setting that some models reject. Only the provider validates its value.

@@ -59,6 +59,28 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 	}
 }
 
+func TestAnthropicFeaturesNeedItsModels(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]bool{
+		`"tools":[{"type":"code_execution_20250825","name":"c"}],"messages":"x"`:                                      true,
+		`"tools":[{"type":"mcp_toolset","mcp_server_name":"m"}],"messages":"x"`:                                       true,
+		`"tools":[{"type":"bash_20250124","name":"bash"},{"type":"web_search_20250305"},{"name":"f"}],"messages":"x"`: false,
+		`"mcp_servers":[{"name":"m"}],"messages":"x"`:                                                                 true,
+		`"mcp_servers":[],"container":null,"messages":"x"`:                                                            false,
+		`"container":{"skills":[]},"messages":"x"`:                                                                    true,
+		`"messages":[{"type":"image","source":{"type":"file","file_id":"file_011"}}]`:                                 true,
+		`"messages":[{"type":"document","source":{"type":"url","url":"https://x"},"citations":{"enabled":true}}]`:     true,
+		`"messages":[{"type":"search_result","source":"s","title":"t","content":[{"type":"text","text":"x"}]}]`:       false,
+		`"messages":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"f"}]}]`: false,
+	} {
+		at, content, _ := strings.Cut(members, `"messages":`)
+		req := decoded(t, `{"model":"m","max_tokens":1,`+at+`"messages":[{"role":"user","content":`+content+`}]}`)
+		if got := req.Needs.Has(llm.MessagesAPI); got != want {
+			t.Errorf("%s: needs Anthropic %t, want %t", members, got, want)
+		}
+	}
+}
+
 func TestDecodeRejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	const rest = `"max_tokens":1,"messages":[{"role":"user","content":"x"}]`

@@ -40,6 +40,9 @@ func (d *decoder) tools(v rawjson.Value) {
 		d.rejectLookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
 		d.req.Hosted = d.req.Hosted || messagesconv.IsHosted(tool.Get("type").String())
+		if messagesconv.NeedsVendor(tool.Get("type").String()) {
+			d.req.Needs |= llm.MessagesAPI
+		}
 		if websearch.Is(tool.Get("type").String()) {
 			d.req.Needs |= llm.WebSearch
 			d.req.MaxSearches = websearch.Read(tool).MaxUses
@@ -166,6 +169,9 @@ func (d *decoder) block(where string, v rawjson.Value) rawjson.Value {
 // plainBlock is like block, for a block without nested blocks. The tokens of images are estimated from their size. The tokens of
 // documents, and of blocks of unknown type, can only be counted by the provider.
 func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
+	if v.Get("citations.enabled").Bool() {
+		d.req.Needs |= llm.MessagesAPI
+	}
 	switch v.Get("type").String() {
 	case "text":
 		text := v.Get("text")
@@ -226,16 +232,28 @@ func (d *decoder) attachment(where string, v rawjson.Value) {
 				d.storedFiles(where+".source", value)
 			}
 		case "file_id": // ID of a file to be copied to the container of the code execution tool
-			d.req.AddStoredFile(value.String(), where+".file_id")
+			d.storedFiles(where+".file_id", v)
 		}
 		d.CountText(&d.req.PromptSize, value)
 		return true
 	})
 }
 
+// vendorFeature decodes a member that only Anthropic supports.
+func (d *decoder) vendorFeature(v rawjson.Value) {
+	d.req.ExtraBytes += d.CountText(&d.req.PromptSize, v) // the provider may add it to the prompt
+	if v.Raw != "[]" {
+		d.req.Hosted = true
+		d.req.Needs |= llm.MessagesAPI
+	}
+}
+
 // storedFiles records the stored files to which the source of a block refers. A source of type content contains nested blocks.
 func (d *decoder) storedFiles(param string, source rawjson.Value) {
 	for id := range validate.FileIDs("", source) {
 		d.req.AddStoredFile(id.String(), param)
+		if strings.HasPrefix(id.String(), "file_") { // OpenAI's IDs begin with file-
+			d.req.Needs |= llm.MessagesAPI
+		}
 	}
 }

@@ -65,6 +65,15 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 		return llm.Part{Kind: llm.CallPart, Call: call}, true
 	case "tool_result":
 		return r.result(v), true
+	case "search_result":
+		text := v.Get("title").String() + "\n" + v.Get("source").String()
+		v.Get("content").ForEach(func(_, block rawjson.Value) bool {
+			text += "\n" + block.Get("text").String()
+			return r.ctx.Err() == nil
+		})
+		return llm.Part{Kind: llm.TextPart, Text: text}, true
+	case "compaction":
+		return llm.Part{Kind: llm.TextPart, Text: v.Get("content").String()}, true
 	default:
 		if text := DescribeToolChange(v); text != "" {
 			if definition := v.Get("tool.definition"); definition.IsObject() {

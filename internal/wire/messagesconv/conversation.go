@@ -129,11 +129,16 @@ func (r *reader) toolChoice(v rawjson.Value) {
 	}
 }
 
-// readTool decodes a tool definition. Tools that the provider runs have a type.
+// readTool decodes a tool definition. The tools of the format have a type.
 func readTool(v rawjson.Value) llm.Tool {
 	tool := llm.Tool{Name: v.Get("name").String(), Description: v.Get("description").String(), Cache: readCache(v)}
 	if kind := v.Get("type").String(); kind != "" && kind != "custom" {
-		tool.Hosted, tool.Raw = kind, json.RawMessage(v.Raw)
+		tool.Raw = json.RawMessage(v.Raw)
+		if known := clientToolOf(kind); known != nil {
+			tool.Description, tool.Schema = known.description, json.RawMessage(known.schema)
+			return tool
+		}
+		tool.Hosted = kind
 		if websearch.Is(kind) {
 			tool.Search = websearch.Read(v)
 		}

@@ -60,7 +60,7 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 		websearch.WritePlace(w, s.Place)
 		w.Close()
 		return
-	case tool.Hosted != "":
+	case tool.Raw != nil:
 		w.Element(tool.Raw)
 		return
 	}
