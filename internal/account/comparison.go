@@ -1,8 +1,10 @@
 package account
 
 import (
-	"net/url"
+	"context"
+	"errors"
 
+	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 )
 
@@ -22,7 +24,7 @@ const maxHookURL = 2000
 // maxHoldout is the largest share of requests that the baseline model may serve.
 const maxHoldout = 0.5
 
-func checkComparison(c *Comparison) error {
+func (s *Service) checkComparison(ctx context.Context, c *Comparison) error {
 	if c == nil {
 		return nil
 	}
@@ -44,9 +46,12 @@ func checkComparison(c *Comparison) error {
 	if c.Hook == "" {
 		return nil
 	}
-	u, err := url.Parse(c.Hook)
-	if err != nil || len(c.Hook) > maxHookURL || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-		return invalid("settings.hook", "The hook must be an http or https URL without credentials.")
+	if len(c.Hook) > maxHookURL {
+		return invalid("settings.hook", "The URL is too long.")
 	}
-	return nil
+	err := s.checkURL(ctx, c.Hook)
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return invalid("settings.hook", "%s", e.Message)
+	}
+	return err
 }

@@ -36,15 +36,14 @@ func TestComparisonSettingsAreCheckedAndAudited(t *testing.T) {
 		{"settings.baseline", func(c *account.Comparison) { c.Baseline = "" }},
 		{"settings.judge", func(c *account.Comparison) { c.Judge = "a\nb" }},
 		{"settings.budget_usd", func(c *account.Comparison) { c.Budget = 0 }},
-		{"settings.hook", func(c *account.Comparison) { c.Hook = "ftp://example.com" }},
-		{"settings.hook", func(c *account.Comparison) { c.Hook = "https://user:pass@example.com" }},
+		{"settings.hook", func(c *account.Comparison) { c.Hook = "https://10.0.0.1/score" }},
 		{"settings.hook", func(c *account.Comparison) { c.Hook = "https://" + strings.Repeat("a", 3000) }},
 	} {
 		_, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, comparing(tc.change))
 		f.refused(err, llm.InvalidRequest, tc.param)
 	}
 	f.clock.pass(time.Second)
-	set := comparing(func(c *account.Comparison) { c.Hook = "https://example.com/score" })
+	set := comparing(func(c *account.Comparison) { c.Hook = "https://8.8.8.8/score" })
 	got, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, set)
 	f.must(err)
 	if diff := cmp.Diff(*set.Comparison, got.Comparison); diff != "" {

@@ -51,6 +51,8 @@ type Options struct {
 	Passwords    func(email string) bool       // reports whether the account may sign in with a password; nil for always
 	SecondFactor SecondFactor                  // check of the second factor; nil to require none
 	Passkeys     PasskeyVerifier               // verifier of passkeys; nil to disable passkeys
+	// CheckURL rejects an address that a workspace may not call. If CheckURL is nil, every address is rejected.
+	CheckURL func(ctx context.Context, address string) error
 	// Recheck asks the identity provider of a session whether the account still has access. It returns an error if the
 	// account has lost access. If Recheck is nil, sessions of identity providers are rejected.
 	Recheck func(context.Context, Session) error
@@ -70,6 +72,7 @@ type Service struct {
 	factor       SecondFactor
 	passkeys     PasskeyVerifier
 	recheck      func(context.Context, Session) error
+	checkURL     func(context.Context, string) error
 	setup        *setupCode
 	first        atomic.Pointer[string] // ID of the oldest workspace; never changes once set
 
@@ -86,7 +89,7 @@ type hashes struct {
 func New(store Stores, o Options) (*Service, error) {
 	s := &Service{
 		store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended,
-		passwords: o.Passwords, factor: o.SecondFactor, passkeys: o.Passkeys, recheck: o.Recheck,
+		passwords: o.Passwords, factor: o.SecondFactor, passkeys: o.Passkeys, recheck: o.Recheck, checkURL: o.CheckURL,
 	}
 	for purpose, hash := range map[string]*secret.KeyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
@@ -118,6 +121,9 @@ func New(store Stores, o Options) (*Service, error) {
 	}
 	if s.recheck == nil {
 		s.recheck = func(context.Context, Session) error { return signInRequired() }
+	}
+	if s.checkURL == nil {
+		s.checkURL = func(context.Context, string) error { return denied("Addresses cannot be set here.") }
 	}
 	if s.quota.Workspaces <= 0 {
 		s.quota.Workspaces = 20

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/store"
 )
@@ -59,7 +60,7 @@ func newFixture(t *testing.T, registration string) *fixture {
 			t.Error(err)
 		}
 	})
-	f.Service, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Registration: registration})
+	f.Service, err = account.New(f.db.Accounts.Stores(), account.Options{MasterKey: master, Now: f.clock.now, Registration: registration, CheckURL: egress.New(egress.Options{}).CheckURL})
 	f.must(err)
 	return f
 }

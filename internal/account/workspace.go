@@ -118,6 +118,11 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 	if err := c.check(); err != nil {
 		return Workspace{}, err
 	}
+	if c.Comparison != nil {
+		if err := s.checkComparison(ctx, *c.Comparison); err != nil {
+			return Workspace{}, err
+		}
+	}
 	var event AuditEvent
 	w, err := s.store.Workspaces.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
 		before := workspaceFacts(*w)
@@ -184,9 +189,6 @@ func (c WorkspaceChange) check() error {
 		if err := checkBudget(*c.Budget); err != nil {
 			return err
 		}
-	}
-	if c.Comparison != nil {
-		return checkComparison(*c.Comparison)
 	}
 	return nil
 }

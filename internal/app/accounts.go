@@ -28,7 +28,9 @@ type accountParts struct {
 	passkeys  *passkey.Service
 	sso       *sso.Service
 	ssoEgress *egress.Client // client for calls to the identity provider
-	setupCode string         // code for the first registration; empty if an account exists
+	// tenantEgress calls addresses that workspaces choose.
+	tenantEgress *egress.Client
+	setupCode    string // code for the first registration; empty if an account exists
 }
 
 // openAccounts loads the keys and creates the account and sign-in services.
@@ -52,10 +54,11 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	a.passkeys = passkey.New(passkey.Parts{Store: a.db.Accounts.Passkeys(), Sealer: a.vault, Recovery: a.factors, PublicURL: c.PublicURL, Allowed: a.passwordAllowed})
+	a.tenantEgress = egress.New(settings.TenantEgress(c))
 	changed := func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) }
 	if a.accounts, err = account.New(a.db.Accounts.Stores(), account.Options{
 		MasterKey: a.master, Registration: c.Registration, Quota: settings.Quota(c.Accounts), Busy: a.shedding,
-		Changed: changed, Ended: a.publishEnding, Passwords: a.passwordAllowed, SecondFactor: a.factors, Passkeys: a.passkeys,
+		Changed: changed, Ended: a.publishEnding, Passwords: a.passwordAllowed, SecondFactor: a.factors, Passkeys: a.passkeys, CheckURL: a.tenantEgress.CheckURL,
 		Recheck: func(ctx context.Context, s account.Session) error { return a.sso.Check(ctx, s) },
 	}); err != nil {
 		return err

@@ -7,31 +7,26 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/alert"
 	"fairlead.dev/internal/budget"
-	"fairlead.dev/internal/config"
-	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/settings"
 )
 
 // alertParts holds the alert components.
 type alertParts struct {
-	egress  *egress.Client
 	service *alert.Service
 	engine  *alert.Engine
 }
 
 // openAlerts creates the alert components.
-func (a *App) openAlerts(c config.Config) {
-	client := egress.New(settings.AlertEgress(c))
+func (a *App) openAlerts() {
 	sender := &alert.Sender{
-		HTTP: client, Sealer: a.vault, Version: a.version,
+		HTTP: a.tenantEgress, Sealer: a.vault, Version: a.version,
 		Mail:      func() alert.Mail { return settings.Mail(a.loaded().Config.Alerts.SMTP) },
 		Dashboard: func() string { return a.loaded().Config.PublicURL },
 	}
 	facts, wake := alertFacts{a}, make(chan struct{}, 1)
 	a.alerts = alertParts{
-		egress: client,
 		service: &alert.Service{
-			Rules: a.db.Alerts, Channels: a.db.Alerts, History: a.db.Alerts, Sender: sender, Keys: a.accounts, Members: a.accounts, CheckURL: client.CheckURL, Limits: a.limits, Now: time.Now,
+			Rules: a.db.Alerts, Channels: a.db.Alerts, History: a.db.Alerts, Sender: sender, Keys: a.accounts, Members: a.accounts, CheckURL: a.tenantEgress.CheckURL, Limits: a.limits, Now: time.Now,
 			Changed: func() {
 				select {
 				case wake <- struct{}{}:

@@ -139,7 +139,7 @@ func (a *App) open(ctx context.Context) error {
 		return err
 	}
 	a.openComparison(c, set)
-	a.openAlerts(c)
+	a.openAlerts()
 	if err := a.openGateway(c, set); err != nil {
 		return err
 	}

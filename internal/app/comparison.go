@@ -43,7 +43,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}},
 	})
 	a.comparer = shadow.New(shadow.Options{
-		Caller: a.shadow, Store: a.db.Proof, Hooks: a.shadowEgress, Redact: a.redaction.RedactBatch, Report: a.report,
+		Caller: a.shadow, Store: a.db.Proof, Hooks: a.tenantEgress, Redact: a.redaction.RedactBatch, Report: a.report,
 		Charged: func(c proof.Charge) {
 			if a.cluster != nil {
 				a.cluster.ledger.Delivered(c.Budget, c.At, c.Amount)

@@ -141,7 +141,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.setLevel(next.Config.Log)
 	a.egress.Update(f.EgressOptions(next.Config))
 	a.shadowEgress.Update(f.EgressOptions(next.Config))
-	a.alerts.egress.Update(settings.AlertEgress(next.Config))
+	a.tenantEgress.Update(settings.TenantEgress(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.admission.Configure(next.Config.Limits.ShedAfter)
 	a.policies.SetInstance(f.Policies, f.Inventory())
@@ -199,8 +199,8 @@ func (a *App) close() error {
 	if a.shadowEgress != nil {
 		a.shadowEgress.Close()
 	}
-	if a.alerts.egress != nil {
-		a.alerts.egress.Close()
+	if a.tenantEgress != nil {
+		a.tenantEgress.Close()
 	}
 	if a.cluster != nil {
 		errs = append(errs, a.cluster.redis.Close())

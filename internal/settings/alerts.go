@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/internal/egress"
 )
 
-// AlertEgress returns the options of the client that calls webhooks. Unlike the provider client, it may not call a host on a private
-// network only because the configuration file contains the host: any workspace can choose the address of a webhook.
-func AlertEgress(c config.Config) egress.Options {
+// TenantEgress returns the options of the client that calls the webhooks and hooks of workspaces. Unlike the provider client, it may not
+// call a host on a private network only because the configuration file contains the host: any workspace can choose these addresses.
+func TenantEgress(c config.Config) egress.Options {
 	o := egress.Options{Connect: c.Timeouts.Connect}
 	for _, text := range c.AllowPrivateUpstreams {
 		if prefix, err := netip.ParsePrefix(text); err == nil { // config rejects invalid prefixes

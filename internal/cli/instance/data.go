@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/cluster"
 	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/settings"
@@ -73,6 +74,7 @@ func (i *Instance) prepare(ctx context.Context, master []byte) (err error) {
 	}
 	if i.Accounts, err = account.New(i.Store.Accounts.Stores(), account.Options{
 		MasterKey: master, Registration: i.Config.Registration, Quota: settings.Quota(i.Config.Accounts), Ended: i.publishEnding,
+		CheckURL: egress.New(settings.TenantEgress(i.Config)).CheckURL,
 	}); err != nil {
 		return err
 	}
