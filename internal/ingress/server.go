@@ -76,7 +76,7 @@ func (s *Server) Close() error { return s.http.Close() }
 
 type connKey struct{}
 
-// limitConn limits the kernel's send buffer and adds the state of the connection to the context of its requests.
+// limitConn limits the kernel's send buffer and adds the underlying connection to the context of its requests.
 func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
 	raw := c
 	if secure, ok := c.(*tls.Conn); ok {
@@ -90,7 +90,7 @@ func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
 		_ = tcp.SetWriteBuffer(s.options.Unread) // the error is ignored, because a broken connection fails at its first read
 		limitUnsent(tcp, s.options.Unread/4)
 	}
-	return context.WithValue(ctx, connKey{}, &connState{tcp: tcp})
+	return context.WithValue(ctx, connKey{}, tcp)
 }
 
 // serveHTTP calls the handler with a writer that ends responses that the client does not read.
@@ -127,8 +127,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		// used the Content-Length, which allows request smuggling, so the connection is closed after this request.
 		w.Header().Set("Connection", "close")
 	}
-	conn := r.Context().Value(connKey{}).(*connState)
-	limited := &connWriter{ResponseWriter: w, control: http.NewResponseController(w), conn: conn, pause: s.options.ReadPause}
+	tcp, _ := r.Context().Value(connKey{}).(*net.TCPConn)
+	limited := &connWriter{ResponseWriter: w, control: http.NewResponseController(w), tcp: tcp, pause: s.options.ReadPause}
 	defer func() { // the server sends the rest of the response after the handler has returned
 		limited.own = false
 		limited.extendDeadline()

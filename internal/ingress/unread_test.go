@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -79,7 +80,11 @@ type written struct {
 func newUnreadServer(t *testing.T, ln net.Listener, write func(http.ResponseWriter) error) <-chan written {
 	t.Helper()
 	ended := make(chan written, 1)
-	o := options(func(w http.ResponseWriter, _ *http.Request) {
+	o := options(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/read" {
+			_, _ = io.WriteString(w, "read by the client")
+			return
+		}
 		began := time.Now()
 		err := write(w)
 		ended <- written{err, time.Since(began)}
@@ -104,10 +109,13 @@ func TestUnreadResponseIsResetOverHTTP1(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ln := newPipes()
 				ended := newUnreadServer(t, ln, write)
-				c := ln.dial()
-				if _, err := io.WriteString(c, get("/")); err != nil {
-					t.Fatal(err)
+				conn := ln.dial()
+				c := &caller{conn, bufio.NewReader(conn), t}
+				for range 2 { // the limit applies to every request of a connection
+					c.send("%s", get("/read"))
+					c.receive("GET")
 				}
+				c.send("%s", get("/"))
 				checkCut(t, <-ended)
 				_ = c.Close()
 			})

@@ -13,20 +13,15 @@ import (
 // pieceSize is the number of bytes of a response that a client must read within ReadPause.
 const pieceSize = 32 << 10
 
-// connState is the state of an HTTP/1.1 connection that is kept between requests.
-type connState struct {
-	tcp      *net.TCPConn // underlying connection; nil in tests
-	deadline time.Time    // current write deadline of the connection
-}
-
 // connWriter is the http.ResponseWriter of an HTTP/1.1 request. Each piece of a response has its own deadline, so that a slow
 // reader is distinguished from a client that has stopped reading.
 type connWriter struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	conn    *connState
-	pause   time.Duration
-	own     bool // whether the handler has set a deadline
+	control  *http.ResponseController
+	tcp      *net.TCPConn // underlying connection; nil in tests
+	deadline time.Time    // current write deadline; net/http removes it after each request
+	pause    time.Duration
+	own      bool // whether the handler has set a deadline
 }
 
 // Unwrap lets http.ResponseController access the underlying writer.
@@ -60,7 +55,7 @@ func (w *connWriter) Flush() { _ = w.FlushError() } // callers that need the err
 func (w *connWriter) SetWriteDeadline(t time.Time) error {
 	w.own = !t.IsZero()
 	if !w.own {
-		w.conn.deadline = t
+		w.deadline = t
 		return w.control.SetWriteDeadline(t)
 	}
 	return w.setDeadline(t, time.Until(t))
@@ -76,17 +71,17 @@ func (w *connWriter) extendDeadline() {
 // setDeadline sets the write deadline of the connection to t. left is the time until t. setDeadline keeps the current deadline if
 // that is at most left/16 earlier than t, because setting a deadline costs as much as a small write.
 func (w *connWriter) setDeadline(t time.Time, left time.Duration) error {
-	if earlier := t.Sub(w.conn.deadline); earlier >= 0 && earlier < left/16 {
+	if earlier := t.Sub(w.deadline); earlier >= 0 && earlier < left/16 {
 		return nil
 	}
-	w.conn.deadline = t
+	w.deadline = t
 	return w.control.SetWriteDeadline(t)
 }
 
 // resetUnread discards the unsent data of a client that does not read, because the kernel would keep it for minutes.
 func (w *connWriter) resetUnread(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) && w.conn.tcp != nil {
-		_ = w.conn.tcp.SetLinger(0) // fails if the connection is already closed
+	if errors.Is(err, os.ErrDeadlineExceeded) && w.tcp != nil {
+		_ = w.tcp.SetLinger(0) // fails if the connection is already closed
 	}
 	return err
 }
