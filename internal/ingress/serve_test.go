@@ -109,6 +109,19 @@ func TestUnreadBodyIsNotReadAsARequest(t *testing.T) {
 	}
 }
 
+func TestLargeUnreadBodyGetsItsResponse(t *testing.T) {
+	t.Parallel()
+	_, ln := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
+	for _, header := range []string{"Connection: close", "Connection: keep-alive"} {
+		c := dial(t, ln)
+		c.send("POST / HTTP/1.1\r\nHost: here\r\n%s\r\nContent-Length: %d\r\n\r\n%s", header, 64<<20, make([]byte, 64<<20))
+		if resp, _ := c.receive("POST"); resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: status %d, want 413", header, resp.StatusCode)
+		}
+		c.closed()
+	}
+}
+
 func TestTruncatedBodyIsAnError(t *testing.T) {
 	t.Parallel()
 	seen := make(chan error, 1)

@@ -39,8 +39,12 @@ type Options struct {
 // headerSlack is the number of bytes that net/http accepts beyond MaxHeaderBytes.
 const headerSlack = 4096
 
-// drainTime limits how long net/http waits for the part of a body that the handler did not read.
-const drainTime = 2 * time.Second
+// Limits on reading the part of a body that the handler did not read.
+const (
+	keptBody   = 256 << 10        // size up to which the rest is read before the response, so that the connection can be used again
+	drainTime  = 2 * time.Second  // time limit before the response
+	lingerTime = 10 * time.Second // time limit after the response
+)
 
 // Server serves one listener.
 type Server struct {
@@ -114,7 +118,6 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		// the connection while the handler runs to detect a disconnect.
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // the error is ignored, because a closed connection fails at the read
-		defer func() { _ = control.SetReadDeadline(time.Now().Add(drainTime)) }()
 	}
 	if r.ProtoMajor > 1 {
 		limited := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), pause: s.options.ReadPause}
@@ -134,4 +137,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		limited.extendDeadline()
 	}()
 	s.options.Handler.ServeHTTP(limited, r)
+	if r.ContentLength != 0 {
+		limited.drain(r)
+	}
 }

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -84,6 +85,22 @@ func (w *connWriter) resetUnread(err error) error {
 		_ = w.tcp.SetLinger(0) // fails if the connection is already closed
 	}
 	return err
+}
+
+// drain sends the response and then reads the rest of the body, for at most lingerTime. If the connection was closed with unread data, the
+// kernel would reset it, and the client could lose the response.
+func (w *connWriter) drain(r *http.Request) {
+	_ = w.control.SetReadDeadline(time.Now().Add(drainTime)) // the error is ignored, because a closed connection fails at the read
+	if r.Header.Get("Expect") != "" {
+		return // reading would ask the client for the body
+	}
+	if _, err := io.CopyN(io.Discard, r.Body, keptBody); err != nil {
+		return
+	}
+	if w.FlushError() == nil {
+		_ = w.control.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
 }
 
 // streamWriter is the http.ResponseWriter of an HTTP/2 request. In HTTP/2 a write deadline ends the stream even if the handler is
