@@ -45,6 +45,7 @@ type Workspace struct {
 	Budget         *Budget
 	Comparison     *Comparison // comparison settings; nil when responses are not compared
 	CreatedAt      time.Time
+	Revision       int64 // number that grows when the workspace changes or log entries are deleted
 }
 
 // Role determines the permissions of a member in a workspace.

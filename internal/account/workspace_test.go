@@ -41,7 +41,7 @@ func TestWorkspaceSettings(t *testing.T) {
 	f.must(err)
 	want := account.Workspace{
 		ID: owner.WorkspaceID, Name: "Harbour", DefaultModel: "gpt-4.1", EntryRetention: time.Hour, BodyRetention: time.Minute, Redaction: &redact.Rules{Builtin: []string{"email"}},
-		Budget: &account.Budget{Amount: money.Dollar, Period: account.Daily}, CreatedAt: created,
+		Budget: &account.Budget{Amount: money.Dollar, Period: account.Daily}, CreatedAt: created, Revision: 2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -22,5 +22,12 @@ func (e eraser) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	if err := e.app.spool.Flush(arriving); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return 0, err
 	}
-	return e.app.db.Log.DeleteEntries(ctx, f, dryRun)
+	n, err := e.app.db.Log.DeleteEntries(ctx, f, dryRun)
+	if err != nil || n == 0 || dryRun {
+		return n, err
+	}
+	if err := e.app.db.Accounts.ReviseWorkspace(ctx, f.WorkspaceID); err != nil { // the response cache must not serve deleted texts
+		return n, err
+	}
+	return n, e.app.keyring.Refresh(ctx)
 }

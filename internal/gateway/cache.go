@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"fairlead.dev/internal/account"
@@ -108,7 +109,7 @@ func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity
 	id := &responsecache.Identity{
 		Workspace: who.Grant.Workspace.ID, Key: who.Grant.Key.ID, Endpoint: in.Route.Path, Features: p.req.Beta,
 		Requested: d.Input.Model, Objective: d.Input.Objective.Name, Tradeoff: d.Input.Objective.Tradeoff, MaxOutput: d.MaxOutput,
-		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy}, Targets: make([]string, 0, len(d.Candidates)),
+		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy, strconv.FormatInt(who.Grant.Workspace.Revision, 10)}, Targets: make([]string, 0, len(d.Candidates)),
 	}
 	if k := who.Grant.Key.Cache; k != nil && k.Shared {
 		id.Key = ""

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.comparison, w.created_at`
+	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.comparison, w.created_at, w.revision`
 	oldestWorkspace  = `select ` + workspaceColumns + ` from workspaces w order by w.created_at, w.id limit 1`
 	workspaceByID    = `select ` + workspaceColumns + ` from workspaces w where w.id = $1`
 )
@@ -22,7 +22,7 @@ func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	var w account.Workspace
 	var created, logBodies, entries, bodies int64
 	var redaction, budget, comparison string
-	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &comparison, &created}, more...)...)
+	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &comparison, &created, &w.Revision}, more...)...)
 	if err != nil {
 		return account.Workspace{}, notFound(err)
 	}
@@ -153,6 +153,17 @@ func (s *Store) CreateWorkspace(ctx context.Context, w account.Workspace, owner 
 	})
 }
 
+// ReviseWorkspace changes the revision of a workspace.
+func (s *Store) ReviseWorkspace(ctx context.Context, workspaceID string) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		revision, err := sqldb.NextRevision(ctx, tx, "workspaces")
+		if err != nil {
+			return err
+		}
+		return affect(ctx, tx, `update workspaces set revision = $2 where id = $1`, workspaceID, revision)
+	})
+}
+
 // ChangeWorkspace changes the settings of a workspace.
 func (s *Store) ChangeWorkspace(ctx context.Context, workspaceID string, change func(*account.Workspace) (account.AuditEvent, error)) (w account.Workspace, err error) {
 	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
@@ -170,6 +181,7 @@ func (s *Store) ChangeWorkspace(ctx context.Context, workspaceID string, change 
 		if event.Action == "" {
 			return errUnchanged
 		}
+		w.Revision = revision
 		budget, err := budgetText(w.Budget)
 		if err != nil {
 			return err

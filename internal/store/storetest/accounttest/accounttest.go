@@ -293,8 +293,10 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 	}
 	owner := account.Member{AccountID: "acc_ann", WorkspaceID: want.ID, Role: account.Owner, JoinedAt: now}
 	must(t, db.Accounts.CreateWorkspace(ctx, want, owner, 20, Event(want.ID, "workspace.create")))
+	must(t, db.Accounts.ReviseWorkspace(ctx, want.ID))
 	got, err := db.Accounts.WorkspaceByID(ctx, want.ID)
 	must(t, err)
+	want.Revision = 3
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -310,7 +312,9 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 	}
 	memberships, err := db.Accounts.WorkspacesOf(ctx, "acc_ann")
 	must(t, err)
-	if diff := cmp.Diff([]account.Membership{{Workspace: Workspace("ann", now), Role: account.Owner}, {Workspace: changed, Role: account.Owner}}, memberships); diff != "" {
+	anns := Workspace("ann", now)
+	anns.Revision = 1
+	if diff := cmp.Diff([]account.Membership{{Workspace: anns, Role: account.Owner}, {Workspace: changed, Role: account.Owner}}, memberships); diff != "" {
 		t.Error(diff)
 	}
 	rejected := errors.New("rejected")
