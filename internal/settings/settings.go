@@ -52,7 +52,7 @@ func SSO(c config.SSO) sso.Options {
 
 // SSOEgress returns the permitted addresses of the identity provider: public ones, its own host and those that the operator allows.
 func SSOEgress(c config.Config) egress.Options {
-	o := AlertEgress(c)
+	o := TenantEgress(c)
 	if u, err := url.Parse(c.SSO.Issuer); err == nil && u.Host != "" {
 		port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 		o.AllowHosts = []string{net.JoinHostPort(u.Hostname(), port)}
