@@ -81,6 +81,7 @@ func (a *App) lead(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { a.maintenance.Lead(ctx) })
 	all.Go(func() { a.alerts.engine.Lead(ctx) })
+	all.Go(func() { a.gateway.FollowBatches(ctx, a.report) })
 	all.Wait()
 }
 

@@ -5,6 +5,9 @@ package batch
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"fairlead.dev/internal/llm"
@@ -51,10 +54,42 @@ type Owner struct {
 	Credential  string // id of the credential for the account; see Object
 }
 
-// Use is a combination of model and operation that occurs in the requests of a file.
+// Use is a combination of model and operation that occurs in the requests of a file, with figures that limit the cost of these requests.
 type Use struct {
-	Model string `json:"model"` // canonical model name
-	Op    llm.Op `json:"op"`
+	Model     string `json:"model"` // canonical model name
+	Op        llm.Op `json:"op"`
+	Requests  int64  `json:"requests,omitempty"`
+	Bytes     int64  `json:"bytes,omitempty"`     // length of the requests, except unsized ones
+	Unsized   int64  `json:"unsized,omitempty"`   // number of requests whose prompt may have more tokens than bytes, such as those with images
+	Output    int64  `json:"output,omitempty"`    // sum of the output limits
+	Unlimited int64  `json:"unlimited,omitempty"` // number of responses without an output limit
+}
+
+// MaxOutput is more tokens than any model generates in one response.
+const MaxOutput = 1_000_000
+
+// maxChoices is more than the number of responses that providers return to one request.
+const maxChoices = 1000
+
+// count adds a request to the figures.
+func (u *Use) count(body rawjson.Value) {
+	u.Requests++
+	// An escaped letter may hide one of the names, so it counts as one.
+	unsized := func(name string) bool { return strings.Contains(body.Raw, name) }
+	if slices.ContainsFunc([]string{`\u00`, `_url"`, `"file_`, `"input_audio"`, `"` + PreviousResponse, `"conversation"`, `"prompt":{`, `"mcp"`, `"web_search`, `"code_interpreter"`}, unsized) {
+		u.Unsized++
+	} else {
+		u.Bytes += int64(len(body.Raw))
+	}
+	number := func(name string, limit int64) int64 {
+		return int64(min(max(math.Ceil(body.Get(name).Float()), 0), float64(limit)))
+	}
+	choices := max(number("n", maxChoices), number("best_of", maxChoices), 1)
+	limit := max(number("max_tokens", MaxOutput), number("max_completion_tokens", MaxOutput), number("max_output_tokens", MaxOutput))
+	if limit == 0 {
+		u.Unlimited += choices
+	}
+	u.Output += choices * limit
 }
 
 // Store stores objects. An object is visible only in its workspace.
@@ -66,6 +101,8 @@ type Store interface {
 	// Objects lists at most limit objects of the workspace, newest first. The list starts after the object whose id is given by after, or
 	// with the newest object if after is empty. Objects returns ErrNotFound if the workspace does not have the object given by after.
 	Objects(ctx context.Context, workspaceID string, kind Kind, after string, limit int) ([]Object, error)
+	// UnsettledBatches returns the batches of all workspaces whose usage has not been recorded, oldest first.
+	UnsettledBatches(ctx context.Context) ([]Object, error)
 	// SaveObject replaces the JSON of an object.
 	SaveObject(ctx context.Context, o Object) error
 	// RemoveObject deletes an object. It does nothing if the object is unknown.

@@ -24,7 +24,7 @@ func TestModelsAreRenamedInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	uses, err := form.Models(t.Context())
-	if diff := cmp.Diff([]batch.Use{{Model: "a", Op: llm.Chat}, {Model: "b", Op: llm.Embed}}, uses); diff != "" || err != nil {
+	if diff := cmp.Diff([]batch.Use{{Model: "a", Op: llm.Chat, Requests: 1, Bytes: 43, Unlimited: 1}, {Model: "b", Op: llm.Embed, Requests: 1, Bytes: 13, Unlimited: 1}}, uses); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	if err := form.Rename(t.Context(), func(model string) string { return model + `"2` }, nil); err != nil {
@@ -56,6 +56,36 @@ func TestFormsAreChecked(t *testing.T) {
 	}
 	if _, err := batch.ReadForm("application/json", nil); err == nil {
 		t.Error("a form without a boundary is accepted")
+	}
+}
+
+func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		members string
+		want    batch.Use
+	}{
+		"limit":          {`"max_tokens":100`, batch.Use{Output: 100}},
+		"largest limit":  {`"max_tokens":1,"max_completion_tokens":1e2,"n":2.0`, batch.Use{Output: 200}},
+		"no limit":       {`"n":3`, batch.Use{Unlimited: 3}},
+		"negative limit": {`"max_output_tokens":-5`, batch.Use{Unlimited: 1}},
+		"huge limit":     {`"max_tokens":1e300`, batch.Use{Output: batch.MaxOutput}},
+		"image":          {`"messages":[{"content":[{"type":"image_url","image_url":{}}]}],"max_tokens":1`, batch.Use{Output: 1, Unsized: 1}},
+		"escaped name":   {`"messages":[{"content":[{"type":"im\u0061ge_url"}]}],"max_tokens":1`, batch.Use{Output: 1, Unsized: 1}},
+	} {
+		body := `{"model":"a",` + tc.members + `}`
+		form, err := read(t, `{"url":"/v1/chat/completions","body":`+body+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		uses, err := form.Models(t.Context())
+		tc.want.Model, tc.want.Op, tc.want.Requests = "a", llm.Chat, 1
+		if tc.want.Unsized == 0 {
+			tc.want.Bytes = int64(len(body))
+		}
+		if diff := cmp.Diff([]batch.Use{tc.want}, uses); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
 	}
 }
 

@@ -111,18 +111,19 @@ func (f *Form) Encode() (body []byte, contentType string, err error) {
 	return out.Bytes(), w.FormDataContentType(), err
 }
 
-// Models returns the combinations of model and operation in the requests of the file, each once. Model is the name as written in the file.
+// Models returns the combinations of model and operation in the requests of the file, each once, with the figures of their requests. Model is the name as written in the file.
 // Every line must be a request to a known endpoint.
 func (f *Form) Models(ctx context.Context) ([]Use, error) {
 	var uses []Use
-	err := f.each(ctx, func(number int, _ []byte, _ rawjson.Value, use Use) error {
-		if slices.Contains(uses, use) {
-			return nil
-		}
-		if len(uses) == MaxModels {
+	err := f.each(ctx, func(number int, _ []byte, body rawjson.Value, use Use) error {
+		i := slices.IndexFunc(uses, func(u Use) bool { return u.Model == use.Model && u.Op == use.Op })
+		if i < 0 && len(uses) == MaxModels {
 			return invalid("file", "Line %d of the file names another model, but a file can use at most %d models. Split the file.", number, MaxModels)
 		}
-		uses = append(uses, use)
+		if i < 0 {
+			i, uses = len(uses), append(uses, use)
+		}
+		uses[i].count(body)
 		return nil
 	})
 	return uses, err

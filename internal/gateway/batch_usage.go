@@ -13,7 +13,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/batch"
-	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
@@ -75,15 +74,12 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 	if err != nil {
 		return err
 	}
-	key := o.Keys.Key(object.KeyID)
-	if key == nil {
-		key = &account.Key{ID: object.KeyID, WorkspaceID: object.WorkspaceID}
-	}
-	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.Caller.Grant.Workspace})
-	for i := range budgets {
-		budgets[i].WarnOnly = true // no budget may reject the cost, because it has already been incurred
-	}
-	hold, err := o.Ledger.Hold(ctx, budgets, 0)
+	return o.settleCharges(ctx, object, charges)
+}
+
+// settleCharges records and charges the usage of a batch once.
+func (o *objectRequest) settleCharges(ctx context.Context, object batch.Object, charges []*batchCharge) error {
+	hold, err := o.Ledger.Hold(ctx, o.incurred(object), 0)
 	if err != nil {
 		return err
 	}
@@ -100,7 +96,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 	var total money.Amount
 	entries := make([]*requestlog.Entry, len(charges))
 	for i, c := range charges {
-		entries[i] = o.batchEntry(object, key, c, began)
+		entries[i] = o.batchEntry(object, o.creator(object), c, began)
 		if err := o.Log.End(entries[i]); err != nil {
 			return err
 		}
@@ -118,6 +114,7 @@ func (o *objectRequest) settleBatch(ctx context.Context, p *provider.Provider, o
 		}
 		hold.Settle(total)
 	}
+	o.releaseHold(batchID{object.WorkspaceID, object.ID}, true)
 	return nil
 }
 
@@ -129,7 +126,7 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 	if reported && u.Total() == 0 || !reported && results == "" {
 		return nil, nil
 	}
-	sum := o.newCharge(p, object, model)
+	sum := o.newCharge(p.Name, object, model)
 	if reported {
 		card := (*catalog.Price)(nil)
 		if sum.target != nil {
@@ -148,7 +145,7 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 	byModel := map[string]*batchCharge{}
 	err = batch.ReadResults(&streamReader{stream: stream}, func(r batch.Result) {
 		if byModel[r.Model] == nil {
-			byModel[r.Model] = o.newCharge(p, object, r.Model)
+			byModel[r.Model] = o.newCharge(p.Name, object, r.Model)
 		}
 		byModel[r.Model].add(r.Usage, object.CreatedAt)
 	})
@@ -168,13 +165,13 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 }
 
 // newCharge returns an empty charge for the model with the reported name. If the batch uses only one model, the reported name is ignored.
-func (o *objectRequest) newCharge(p *provider.Provider, object batch.Object, reported string) *batchCharge {
+func (o *objectRequest) newCharge(providerName string, object batch.Object, reported string) *batchCharge {
 	name := reported
 	if len(object.Uses) == 1 { // a provider may report the name of a dated snapshot that the catalog does not have
 		name = object.Uses[0].Model
 	}
 	c := &batchCharge{model: name}
-	if targets := o.In.Snapshot.Named(p.Name + "/" + name); name != "" && len(targets) > 0 {
+	if targets := o.In.Snapshot.Named(providerName + "/" + name); name != "" && len(targets) > 0 {
 		c.target, c.model = targets[0], targets[0].Model.Name
 	}
 	return c
@@ -198,6 +195,9 @@ func (o *objectRequest) batchEntry(object batch.Object, key *account.Key, c *bat
 	}
 	if c.bill != nil {
 		e.Bill, e.Cost, attempt.Cost = c.bill, &c.bill.Total, &c.bill.Total
+		if c.usage.Estimated {
+			e.Warnings = append(e.Warnings, "the end of the batch is unknown: its maximum usage is charged")
+		}
 	} else {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("the cost of the batch is unknown: %s has no batch price, or the usage is unknown", c.model))
 	}

@@ -324,6 +324,13 @@ func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
 	}
 }
 
+func (f *fakeKeys) Workspace(workspaceID string) *account.Workspace {
+	if f.grant.Workspace.ID == workspaceID {
+		return f.grant.Workspace
+	}
+	return nil
+}
+
 func (f *fakeKeys) Key(keyID string) *account.Key {
 	if f.grant.Key.ID == keyID {
 		return f.grant.Key

@@ -78,6 +78,10 @@ type objectService struct {
 	Logger     *slog.Logger
 
 	cache ownerCache
+
+	holding   sync.Mutex
+	following bool // whether FollowBatches is running
+	holds     map[batchID]*ledger.Hold
 }
 
 // objectRequest is a request for the files or batches of a workspace.
@@ -153,7 +157,8 @@ func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	for _, use := range named {
-		made.Uses = append(made.Uses, batch.Use{Model: targets[use.Model].Model.Name, Op: use.Op})
+		use.Model = targets[use.Model].Model.Name
+		made.Uses = append(made.Uses, use)
 	}
 	o.Rec.Entry.Requested = made.Uses[0].Model
 	op := &provider.ObjectOperation{Credential: made.Credential, Method: http.MethodPost, Path: []string{"files"}}
@@ -281,16 +286,22 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.Caller.Grant), 0) // Hold returns an error if a budget is used up
+	made := o.newObject(p)
+	made.Credential, made.Uses = file.Credential, file.Uses
+	_, total := o.maxBatchCharges(made)
+	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.Caller.Grant), total)
 	if err != nil {
 		return nil, err
 	}
-	hold.Release()
-	made := o.newObject(p)
-	made.Credential, made.Uses = file.Credential, file.Uses
-	return o.make(ctx, p, made, &provider.ObjectOperation{
+	data, err := o.make(ctx, p, made, &provider.ObjectOperation{
 		Credential: file.Credential, Method: http.MethodPost, Path: []string{"batches"}, Body: body.Bytes, ContentType: "application/json",
 	})
+	if err != nil {
+		hold.Release()
+		return nil, err
+	}
+	o.keepHold(batchID{made.WorkspaceID, rawjson.Get(data, "id").String()}, hold)
+	return data, nil
 }
 
 // permit rejects a model that the key or a policy does not allow at the provider, and a model without a batch price unless the key allows
@@ -387,13 +398,16 @@ func (o *objectRequest) one(ctx context.Context, id, part string) ([]byte, error
 	return data, o.received(ctx, p, found)
 }
 
-// gone converts a failed read of an object to an error for the client. If the provider does not have the object, it deletes the record.
+// gone converts a failed read of an object to an error for the client. If the provider does not have the object, it deletes the record, but
+// not the record of a batch that has not been charged.
 func (o *objectRequest) gone(ctx context.Context, p *provider.Provider, object batch.Object, err error) error {
 	if llm.AsError(err).UpstreamStatus != http.StatusNotFound {
 		return objectFailure(p, err)
 	}
-	if err := o.removeObject(context.WithoutCancel(ctx), object); err != nil {
-		return databaseError(err)
+	if object.Kind == batch.File || object.Settled {
+		if err := o.removeObject(context.WithoutCancel(ctx), object); err != nil {
+			return databaseError(err)
+		}
 	}
 	return objectNotFound(object.Kind, object.ID)
 }

@@ -89,6 +89,17 @@ func (f *fakeObjects) Objects(_ context.Context, workspaceID string, kind batch.
 	return list, nil
 }
 
+func (f *fakeObjects) UnsettledBatches(context.Context) (list []batch.Object, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, o := range f.list {
+		if o.Kind == batch.Batch && !o.Settled {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
 func (f *fakeObjects) SaveObject(_ context.Context, o batch.Object) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -382,6 +393,84 @@ func TestBatchIsChargedOnce(t *testing.T) {
 			}
 			if got := k.send("good", "GET", "/batches/batch_0", ""); got.status != 200 {
 				t.Errorf("reading over the budget: status %d, want 200: %s", got.status, got.body)
+			}
+		})
+	}
+}
+
+// follow polls batches once, as after a start of the process, and returns the held amount and the entry of a settled batch, which may be nil.
+func (k *kit) follow() (held money.Amount, charged *requestlog.Entry) {
+	k.Helper()
+	ctx, cancel := context.WithCancel(k.Context())
+	k.gateway.FollowBatches(ctx, func(_ string, err error) {
+		if err != nil {
+			k.Error(err)
+		}
+		held = k.held()
+		cancel()
+	})
+	if k.held() != 0 {
+		k.Errorf("%s is held after the replica stopped following batches", k.held())
+	}
+	for len(k.log.ended) > 0 {
+		if e := k.entry(); e.Model != "" {
+			charged = e
+		}
+	}
+	return held, charged
+}
+
+func TestBatchIsHeldAndChargedWithoutAReader(t *testing.T) {
+	t.Parallel()
+	// Half of $8 per million tokens, for 1,000 and twice 500 tokens of output, and half of $2 for each byte of the bodies.
+	lines := strings.Replace(batchLine("large"), `"seed"`, `"max_tokens":1000,"seed"`, 1) + strings.Replace(batchLine("large"), `"seed"`, `"max_completion_tokens":500,"n":2,"seed"`, 1)
+	size := int64(0)
+	for line := range strings.Lines(lines) {
+		size += int64(len(rawjson.Get([]byte(line), "body").Raw))
+	}
+	most := money.PerMillion(4).Cost(2000).Add(money.PerMillion(1).Cost(size))
+	for name, tc := range map[string]struct {
+		ended string
+		age   time.Duration
+		cost  *money.Amount
+	}{
+		"in progress":   {`"status":"in_progress"`, 0, nil},
+		"completed":     {`"status":"completed","model":"large-2026","usage":{"input_tokens":100,"output_tokens":100}`, 0, new(money.PerMillion(5).Cost(100))},
+		"never ends":    {`"status":"in_progress"`, 73 * time.Hour, &most},
+		"has no record": {``, 73 * time.Hour, &most},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k, v := batchKit(t)
+			k.keys.grant.Key.Budget = &account.Budget{Amount: 2*most - 1, Period: account.Total}
+			k.upload("good", lines)
+			for _, want := range []int{200, 402} {
+				if got := k.send("good", "POST", "/batches", `{"input_file_id":"file-0"}`); got.status != want && (want == 200 || got.status != 429) {
+					t.Fatalf("status %d, want %d: %s", got.status, want, got.body)
+				}
+			}
+			if k.held() != most {
+				t.Fatalf("held %s, want %s", k.held(), most)
+			}
+			if v.ended = tc.ended; tc.ended == "" {
+				v.batches = map[string]bool{}
+			}
+			k.objects.list[1].CreatedAt = time.Now().Add(-tc.age)
+			held, charged := k.follow()
+			if tc.cost == nil {
+				if charged != nil || held != most {
+					t.Errorf("held %s and charged %+v, want %s and no entry", held, charged, most)
+				}
+				if held, _ = k.follow(); held != most { // as after a restart
+					t.Errorf("held %s after a restart, want %s", held, most)
+				}
+				return
+			}
+			if charged == nil || *charged.Cost != *tc.cost || k.spent() != *tc.cost || held != 0 || charged.Usage.Estimated != (tc.age > 0) {
+				t.Errorf("charged %+v, spent %s, held %s, want %s", charged, k.spent(), held, tc.cost)
+			}
+			if held, charged := k.follow(); charged != nil || held != 0 {
+				t.Errorf("charged %+v again, held %s", charged, held)
 			}
 		})
 	}

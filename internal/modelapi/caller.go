@@ -22,6 +22,8 @@ type Keys interface {
 	Touch(keyID, client string, at time.Time)
 	// Key returns a key by its id, or nil if it is unknown.
 	Key(keyID string) *account.Key
+	// Workspace returns a workspace by its id, or nil if it is unknown.
+	Workspace(workspaceID string) *account.Workspace
 }
 
 // Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.

@@ -337,6 +337,7 @@ type fakeKeys struct{ grant *account.Grant }
 func (f fakeKeys) Authenticate(http.Header) (*account.Grant, error) { return f.grant, nil }
 func (fakeKeys) Touch(string, string, time.Time)                    {}
 func (f fakeKeys) Key(string) *account.Key                          { return f.grant.Key }
+func (f fakeKeys) Workspace(string) *account.Workspace              { return f.grant.Workspace }
 
 type doer func(*http.Request) (*http.Response, error)
 

@@ -102,11 +102,28 @@ func (s *Batches) Objects(ctx context.Context, workspaceID string, kind batch.Ki
 	return list, nil
 }
 
-func scanObject(workspaceID string, row sqldb.Scanner) (batch.Object, error) {
+// UnsettledBatches implements batch.Batches.
+func (s *Batches) UnsettledBatches(ctx context.Context) ([]batch.Object, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	rows, err := s.db.Query(ctx, `select `+objectColumns+`, workspace_id from provider_objects where kind = $1 and settled <> $2 order by created_at, id`, string(batch.Batch), settledObjects)
+	list, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (o batch.Object, err error) {
+		workspace := ""
+		o, err = scanObject("", row, &workspace)
+		o.WorkspaceID = workspace
+		return o, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list unsettled batches: %w", err)
+	}
+	return list, nil
+}
+
+func scanObject(workspaceID string, row sqldb.Scanner, more ...any) (batch.Object, error) {
 	o := batch.Object{WorkspaceID: workspaceID}
 	var uses, data string
 	var step, created int64
-	if err := row.Scan(&o.Kind, &o.ID, &o.KeyID, &o.Provider, &o.Credential, &uses, &data, &step, &created); err != nil {
+	if err := row.Scan(append([]any{&o.Kind, &o.ID, &o.KeyID, &o.Provider, &o.Credential, &uses, &data, &step, &created}, more...)...); err != nil {
 		return o, err
 	}
 	o.Data, o.Settled, o.CreatedAt = []byte(data), step == settledObjects, sqldb.FromMillis(created)

@@ -71,6 +71,11 @@ func providerObjectsReadBack(t *testing.T, db *store.DB) {
 		if i >= 2 {
 			at = time.Time{}
 		}
+		unsettled, err := db.Batches.UnsettledBatches(ctx)
+		must(t, err)
+		if found := slices.ContainsFunc(unsettled, func(o batch.Object) bool { return o.WorkspaceID == job.WorkspaceID && o.ID == job.ID }); found != (i < 3) {
+			t.Errorf("step %d: the batch is listed as unsettled: %t, want %t", i, found, i < 3)
+		}
 		began, first, err := db.Batches.SettleObject(ctx, job, at)
 		if must(t, err); i < 2 && !began.Equal(begin) || first != (i < 3) {
 			t.Errorf("step %d: settlement began at %s, first %t; want %s, %t", i, began, first, begin, i < 3)
