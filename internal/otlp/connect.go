@@ -2,7 +2,10 @@ package otlp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +17,15 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
+
+// refuseRedirect selects the usual proxy and fails for a redirected request: another host must not receive the key and the content. The
+// exporters have no other hook that keeps their certificates and timeouts.
+func refuseRedirect(r *http.Request) (*url.URL, error) {
+	if r.Response != nil {
+		return nil, errors.New("the collector redirects exports, which is not supported; configure the address of the redirect")
+	}
+	return http.ProxyFromEnvironment(r)
+}
 
 // traceExporter returns the span exporter. It connects on the first export.
 func (s Settings) traceExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
@@ -28,7 +40,7 @@ func (s Settings) traceExporter(ctx context.Context) (sdktrace.SpanExporter, err
 		}
 		return otlptracegrpc.New(ctx, options...)
 	}
-	var options []otlptracehttp.Option
+	options := []otlptracehttp.Option{otlptracehttp.WithProxy(refuseRedirect)}
 	if endpoint != "" {
 		options = append(options, otlptracehttp.WithEndpointURL(endpoint+"/v1/traces"))
 	}
@@ -51,7 +63,7 @@ func (s Settings) metricExporter(ctx context.Context) (sdkmetric.Exporter, error
 		}
 		return otlpmetricgrpc.New(ctx, options...)
 	}
-	var options []otlpmetrichttp.Option
+	options := []otlpmetrichttp.Option{otlpmetrichttp.WithProxy(refuseRedirect)}
 	if endpoint != "" {
 		options = append(options, otlpmetrichttp.WithEndpointURL(endpoint+"/v1/metrics"))
 	}

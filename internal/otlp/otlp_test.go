@@ -6,9 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -359,6 +361,26 @@ func TestMetricsOfRegistryAreExported(t *testing.T) { //nolint:paralleltest // t
 	}
 	if failed := count(t, x.counts.metricsFailed); failed != 1 {
 		t.Errorf("%v failed exports, want 1", failed)
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) { //nolint:paralleltest // the test sets the global error handler
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was called after a redirect", r.URL) }))
+	defer other.Close()
+	var calls atomic.Int64
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer collector.Close()
+	x, err := New(t.Context(), settings(t, config.Telemetry{Endpoint: collector.URL, Protocol: protocolHTTP, Headers: map[string]string{"X-Key": "secret"}}, nil), parts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Record(served())
+	_ = x.Close(t.Context())
+	if calls.Load() < 2 {
+		t.Errorf("the collector received %d calls, want one for spans and one for metrics", calls.Load())
 	}
 }
 
