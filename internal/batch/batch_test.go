@@ -48,6 +48,7 @@ func TestFormsAreChecked(t *testing.T) {
 		"not a form":  `{}`,
 		"many fields": strings.Repeat("--b1\r\n\r\n\r\n", 40) + "--b1--\r\n",
 		"two names":   head + "x\r\n--b1\r\nContent-Disposition: form-data; name=\"a\"; name=\"file\"\r\n\r\ny\r\n--b1--\r\n",
+		"other case":  head + "x\r\n--b1\r\nContent-Disposition: form-data; name=\"File\"\r\n\r\ny\r\n--b1--\r\n",
 		"no name":     head + "x\r\n--b1\r\nContent-Disposition: form-data\r\n\r\ny\r\n--b1--\r\n",
 	} {
 		if _, err := batch.ReadForm("multipart/form-data; boundary=b1", []byte(body)); err == nil || llm.AsError(err).Kind != llm.InvalidRequest {
@@ -85,6 +86,23 @@ func TestRequestsAreCounted(t *testing.T) {
 		}
 		if diff := cmp.Diff([]batch.Use{tc.want}, uses); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+}
+
+func TestMembersThatLookLikeOthersAreRejected(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{"url":"/v1/embeddings","body":{"model":"b","Model":"c"}}`, `{"url":"/v1/embeddings","body":{"model":"b","N":9}}`,
+		`{"url":"/v1/embeddings","body":{"model":"b","model\u0000":"c"}}`,
+		`{"url":"/v1/embeddings","Body":{},"body":{"model":"b"}}`, `{"url":"/v1/embeddings","URL":"/v1/responses","body":{"model":"b"}}`,
+	} {
+		form, err := read(t, line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := form.Models(t.Context()); err == nil || llm.AsError(err).Kind != llm.InvalidRequest {
+			t.Errorf("%s: got %v, want InvalidRequest", line, err)
 		}
 	}
 }

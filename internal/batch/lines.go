@@ -73,6 +73,9 @@ func ReadForm(contentType string, body []byte) (*Form, error) {
 		if one.body, err = io.ReadAll(p); err != nil {
 			return nil, invalid("", "The body is not a complete multipart form with at most %d parts.", maxParts)
 		}
+		if p, found := strict.LookAlike("", one.name, "file", "purpose"); found {
+			return nil, strict.Reject(p)
+		}
 		switch {
 		case slices.ContainsFunc(f.parts, func(other part) bool { return other.name == one.name }):
 			return nil, invalid(one.name, "The field %s appears twice. Send it once.", show.Quote(one.name))
@@ -198,6 +201,9 @@ func (f *Form) each(ctx context.Context, read func(number int, line []byte, body
 			return &e
 		}
 		v := rawjson.Parse(line)
+		if p, found := lookAlike(v); found {
+			return invalid("file", "Line %d of the file: %s", number, p.Message)
+		}
 		body, use := v.Get("body"), Use{Op: operations[v.Get("url").String()]}
 		at := body.Get("model")
 		switch {
@@ -216,6 +222,21 @@ func (f *Form) each(ctx context.Context, read func(number int, line []byte, body
 		return invalid("file", "The file has no requests.")
 	}
 	return nil
+}
+
+// lookAlike returns the first member of a request, or of its body, that some provider could read as another member.
+func lookAlike(request rawjson.Value) (p strict.Problem, found bool) {
+	request.ForEach(func(key, _ rawjson.Value) bool {
+		p, found = strict.LookAlike("", key.String(), "custom_id", "method", "url", "body")
+		return !found
+	})
+	request.Get("body").ForEach(func(key, _ rawjson.Value) bool {
+		if !found {
+			p, found = strict.LookAlike("", key.String(), "model", PreviousResponse, "n", "best_of", "max_tokens", "max_completion_tokens", "max_output_tokens")
+		}
+		return !found
+	})
+	return p, found
 }
 
 // Result is the usage of one batch request.

@@ -19,9 +19,6 @@ func DecodeRating(ctx context.Context, body []byte) (r Rating, err error) {
 	into := map[string]any{"request_id": &r.RequestID, "score": &score, "label": &r.Label, "comment": &r.Comment}
 	for _, f := range fields {
 		target, known := into[f.Name]
-		if name, found := strict.LookAlike(f.Name, "request_id", "score", "label", "comment"); found {
-			return Rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The key %s differs from %q only in letter case. Use %q.", show.Quote(f.Name), name, name)})
-		}
 		if !known {
 			return Rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The field %s is unknown. A rating has request_id, score, label and comment.", show.Quote(f.Name))})
 		}

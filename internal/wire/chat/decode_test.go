@@ -222,6 +222,8 @@ func TestDecodeRejectsInvalidRequests(t *testing.T) {
 		"metadata as a list":            {request(`"metadata":[]`), llm.InvalidRequest, "metadata"},
 		"conflicting limits":            {request(`"max_tokens":10,"max_completion_tokens":11`), llm.InvalidRequest, "max_tokens"},
 		"a misspelled key":              {request(`"Model":"b"`), llm.InvalidRequest, "Model"},
+		"a key with NUL":                {request(`"model\u0000x":"b"`), llm.InvalidRequest, "model\x00x"},
+		"a key with brackets":           {request(`"model[]":"b"`), llm.InvalidRequest, "model[]"},
 		"a misspelled key with long s":  {request(`"me\u017F\u017Fages":[]`), llm.InvalidRequest, "meſſages"},
 		"a misspelled key with Kelvin":  {request(`"max_to` + "\u212a" + `ens":1`), llm.InvalidRequest, "max_to\u212aens"},
 		"a misspelled key in options":   {request(`"stream_options":{"Include_Usage":true}`), llm.InvalidRequest, "stream_options.Include_Usage"},

@@ -59,6 +59,7 @@ func (d *decoder) form(body []byte) error {
 	seen := map[string]bool{}
 	err := parts(body, func(part *multipart.Part) error {
 		name := part.FormName()
+		d.RejectLookAlikes("", name, "file", "model", "prompt", "stream", sessionField)
 		if part.FileName() != "" || name == "file" {
 			n, err := io.Copy(io.Discard, part)
 			d.prompt = d.prompt || name == "file" && n > 0

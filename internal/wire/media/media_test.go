@@ -72,6 +72,8 @@ func TestAmbiguousFormsAreRejected(t *testing.T) {
 		"no name":     `Content-Disposition: form-data`,
 		"quoted":      `Content-Disposition: form-data; name="x\"; name=\"model"`,
 		"attachment":  `Content-Disposition: attachment; name="model"`,
+		"other case":  `Content-Disposition: form-data; name="Model"`,
+		"a list":      `Content-Disposition: form-data; name="model[]"`,
 		"encoded":     "Content-Disposition: form-data; name=\"x\"\r\nContent-Transfer-Encoding: base64",
 	} {
 		body := strings.Replace(form, "--b1--", "--b1\r\n"+header+"\r\n\r\nother\r\n--b1--", 1)

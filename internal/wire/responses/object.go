@@ -56,7 +56,7 @@ func (r *requestReader) member(o *object, key []byte) {
 			return
 		}
 	}
-	if _, found := strict.LookAlike(string(key), o.names...); found {
+	if _, found := strict.LookAlike("", string(key), o.names...); found { // the path is expensive
 		r.RejectLookAlikes(o.at.String()+".", string(key), o.names...)
 	}
 }

@@ -64,13 +64,22 @@ func Measure(body []byte) (rawjson.Size, error) {
 	return size, nil
 }
 
-// LookAlike returns the first name that differs from key only in case. found is false if there is none. Some providers ignore the case of
-// keys and would use a member that was not validated.
-func LookAlike(key string, names ...string) (name string, found bool) {
-	for _, name := range names {
-		if len(key) >= len(name) && len(key) <= 3*len(name) && key != name && strings.EqualFold(key, name) {
-			return name, true
-		}
+// LookAlike returns a problem if some provider could read key as one of the names: it differs only in case, or it continues with NUL or a
+// bracket, as in model[]. The provider would use a member that was not validated. found is false for any other key.
+func LookAlike(path, key string, names ...string) (p Problem, found bool) {
+	base := key
+	if i := strings.IndexAny(key, "\x00["); i >= 0 {
+		base = key[:i]
 	}
-	return "", false
+	for _, name := range names {
+		if len(base) < len(name) || len(base) > 3*len(name) || key == name || !strings.EqualFold(base, name) {
+			continue
+		}
+		p = Problem{path + show.Cut(key, maxKey), fmt.Sprintf("The key %s differs from %q only in letter case. Use %q.", show.Quote(key), name, name)}
+		if base != key {
+			p.Message = fmt.Sprintf("The key %s can be read as %q. Use %q.", show.Quote(key), name, name)
+		}
+		return p, true
+	}
+	return p, false
 }

@@ -63,11 +63,11 @@ func (r *Reader) Require(param string, present bool, advice string) {
 	}
 }
 
-// RejectLookAlikes records a problem if key differs from one of the given names only in case. Some providers ignore the case of keys and
-// would use a field that was not validated. path is the path of the object, with a dot at the end.
+// RejectLookAlikes records a problem if some provider could read key as one of the names, see strict.LookAlike. path is the path of the
+// object, with a dot at the end.
 func (r *Reader) RejectLookAlikes(path, key string, names ...string) {
-	if name, found := strict.LookAlike(key, names...); found {
-		r.Problem(path+show.Cut(key, maxLabel), "The key %s differs from %q only in letter case. Use %q.", show.Quote(key), name, name)
+	if p, found := strict.LookAlike(path, key, names...); found {
+		r.Problem(p.Param, "%s", p.Message)
 	}
 }
 
