@@ -137,6 +137,8 @@ func (keys) Touch(string, string, time.Time) {}
 
 func (keys) Key(string) *account.Key { return nil }
 
+func (keys) Workspace(string) *account.Workspace { return nil }
+
 // discard is a request log that stores nothing.
 type discard struct{}
 
