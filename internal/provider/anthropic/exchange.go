@@ -107,20 +107,12 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, err
 	}
 	body, warnings, err := messagesconv.Render(ctx, conv, messagesconv.RenderOptions{
 		Model: c.Target.Upstream, Stream: c.Request.Stream, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput,
-		Signer: m.signer(c.Target), Traits: m.Traits, Search: !c.Target.Lacks.Has(llm.WebSearch),
+		Signer: c.Target.ID(), Traits: m.Traits, Search: !c.Target.Lacks.Has(llm.WebSearch),
 	})
 	for _, warning := range warnings {
 		c.Warn("%s", warning)
 	}
 	return [][]byte{body}, err
-}
-
-// signer returns the name under which thinking signatures are stored. A model that accepts only its own signatures has a separate name.
-func (m model) signer(t *provider.Target) string {
-	if m.ownSeals {
-		return t.ID()
-	}
-	return t.Provider
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
@@ -133,7 +125,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if !m.translates(c) && !c.Joins {
 		return messagesstream.Read(resp.Body, messagesstream.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
-	o := messagesconv.DeltaOptions{Reading: reading, Signer: m.signer(c.Target)}
+	o := messagesconv.DeltaOptions{Reading: reading, Signer: c.Target.ID()}
 	o.SchemaTool, o.CustomTools = m.special(c)
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messagesconv.Deltas(resp.Body, o)))
 }

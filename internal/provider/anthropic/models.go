@@ -11,8 +11,7 @@ import (
 type model struct {
 	name string
 	messagesconv.Traits
-	ownSeals bool // whether the model accepts only its own thinking signatures, not those of related models
-	guessed  bool // whether the model is missing from the table
+	guessed bool // whether the model is missing from the table
 	// systemTurns reports whether the model accepts messages with the role system between other messages.
 	systemTurns bool
 }
@@ -46,10 +45,10 @@ var models = []model{
 	{name: "claude-haiku-5-5", systemTurns: true, Traits: thinker(disabled)},
 	{name: "claude-fable-5", systemTurns: true, Traits: thinker("")},
 	{name: "claude-mythos-5", systemTurns: true, Traits: thinker("")},
-	{name: "claude-fable-5-1", systemTurns: true, Traits: unforced(""), ownSeals: true},
-	{name: "claude-mythos-5-1", systemTurns: true, Traits: unforced(""), ownSeals: true},
-	{name: "claude-opus-5-5", systemTurns: true, Traits: unforced(""), ownSeals: true},
-	{name: "claude-sonnet-5-5", systemTurns: true, Traits: unforced("between_tools"), ownSeals: true},
+	{name: "claude-fable-5-1", systemTurns: true, Traits: unforced("")},
+	{name: "claude-mythos-5-1", systemTurns: true, Traits: unforced("")},
+	{name: "claude-opus-5-5", systemTurns: true, Traits: unforced("")},
+	{name: "claude-sonnet-5-5", systemTurns: true, Traits: unforced("between_tools")},
 }
 
 // thinker returns the traits of a model that thinks by default. off is the thinking type that disables thinking; empty if the model always

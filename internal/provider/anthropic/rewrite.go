@@ -20,7 +20,7 @@ type adaptation struct {
 
 func (m model) rewrite(c *provider.Call) [][]byte {
 	a := adaptation{model: m, call: c, edit: messages.Edit{
-		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{}, Add: map[string][]byte{},
+		Model: c.Target.Upstream, Signer: c.Target.ID(), Set: map[string][]byte{}, Add: map[string][]byte{},
 	}}
 	if !m.systemTurns && !c.Request.Plain && messages.HasSystemTurns(a.raw("messages")) {
 		a.edit.NoSystemTurns = true

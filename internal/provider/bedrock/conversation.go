@@ -28,10 +28,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if !marked {
 		c.Cache.Mark = ""
 	}
-	signers := []string{c.Target.Provider} // providers whose thinking signatures are valid for the target
-	if isClaude(c.Target) {
-		signers = append(signers, name, "anthropic")
-	}
+	signers := []string{c.Target.ID(), "anthropic/" + c.Target.Model.Name} // targets whose thinking signatures are valid for the target
 	body, warnings, err := converse.Render(ctx, conv, converse.RenderOptions{
 		Dialect: f.dialect, Signers: signers, MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
 	})
@@ -62,7 +59,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		plan = converse.NewPlan(conv, familyOf(c.Target.Upstream, c.Target.Model).dialect)
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, converse.Deltas(resp.Body, converse.DeltaOptions{
-		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
+		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.ID(),
 		MaxMessage: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Stop: func() string {
 			conv, err := c.Client.Conversation(context.Background(), c.Request)

@@ -68,7 +68,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if c.Request.Format == chat.Name && !c.Joins && !asFunctions {
 		return answer
 	}
-	deltas := signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))
+	deltas := signedBy(c.Target.ID(), chatconv.Deltas(llm.All(answer)))
 	if c.Request.Needs.Has(llm.Tools) && asFunctions {
 		deltas = chatconv.FreeText(deltas, c.CustomTool())
 	}

@@ -50,7 +50,7 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	for _, t := range p.Targets {
 		t.CacheKey = row.CacheKey
 		t.EndMark = row.Takes.CacheMarks && strings.Contains(t.Upstream, "claude")
-		if row.ResponsesPath != "" && (t.ResponsesOnly || t.Model.ToolsNeedResponses) {
+		if row.ResponsesPath != "" && (t.ResponsesOnly || t.Model.Abilities.Has(llm.Reasoning)) {
 			t.Signs = responses.Name
 		}
 		if t.ResponsesOnly {

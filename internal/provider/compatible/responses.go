@@ -23,8 +23,8 @@ import (
 const lacksOnResponses = llm.ManyChoices | llm.AudioIn | llm.AudioOut | llm.Logprobs
 
 // usesResponses reports whether a call uses the Responses API. The Responses API is used for clients of the same format, for models that
-// have no other API, for web search, and for function tools that chat completions would reject. All other calls use chat completions, which
-// have more parameters.
+// have no other API, for web search, and for function tools of models that reason: chat completions return no reasoning that a later turn
+// could send back, and newer models reject the tools. All other calls use chat completions, which have more parameters.
 func (e conversation) usesResponses(c *provider.Call) bool {
 	switch {
 	case e.responses == nil:
@@ -38,7 +38,9 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 	case c.Request.Needs.Has(llm.WebSearch) && !strings.Contains(c.Target.Upstream, "search"):
 		return true // in chat completions, only dedicated search models can search
 	}
-	if !c.Target.Model.ToolsNeedResponses || !c.Request.Needs.Has(llm.Tools) {
+	model, needs := c.Target.Model, c.Request.Needs
+	reasons := !model.Assumed && model.Abilities.Has(llm.Reasoning) && needs&lacksOnResponses == 0
+	if !needs.Has(llm.Tools) || !reasons && !model.ToolsNeedResponses {
 		return false
 	}
 	a := adaptation{call: c}
@@ -68,7 +70,7 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 	}
 	body, dropped := responsesconv.Render(&own, responsesconv.RenderOptions{
 		Model: call.Target.Upstream, Stream: wantsStream(call), MaxOutput: call.MaxOutput,
-		Reasoning: model.Assumed || model.Abilities.Has(llm.Reasoning), SamplingRejected: model.FixedSampling, Signer: call.Target.Provider,
+		Reasoning: model.Assumed || model.Abilities.Has(llm.Reasoning), SamplingRejected: model.FixedSampling, Signer: call.Target.ID(),
 		Breakpoints: rule.Breakpoints,
 	})
 	for _, what := range dropped {
@@ -200,6 +202,6 @@ func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.S
 		}
 		return responsesstream.Read(resp.Body, o)
 	}
-	deltas := responsesconv.Deltas(resp.Body, responsesconv.DeltaOptions{Reading: reading, Signer: call.Target.Provider})
+	deltas := responsesconv.Deltas(resp.Body, responsesconv.DeltaOptions{Reading: reading, Signer: call.Target.ID()})
 	return llm.Pull(call.Client.EncodeResponse(call.Request, call.Target.Model.Name, deltas))
 }

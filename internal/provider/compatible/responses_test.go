@@ -36,6 +36,7 @@ func TestEndpointSupportsTheRequest(t *testing.T) {
 	t.Parallel()
 	plain := &catalog.Model{Name: "plain", Abilities: llm.Tools}
 	reasoner := &catalog.Model{Name: "reasoner", Abilities: llm.Tools | llm.Reasoning, ToolsNeedResponses: true, FixedSampling: true}
+	older := &catalog.Model{Name: "older", Abilities: llm.Tools | llm.Reasoning}
 	const tools = `,"tools":[{"type":"function","function":{"name":"f"}}]`
 	for name, c := range map[string]struct {
 		format wire.Format
@@ -51,6 +52,8 @@ func TestEndpointSupportsTheRequest(t *testing.T) {
 		"a model of the Responses API":     {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: plain, Traits: provider.Traits{ResponsesOnly: true}}, "/responses"},
 		"a client of the Responses API":    {responses.Format{}, `{"model":"m","input":"x"}`, provider.Target{Model: plain}, "/responses"},
 		"tools of a client of Messages":    {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`, provider.Target{Model: reasoner}, "/responses"},
+		"tools of an older model":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/responses"},
+		"several choices":                  {chat.Format{}, `{"model":"m","n":2,"messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/chat/completions"},
 		"a client of Messages, plain text": {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: reasoner}, "/chat/completions"},
 	} {
 		if path, _, _ := openaiCall(t, c.format, c.body, c.target); path != c.want {

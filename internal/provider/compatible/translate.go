@@ -30,7 +30,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 		}
 		body, leftOut = chatconv.Render(conv, chatconv.RenderOptions{
 			Model: c.Request.Model, Stream: c.Request.Stream, Accepts: r.Takes,
-			Signers: func(provider string) bool { return provider == c.Target.Provider },
+			Signers: func(provider string) bool { return provider == c.Target.ID() },
 		})
 	}
 	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)

@@ -60,7 +60,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 			{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: "s"}}},
 			{Role: llm.Assistant, Parts: []llm.Part{
 				{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "a", Signature: "x", Provider: "elsewhere"}},
-				{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "toolu_1", Name: "f", Arguments: "{}", Signature: "y", Provider: "vee"}},
+				{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "toolu_1", Name: "f", Arguments: "{}", Signature: "y", Provider: "vee/thinker"}},
 			}},
 			{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "toolu_1", Parts: []llm.Part{{Kind: llm.TextPart, Text: "1"}}}}}},
 		},
@@ -110,9 +110,9 @@ func TestResponsesUseTheClientsFormat(t *testing.T) {
 	}
 	want := []llm.Delta{
 		{Kind: llm.BeginDelta, ID: "c", Model: "up-1"},
-		{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "s", Provider: "vee"}},
+		{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "s", Provider: "vee/m"}},
 		{Kind: llm.ThinkingDelta, Text: "t"},
-		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "x", Provider: "vee"}},
+		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "x", Provider: "vee/m"}},
 		{Kind: llm.FinishDelta, Finish: "tool_calls"},
 		{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 2}},
 	}

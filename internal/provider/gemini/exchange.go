@@ -14,7 +14,6 @@ import (
 
 // caller contains the settings and methods that chat and embeddings share.
 type caller struct {
-	name     string
 	base     string
 	settings provider.Settings
 }
@@ -41,7 +40,7 @@ type conversation struct{ caller }
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	body, err := Body(ctx, c, e.name, gemini.TraitsOf(c.Target.Upstream))
+	body, err := Body(ctx, c, gemini.TraitsOf(c.Target.Upstream))
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +51,12 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return Events(c, resp, e.name, gemini.TraitsOf(c.Target.Upstream), e.settings)
+	return Events(c, resp, gemini.TraitsOf(c.Target.Upstream), e.settings)
 }
 
 // Body returns the request body for a model that uses the Gemini format: the client's body if it has the same format, otherwise the encoded
 // conversation.
-func Body(ctx context.Context, c *provider.Call, providerName string, traits gemini.Traits) ([]byte, error) {
+func Body(ctx context.Context, c *provider.Call, traits gemini.Traits) ([]byte, error) {
 	var body []byte
 	var warnings []string
 	if geminiapi.Passes(c.Request, traits) {
@@ -70,7 +69,7 @@ func Body(ctx context.Context, c *provider.Call, providerName string, traits gem
 			return nil, err
 		}
 		body, warnings, err = gemini.Render(ctx, conv, gemini.RenderOptions{
-			Traits: traits, Provider: providerName, MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
+			Traits: traits, Provider: c.Target.ID(), MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
 		})
 		if err != nil {
 			return nil, err
@@ -83,9 +82,9 @@ func Body(ctx context.Context, c *provider.Call, providerName string, traits gem
 }
 
 // Events decodes a response in the Gemini format.
-func Events(c *provider.Call, resp *http.Response, providerName string, traits gemini.Traits, s provider.Settings) llm.Stream {
+func Events(c *provider.Call, resp *http.Response, traits gemini.Traits, s provider.Settings) llm.Stream {
 	o := gemini.DeltaOptions{
-		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: providerName, Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
+		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: c.Target.ID(), Request: c.Request.Body, Search: c.Request.Needs.Has(llm.WebSearch),
 		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"), // only AI Studio sends this header
 		MaxLine:     s.MaxLine, MaxResponse: s.MaxResponse, SizeHint: resp.ContentLength,
 		Warn: func(what string) { c.Warn("%s", what) },

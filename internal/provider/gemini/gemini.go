@@ -42,7 +42,7 @@ func Plain(name, title string) provider.Vendor {
 func New(name, title string, s provider.Settings) *provider.Provider {
 	name = cmp.Or(s.Name, name)
 	base := strings.TrimRight(cmp.Or(s.BaseURL, address), "/")
-	call := caller{name: name, base: base, settings: s}
+	call := caller{base: base, settings: s}
 	return &provider.Provider{
 		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
 		ModelsPath: "/models?pageSize=1000", Authorize: authorize, Targets: targets(s),

@@ -90,7 +90,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if isClaude(c.Target) {
 		return e.claude.NewRequest(ctx, c)
 	}
-	body, err := geminivendor.Body(ctx, c, e.name, traits(c.Target.Upstream))
+	body, err := geminivendor.Body(ctx, c, traits(c.Target.Upstream))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if isClaude(c.Target) {
 		return e.claude.Events(c, resp)
 	}
-	return geminivendor.Events(c, resp, e.name, traits(c.Target.Upstream), e.settings)
+	return geminivendor.Events(c, resp, traits(c.Target.Upstream), e.settings)
 }
 
 // embedding implements provider.Exchange for embeddings.
