@@ -159,20 +159,26 @@ func (b adminBackend) health() map[string]providers.TargetHealth {
 	states := map[string]providers.TargetHealth{}
 	for _, h := range b.app.health.Snapshot() {
 		states[h.Target] = providers.TargetHealth{
-			Circuit: circuitName(h), Reason: h.Reason, Cause: h.Cause, Since: h.Since, Share: h.Share, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
+			Circuit: circuitName(h), Reason: h.Reason, Denied: h.Denied, Cause: h.Cause, Since: h.Since, Share: h.Share, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
 			Calls: h.Calls, Failures: h.Failures,
 		}
 	}
 	return states
 }
 
-// Test requests the provider's model list, which is free, and returns the result. It does not test a provider that has no such list.
+// Test requests the provider's model list, which is free, and returns the result. Requests use the new list immediately. It does not test a
+// provider that has no such list.
 func (b adminBackend) Test(ctx context.Context, name string) (providers.ProbeResult, error) {
 	p, ok := b.app.gateway.Targets().Provider(name)
 	if !ok {
 		return providers.ProbeResult{}, account.ErrNotFound
 	}
-	return providerset.Probe(ctx, b.app.egress, p), nil
+	result := providerset.Probe(ctx, b.app.egress, p)
+	if result.OK {
+		b.app.loader.Listed.Expire(name)
+		b.app.readModelLists(ctx)
+	}
+	return result, nil
 }
 
 // ResetCircuits closes the circuits of a provider and ends the backoff of its credentials.

@@ -37,6 +37,9 @@ func (a *App) openProviders(ctx context.Context, c config.Config) (set *provider
 		a.loader.Local = providerset.FindLocal(ctx)
 	}
 	if err := a.retryWhileUnreachable(ctx, func() (err error) {
+		if err := a.loader.Listed.LoadSeen(ctx, a.db.Config); err != nil {
+			return err
+		}
 		if set, err = a.build(ctx, a.loaded()); err != nil {
 			return err
 		}

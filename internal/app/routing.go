@@ -89,27 +89,30 @@ func (a *App) keepRouting(ctx context.Context) {
 	}
 }
 
-// refreshModelLists reads the model lists of providers periodically. It rebuilds the provider set when the models that
-// clients can request have changed.
+// refreshModelLists reads the model lists of providers periodically.
 func (a *App) refreshModelLists(ctx context.Context) {
-	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Random: rand.Float64}
-	a.report("read model lists", a.loader.Listed.LoadSeen(ctx, reader.Store))
 	for {
-		c := a.loaded().Config
-		options := providerset.ListOptions{Every: c.Catalog.Discover, AllowUnpriced: c.AllowUnpriced || a.keyring.AllowsUnpriced()}
-		changed, err := a.loader.Listed.Refresh(ctx, reader, a.providers.Load().Providers, options)
-		if ctx.Err() != nil {
-			return
-		}
-		a.report("read model lists", err)
-		if changed {
-			a.report("add listed models", a.rebuild(ctx))
-		}
+		a.readModelLists(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(min(listLook, max(options.Every/4, minListLook))):
+		case <-time.After(min(listLook, max(a.loaded().Config.Catalog.Discover/4, minListLook))):
 		}
+	}
+}
+
+// readModelLists reads the model lists that are due. It rebuilds the provider set when a list has changed.
+func (a *App) readModelLists(ctx context.Context) {
+	reader := providerset.ListReader{Client: a.egress, Store: a.db.Config, Log: a.log, Random: rand.Float64}
+	c := a.loaded().Config
+	options := providerset.ListOptions{Every: c.Catalog.Discover, AllowUnpriced: c.AllowUnpriced || a.keyring.AllowsUnpriced()}
+	changed, err := a.loader.Listed.Refresh(ctx, reader, a.providers.Load().Providers, options)
+	if ctx.Err() != nil {
+		return
+	}
+	a.report("read model lists", err)
+	if changed {
+		a.report("apply model lists", a.rebuild(ctx))
 	}
 }
 

@@ -115,6 +115,8 @@ const (
 	// wholeFactor multiplies the first-token timeout for responses that are not streamed. They arrive only when they are
 	// complete, and after a timeout the response would have to be paid for twice.
 	wholeFactor = 6
+	// maxDenied limits the calls that are not counted because the provider denied the model.
+	maxDenied = 8
 	// maxPause is the maximum wait before a retry at the same target.
 	maxPause = 5 * time.Second
 	// shortPause is the maximum wait for which a retry at the same target is preferred to another target, which has no
@@ -132,8 +134,19 @@ func (s *Series) WithDeadline(ctx context.Context) (context.Context, context.Can
 
 func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.Settings.Total) }
 
-// Left returns the number of remaining attempts.
-func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
+// Left returns the number of remaining attempts. Calls for a model that the provider denies do not count, up to maxDenied.
+func (s *Series) Left() int {
+	left, free := s.Settings.Attempts, maxDenied
+	for i := range s.Attempts {
+		denied := s.Attempts[i].Class == llm.UpstreamDenied || s.Attempts[i].Class == llm.UpstreamNotFound
+		if denied && free > 0 {
+			free--
+		} else {
+			left--
+		}
+	}
+	return left
+}
 
 // TryInOrder tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
 func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) {

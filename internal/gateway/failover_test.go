@@ -84,6 +84,21 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 	}
 }
 
+// TestDeniedModelCostsNoAttempt allows one attempt per request. The first request learns that the first choice is not available.
+func TestDeniedModelCostsNoAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Attempts = true, 1 })
+		k.alpha.Always(failure(404, "model_not_found", "The model does not exist."))
+		for _, want := range []route.Kind{route.Fallback, route.Expected} {
+			got := k.post("/chat/completions", ask("auto:quality", ""))
+			if e := k.entry(); got.status != 200 || e.Provider != "beta" || e.DecisionKind != want {
+				t.Errorf("%d by %q, %s, want beta, %s: %s", got.status, path(e), e.DecisionKind, want, got.body)
+			}
+		}
+	})
+}
+
 func TestTargetReadySoonIsRetried(t *testing.T) {
 	t.Parallel()
 	soon := simulator.Fail(429, "Retry-After-Ms", "300")

@@ -58,17 +58,22 @@ func TestBackoffOfDeniedModelGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
 		var got []time.Duration
-		for range 7 {
+		for range 9 {
 			tr.Report(Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamDenied)})
 			wait := tr.Wait(here, two[:1])
 			got = append(got, wait/time.Second)
 			time.Sleep(wait)
 		}
-		if diff := cmp.Diff([]time.Duration{30, 60, 120, 240, 480, 600, 600}, got); diff != "" {
+		if diff := cmp.Diff([]time.Duration{30, 60, 120, 240, 480, 960, 1920, 3600, 3600}, got); diff != "" {
 			t.Error(diff)
 		}
 		if len(tr.Credentials()) != 0 {
 			t.Errorf("the credential is shown as rejected: %+v", tr.Credentials())
+		}
+		tr.pick("openai", two[:1])
+		tr.Report(Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamDenied)})
+		if got := tr.Snapshot()[0]; got.Circuit != "closed" || !got.Denied || !tr.State(here).Denied {
+			t.Errorf("target %+v, want a closed circuit of a denied model", got)
 		}
 	})
 }

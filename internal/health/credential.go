@@ -17,7 +17,7 @@ const (
 	firstAuthBackoff      = time.Minute      // backoff after the credential was rejected
 	maxAuthBackoff        = time.Hour        // maximum backoff after repeated rejections
 	firstDeniedBackoff    = 30 * time.Second // backoff after a model was denied or unknown
-	maxDeniedBackoff      = 10 * time.Minute // maximum backoff after repeated denials
+	maxDeniedBackoff      = time.Hour        // maximum backoff after repeated denials
 )
 
 // backoff is the time during which a credential, or one target with a credential, is not used.
@@ -65,7 +65,7 @@ func (t *Tracker) Wait(targetID string, credentials []string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	left, _ := t.backingOff(t.target(targetID, now), credentials, now)
+	left, _, _ := t.backingOff(t.target(targetID, now), credentials, now)
 	return left
 }
 
@@ -74,26 +74,27 @@ func (t *Tracker) ready(tg *target, id string, now time.Time) bool {
 	return t.credentials[id].over(now) && (tg == nil || tg.backoffs[id].over(now))
 }
 
-// backingOff returns how long a target backs off with all of the given credentials, and whether all of them were rejected.
-func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, rejected bool) {
+// backingOff returns how long a target backs off with all of the given credentials, and whether all of them were rejected or denied the
+// model.
+func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, rejected, denied bool) {
 	if len(ids) == 0 {
 		ids = keyless
 	}
-	shortest, rejected := time.Duration(-1), true
+	shortest, rejected, denied := time.Duration(-1), true, true
 	for _, id := range ids {
 		if t.ready(tg, id, now) {
-			return 0, false
+			return 0, false, false
 		}
 		b := t.credentials[id] // backoff of the credential; the backoff of this target with the credential applies instead if it ends later
 		if tg != nil && tg.backoffs[id] != nil && (b == nil || b.until.Before(tg.backoffs[id].until)) {
 			b = tg.backoffs[id]
 		}
-		rejected = rejected && b.reason != llm.UpstreamRateLimited
+		rejected, denied = rejected && b.reason != llm.UpstreamRateLimited, denied && b.denied()
 		if left := b.until.Sub(now); shortest < 0 || left < shortest {
 			shortest = left
 		}
 	}
-	return shortest, rejected
+	return shortest, rejected, denied
 }
 
 func (t *Tracker) credential(id string, now time.Time) *backoff {
@@ -188,8 +189,13 @@ func doubled(first time.Duration, times int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
+// denied reports whether the provider denies the model or does not have it.
+func (b *backoff) denied() bool {
+	return b.reason == llm.UpstreamDenied || b.reason == llm.UpstreamNotFound
+}
+
 // describeBackoff updates h for a target with its own backoff for every credential. It ignores backoffs that apply to all targets of a
-// credential. The circuit is shown as open until the first of the target's backoffs ends.
+// credential. The circuit is shown as open until the first of the target's backoffs ends, unless the provider denies the model.
 func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now time.Time) {
 	var first *backoff
 	for _, id := range p.credentials() {
@@ -200,6 +206,10 @@ func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *rotation, now 
 		if first == nil || b.until.Before(first.until) {
 			first = b
 		}
+	}
+	if h.Denied = first.denied(); h.Denied {
+		h.Reason = string(first.reason)
+		return
 	}
 	h.Circuit, h.Reason, h.NextProbe, h.Share = "open", string(first.reason), first.until, 0
 	h.Cause, h.Since = Cause{}, time.Time{}

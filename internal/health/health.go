@@ -242,7 +242,7 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 	if !slices.Equal(r.ids, credentials) {
 		r.ids = slices.Clone(credentials)
 	}
-	if left, rejected := t.backingOff(tg, credentials, now); left > 0 {
+	if left, rejected, _ := t.backingOff(tg, credentials, now); left > 0 {
 		return Pass{BackingOff: left, Rejected: rejected}, false
 	}
 	if len(credentials) == 0 {
@@ -308,7 +308,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		defer t.mu.Unlock()
 		var s route.State
 		tg, p := t.targets[targetID], t.providers[providerOf(targetID)]
-		s.BackingOff, s.Rejected = t.backingOff(tg, p.credentials(), now)
+		s.BackingOff, s.Rejected, s.Denied = t.backingOff(tg, p.credentials(), now)
 		if tg != nil {
 			s.Open = s.BackingOff == 0 && !slices.ContainsFunc(p.credentials(), func(id string) bool {
 				return t.ready(tg, id, now) && tg.sendable(&t.o, id, now)
@@ -362,8 +362,9 @@ type TargetHealth struct {
 	Target    string        `json:"target"`
 	Circuit   string        `json:"circuit"` // circuit state: closed, half-open or open
 	Reason    string        `json:"reason,omitempty"`
-	Cause     Cause         `json:"cause,omitzero"` // rule that opened the circuit; empty for a backoff and while traffic returns
-	Since     time.Time     `json:"since,omitzero"` // time at which the circuit first opened since the last full recovery
+	Denied    bool          `json:"denied,omitempty"` // whether the provider denies the model to all of its credentials
+	Cause     Cause         `json:"cause,omitzero"`   // rule that opened the circuit; empty for a backoff and while traffic returns
+	Since     time.Time     `json:"since,omitzero"`   // time at which the circuit first opened since the last full recovery
 	NextProbe time.Time     `json:"next_probe,omitzero"`
 	Share     float64       `json:"share"` // admitted share of normal traffic; below 1 after an outage
 	Calls     int64         `json:"calls"` // number of calls in the last few minutes, with more weight for newer calls

@@ -43,9 +43,12 @@ func (b Builder) fromStore(f *Set, c provider.Connected) (built *provider.Provid
 		s.Credentials = b.fromVariables(f, c.Name, v)
 	}
 	s.Credentials = append(s.Credentials, b.Vault[c.Name]...)
-	offers := f.Catalog.Offers(c.Name)
-	if v.Name != c.Name {
-		offers = append(offers, f.Catalog.Offers(v.Name)...)
+	var offers []catalog.Offer
+	if !v.Local { // a local server offers the models that are installed on it
+		offers = f.Catalog.Offers(c.Name)
+		if v.Name != c.Name {
+			offers = append(offers, f.Catalog.Offers(v.Name)...)
+		}
 	}
 	s.Targets = b.withListed(f, c.Name, b.targets(f, c.Name, offers, p), p)
 	for _, t := range s.Targets {
@@ -89,9 +92,9 @@ func (c *Connector) Connect(ctx context.Context, in adminproviders.Connection, a
 		return adminproviders.ConnectResult{}, err
 	}
 	if result.Probe != nil && len(result.Probe.Models) > 0 {
-		c.Loader.Listed.put(p.Name, result.Probe.Models, servesList(c.build(p), false), c.Now())
-		if c.Lists != nil {
-			if err := c.Lists.SaveModelList(ctx, p.Name, boundedNames(result.Probe.Models), !result.Probe.Partial, c.Now()); err != nil {
+		c.Loader.Listed.put(p.Name, result.Probe, servesList(c.build(p), false), c.Now())
+		if c.Lists != nil && !result.Probe.Partial {
+			if err := c.Lists.SaveModelList(ctx, p.Name, boundedNames(result.Probe.Models), true, c.Now()); err != nil {
 				return adminproviders.ConnectResult{}, err
 			}
 		}
@@ -286,7 +289,7 @@ func (c *Connector) build(p provider.Connected) *provider.Provider {
 
 // blank returns a set that has the active catalog and no providers.
 func (c *Connector) blank() *Set {
-	return &Set{Catalog: c.Set().Catalog, Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}}
+	return &Set{Catalog: c.Set().Catalog, Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}, catalog: map[string]int{}}
 }
 
 // validate checks the input of Connect and returns the provider to store and its key.

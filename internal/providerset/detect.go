@@ -83,8 +83,9 @@ func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 		Models []struct { // models in Google's format
 			Name string `json:"name"`
 		} `json:"models"`
-		HasMore  bool   `json:"has_more"`      // whether Anthropic has further pages
-		NextPage string `json:"nextPageToken"` // token of Google's next page; empty on the last page
+		HasMore  bool   `json:"has_more"`        // whether Anthropic has further pages
+		NextPage string `json:"nextPageToken"`   // token of Google's next page; empty on the last page
+		MorePage string `json:"next_page_token"` // the same for Cohere
 	}
 	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&list); err != nil {
 		return nil, false, err
@@ -100,5 +101,5 @@ func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 			names = append(names, name)
 		}
 	}
-	return names, list.HasMore || list.NextPage != "", nil
+	return names, list.HasMore || list.NextPage != "" || list.MorePage != "", nil
 }

@@ -114,7 +114,7 @@ func (l *Loader) builder(ctx context.Context, c config.Config) (Builder, error) 
 		return Builder{}, err
 	}
 	return Builder{
-		Config: c, Version: l.Version, Env: l.Env, Connected: connected, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.served(),
+		Config: c, Version: l.Version, Env: l.Env, Connected: connected, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.served(), Offered: l.Listed.offered(),
 		Simulator: l.Simulator, Book: book, Predictor: abilities{l.Fitter, l.Typical}, Fetch: &http.Client{Transport: LateClient(l.Client)},
 	}, nil
 }

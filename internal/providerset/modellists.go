@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	adminproviders "fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/provider"
 )
@@ -21,7 +22,7 @@ const (
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
 	listStart       = 30 * time.Second // maximum random delay before the first read of a list whose models are not served
 	maxListReads    = 4                // maximum number of lists that are read concurrently
-	maxListed       = 500              // maximum number of models in a list
+	maxListed       = 2000             // maximum number of models in a list
 	maxModelID      = 256              // maximum length of a model name in bytes
 	listCredentials = 8                // maximum number of credentials with which a provider's list is read
 	maxLogged       = 10               // maximum number of new models in a log line
@@ -29,6 +30,8 @@ const (
 
 // ModelLists holds the model lists that providers return. If reading a list fails, the previous list is kept.
 type ModelLists struct {
+	reading sync.Mutex // held by Refresh
+
 	mu    sync.Mutex
 	lists map[string]*modelList // lists by provider
 	seen  []provider.ListedModel
@@ -38,9 +41,11 @@ type ModelLists struct {
 type modelList struct {
 	models   []string // union of the models that the credentials can list
 	serves   bool     // whether requests for the listed models are served
+	cut      bool     // whether the provider has more models than the list
 	next     time.Time
-	failures int // number of consecutive failed reads
-	failing  int // number of credentials whose model list could not be read
+	read     []provider.Credential // credentials of the last read
+	failures int                   // number of consecutive failed reads
+	failing  int                   // number of credentials whose model list could not be read
 }
 
 // ListStore stores the lists, so that the time when a model was first seen survives a restart and is shared by
@@ -85,15 +90,42 @@ func (l *ModelLists) served() map[string][]string {
 	return lists
 }
 
+// offered returns the complete lists by provider. A list that was not read yet is the stored one.
+func (l *ModelLists) offered() map[string][]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lists := map[string][]string{}
+	for _, m := range l.seen {
+		if list := l.lists[m.Provider]; !m.Gone() && (list == nil || len(list.models) == 0) {
+			lists[m.Provider] = append(lists[m.Provider], m.Model)
+		}
+	}
+	for name, list := range l.lists {
+		if len(list.models) > 0 && !list.cut {
+			lists[name] = list.models
+		}
+	}
+	return lists
+}
+
+// Expire makes the list of a provider due.
+func (l *ModelLists) Expire(providerName string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if list := l.lists[providerName]; list != nil {
+		list.next = time.Time{}
+	}
+}
+
 // put records a list that was read when the provider was connected, so that its models are available immediately.
 // If serves is true, clients can request the models.
-func (l *ModelLists) put(providerName string, models []string, serves bool, now time.Time) {
+func (l *ModelLists) put(providerName string, probe *adminproviders.ProbeResult, serves bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lists == nil {
 		l.lists = map[string]*modelList{}
 	}
-	l.lists[providerName] = &modelList{models: boundedNames(models), serves: serves, next: now.Add(listEvery)}
+	l.lists[providerName] = &modelList{models: boundedNames(probe.Models), cut: probe.Partial, serves: serves, next: now.Add(listEvery)}
 }
 
 // Seen returns the models of all stored lists.
@@ -126,9 +158,10 @@ func (l *ModelLists) LoadSeen(ctx context.Context, s ListStore) error {
 	return nil
 }
 
-// Refresh reads the lists that are due and reports whether the served models changed. A failed read is logged and
-// retried later.
+// Refresh reads the lists that are due and reports whether a list changed. A failed read is logged and retried later.
 func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*provider.Provider, o ListOptions) (changed bool, err error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
 	now := time.Now()
 	due, changed := l.due(providers, o, now, r.Random)
 	if len(due) == 0 {
@@ -151,7 +184,7 @@ func (l *ModelLists) Refresh(ctx context.Context, r ListReader, providers []*pro
 	before := l.Seen()
 	for i, p := range due {
 		changed = l.record(ctx, p, results[i], o, r) || changed
-		if results[i].read > 0 {
+		if results[i].read > 0 && !results[i].cut { // the stored lists decide which models are offered after a restart
 			err = errors.Join(err, r.Store.SaveModelList(ctx, p.Name, results[i].models, results[i].complete, now))
 			logAdded(ctx, r.Log, p.Name, before, results[i].models)
 		}
@@ -201,7 +234,7 @@ func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time
 			list.serves = serves
 			changed = changed || len(list.models) > 0
 		}
-		if !now.Before(list.next) {
+		if !now.Before(list.next) || list.read != nil && !slices.Equal(list.read, p.Credentials) {
 			due = append(due, p)
 		}
 	}
@@ -236,6 +269,7 @@ func servesList(p *provider.Provider, allowUnpriced bool) bool {
 type listResult struct {
 	models   []string
 	complete bool // whether every credential returned its complete list
+	cut      bool // whether the provider has more models than the list
 	read     int  // number of credentials whose model list was read
 	problems []string
 }
@@ -256,13 +290,14 @@ func (r ListReader) read(ctx context.Context, p *provider.Provider) listResult {
 			continue
 		}
 		result.read++
-		result.complete = result.complete && !one.Partial
+		result.cut = result.cut || one.Partial
 		result.models = append(result.models, one.Models...)
 	}
 	total := len(result.models)
 	if result.models = boundedNames(result.models); len(result.models) == maxListed && total > maxListed {
-		result.complete = false
+		result.cut = true
 	}
+	result.complete = result.complete && !result.cut
 	return result
 }
 
@@ -276,12 +311,13 @@ func boundedNames(models []string) []string {
 	return models[:min(len(models), maxListed)]
 }
 
-// record stores a result and reports whether the served models changed. The first failure after a success is logged as
+// record stores a result and reports whether the list changed. The first failure after a success is logged as
 // a warning, further failures at debug level.
 func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result listResult, o ListOptions, r ListReader) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list, every := l.lists[p.Name], listInterval(p, o)
+	list.read = slices.Clone(p.Credentials)
 	level := slog.LevelDebug
 	if list.failing == 0 {
 		level = slog.LevelWarn
@@ -295,8 +331,8 @@ func (l *ModelLists) record(ctx context.Context, p *provider.Provider, result li
 	switch {
 	case result.read > 0:
 		list.failures = 0
-		changed = list.serves && !slices.Equal(list.models, result.models)
-		list.models = result.models
+		changed = !slices.Equal(list.models, result.models) || list.cut != result.cut
+		list.models, list.cut = result.models, result.cut
 	case list.serves && len(list.models) == 0:
 		every = listRetry // retry soon, because the server may still be starting
 	default:

@@ -152,8 +152,8 @@ func TestModelListsAreReadPeriodically(t *testing.T) {
 			t.Errorf("read at %v, want three reads, six hours apart", source.reads)
 		}
 		seen := lists.Seen()
-		if changed || !slices.Equal(names(seen), []string{"known", "next"}) || !seen[1].FirstSeen.Equal(source.reads[1]) || !seen[1].LastSeen.Equal(source.reads[2]) {
-			t.Errorf("changed %t, seen %+v; want false, and known and next with the times of the reads", changed, seen)
+		if !changed || !slices.Equal(names(seen), []string{"known", "next"}) || !seen[1].FirstSeen.Equal(source.reads[1]) || !seen[1].LastSeen.Equal(source.reads[2]) {
+			t.Errorf("changed %t, seen %+v; want true, and known and next with the times of the reads", changed, seen)
 		}
 		if len(lists.served()) != 0 {
 			t.Errorf("served without allow_unpriced: %v, want none", lists.served())
@@ -332,6 +332,39 @@ func TestListedModelsJoinThoseOfTheConfiguration(t *testing.T) {
 	}
 	if dated := f.Routes.Named("gpt-4.1-2025-04-14"); len(dated) != 1 || dated[0].Price == nil {
 		t.Errorf("targets of the dated name are %+v, want one with a price", dated)
+	}
+}
+
+func TestAccountOffersOnlyTheModelsOfItsList(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	c.Detect, c.Simulator = false, "off"
+	c.Providers = []config.Provider{{APIKeys: []string{"sk-0123456789"}, Catalog: new(true), Models: []config.Model{{Name: "mine"}}}}
+	for name, tc := range map[string]struct {
+		vendor string
+		rows   []string // stored list, read before a restart
+		want   int      // targets; -1 for all of the catalog
+	}{
+		"four models":               {"openai", []string{"gpt-4.1", "gpt-4.1-mini-2025-04-14", "gpt-4o", "text-embedding-3-small", "gpt-99"}, 5},
+		"no list":                   {"openai", nil, -1},
+		"list with other names":     {"openai", []string{"deployment-1"}, -1},
+		"chat models of OpenRouter": {"openrouter", []string{"openai/gpt-4.1"}, 7}, // the list omits the five models for embeddings
+	} {
+		c.Providers[0].Name = tc.vendor
+		var lists ModelLists
+		for _, model := range tc.rows {
+			lists.seen = append(lists.seen, provider.ListedModel{Provider: tc.vendor, Model: model})
+		}
+		f, err := Builder{
+			Config: c, Env: func(string) string { return "" }, Offered: lists.offered(), Simulator: simulator.NewSimulator(simulator.Options{}), Book: &catalog.PriceHistory{},
+		}.Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, all := f.Providers[0], f.State(f.Providers[0]).CatalogModels
+		if _, kept := p.Target("mine"); !kept || len(p.Targets) != tc.want && (tc.want >= 0 || len(p.Targets) != all) {
+			t.Errorf("%s: %d of %d models, want %d, including the configured one", name, len(p.Targets), all, tc.want)
+		}
 	}
 }
 

@@ -39,8 +39,9 @@ type Set struct {
 	sections  map[string]config.Provider // configuration by provider, from the file or created for a stored provider
 	hosts     []string                   // configured or detected hosts, which may have private addresses
 	Routes    *route.Snapshot
-	Policies  *policy.Set // policies of the instance
-	rejected  []error     // unusable credentials in the environment
+	Policies  *policy.Set    // policies of the instance
+	catalog   map[string]int // number of catalog models by provider, whether or not its account offers them
+	rejected  []error        // unusable credentials in the environment
 }
 
 // Provider sources.
@@ -70,7 +71,7 @@ func (b Builder) Assemble() (*Set, error) {
 			overrides = append(overrides, override(p.Name, m))
 		}
 	}
-	f := &Set{Catalog: priced.With(overrides), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}}
+	f := &Set{Catalog: priced.With(overrides), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}, catalog: map[string]int{}}
 	f.allow(b.Config.Catalog.URL)
 	for _, p := range b.Config.Providers {
 		if p.Disabled {
@@ -107,7 +108,8 @@ type Builder struct {
 	Vault     Credentials
 	Disabled  []string // names of the providers disabled in the dashboard or the file
 	Local     []LocalServer
-	Listed    map[string][]string // models that providers list themselves, by provider
+	Listed    map[string][]string // listed models for which requests are served, by provider
+	Offered   map[string][]string // complete model lists by provider, which exclude other catalog models
 	Simulator *simulator.Simulator
 	Fetch     *http.Client          // client for the token services of vendors
 	Book      *catalog.PriceHistory // imported and manually set prices
@@ -309,9 +311,37 @@ func (b Builder) targets(f *Set, name string, offers []catalog.Offer, p config.P
 	return list
 }
 
-// withListed adds models that the provider lists but that are neither in the catalog nor in the configuration. Their
-// price is unknown.
+// chatLists holds the vendors whose list contains only chat models. It does not show which other models an account may use.
+var chatLists = []string{"fireworks", "openrouter"}
+
+// onlyOffered removes catalog models that are not in the list of the provider's account. It keeps models with settings of the operator. A
+// list without any known model uses other names, so it removes nothing.
+func (b Builder) onlyOffered(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
+	f.catalog[name] = len(targets)
+	listed := map[*provider.Target]bool{}
+	for _, model := range b.Offered[name] {
+		matches := f.matches(model)
+		for _, t := range targets {
+			if matches(t) {
+				listed[t] = true
+			}
+		}
+	}
+	if len(listed) == 0 {
+		return targets
+	}
+	chatOnly := slices.Contains(chatLists, cmp.Or(p.Vendor, name))
+	return slices.DeleteFunc(targets, func(t *provider.Target) bool {
+		set := b.Book.Find(name, t.Model.Name)
+		configured := slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == t.Model.Name })
+		return !listed[t] && !configured && (set == nil || !set.Manual()) && (!chatOnly || t.Model.Op == llm.Chat)
+	})
+}
+
+// withListed limits the targets to those that the provider's account offers, and adds models that the provider lists but that are neither
+// in the catalog nor in the configuration. Their price is unknown.
 func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
+	targets = b.onlyOffered(f, name, targets, p)
 	var offers []catalog.Offer
 	for _, model := range b.Listed[name] {
 		if !slices.ContainsFunc(targets, f.matches(model)) {
@@ -465,7 +495,7 @@ func (f *Set) EgressOptions(c config.Config) egress.Options {
 
 // State returns the state of a provider, enabled or not, without its targets.
 func (f *Set) State(p *provider.Provider) adminproviders.ProviderState {
-	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], ManagedBy: adminproviders.ManagedByEnvironment, Simulated: p.Simulated}
+	one := adminproviders.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.Sources[p.Name], ManagedBy: adminproviders.ManagedByEnvironment, Simulated: p.Simulated, CatalogModels: f.catalog[p.Name]}
 	switch one.Source {
 	case fromFile:
 		one.ManagedBy = adminproviders.ManagedByFile

@@ -185,6 +185,8 @@ func readState(s *rawjson.Scanner) (state route.State) {
 			state.BackingOff = time.Duration(readInt(s))
 		case "rejected":
 			state.Rejected = string(s.Raw()) == "true"
+		case "denied":
+			state.Denied = string(s.Raw()) == "true"
 		case "latency_ns":
 			state.Latency = time.Duration(readInt(s))
 		case "tokens_per_second":

@@ -36,7 +36,11 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 		d.Candidates = r.results()
 		return d, r.rejection()
 	}
-	if !r.ranked[0].ready() {
+	first := r.ranked
+	for first[0].Seen.Denied && !first[0].ready() {
+		first = first[1:] // the account does not offer the model
+	}
+	if !first[0].ready() {
 		d.Kind = Fallback // the first choice is temporarily unavailable
 	}
 	if r.rules.restrict() && r.policiesChangedRanking() {

@@ -248,6 +248,7 @@ type State struct {
 	Open       bool          `json:"open,omitempty"`              // whether the circuit is open
 	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if a credential is usable now
 	Rejected   bool          `json:"rejected,omitempty"`          // rejected by the provider (credential or model); waiting does not help
+	Denied     bool          `json:"denied,omitempty"`            // whether the provider denies the model to all of its credentials
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
 	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
 	Length     float64       `json:"length,omitempty"`            // observed length of the model's responses divided by the predicted length; 0 if unknown

@@ -11,6 +11,8 @@ import (
 // circuitText describes a circuit that is not closed. It omits the time of the next attempt, because that time changes.
 func circuitText(h *TargetHealth) string {
 	switch {
+	case h.Denied:
+		return backoffText(llm.Kind(h.Reason))
 	case h.Circuit == CircuitHalfOpen && h.Share > 0:
 		return fmt.Sprintf("Recovering: %.0f %% of the usual requests are sent", math.Floor(100*h.Share))
 	case h.Circuit == CircuitHalfOpen:

@@ -63,6 +63,7 @@ type TargetState struct {
 // TargetHealth describes the health of a target according to recent calls. Zero values mean unknown.
 type TargetHealth struct {
 	Circuit   string // "closed", "half_open" or "open"
+	Denied    bool   // whether the provider denies the model to all of its credentials
 	Reason    string // reason why the circuit is not closed; empty if it is closed
 	Cause     health.Cause
 	Since     time.Time // time at which the circuit opened
@@ -86,6 +87,8 @@ type ProviderState struct {
 	Credentials []CredentialState
 	Targets     []TargetState
 	Headroom    *Headroom
+	// CatalogModels is the number of models that the catalog has for the provider, whether or not its account offers them.
+	CatalogModels int
 }
 
 // CredentialState describes a credential without its secret.

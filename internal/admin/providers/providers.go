@@ -25,6 +25,8 @@ type ProviderView struct {
 	Health       string             `json:"health" enum:"ok,degraded,recovering,down,unknown" doc:"down: no target is available. degraded: some targets are unavailable. recovering: failed targets are being probed."`
 	Credentials  []CredentialView   `json:"credentials"`
 	Targets      []TargetView       `json:"targets"`
+	Available    int                `json:"available" doc:"Models with a target that the provider's credentials may use."`
+	Catalog      int                `json:"catalog" doc:"Models that the catalog has for the provider."`
 	Headroom     *HeadroomView      `json:"headroom,omitempty" doc:"Remaining rate limits as last reported by the provider."`
 	Traffic      requests.FigureSet `json:"traffic" doc:"This workspace's traffic in the last 24 hours."`
 	SharePercent *float64           `json:"share_percent"`
@@ -223,7 +225,12 @@ func (a *handlers) provider(name string) (*ProviderState, error) {
 func providerView(s *ProviderState) ProviderView {
 	v := ProviderView{
 		Name: s.Name, Title: s.Title, BaseURL: s.BaseURL, Source: s.Source, ManagedBy: s.ManagedBy, Simulated: s.Simulated, Enabled: s.Enabled,
-		Health: providerHealth(s), Credentials: make([]CredentialView, 0, len(s.Credentials)), Targets: targetViews(s.Targets),
+		Health: providerHealth(s), Credentials: make([]CredentialView, 0, len(s.Credentials)), Targets: targetViews(s.Targets), Catalog: s.CatalogModels,
+	}
+	for _, t := range s.Targets {
+		if !t.Health.Denied && !t.Target.Listed {
+			v.Available++
+		}
 	}
 	for _, c := range s.Credentials {
 		v.Credentials = append(v.Credentials, credentialView(c))

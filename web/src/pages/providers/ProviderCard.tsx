@@ -21,14 +21,13 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { Lock } from "../../components/Lock";
 import { PageLink } from "../../components/PageLink";
-import { plural } from "../../lib/numbers";
 import { type ProviderActions, useProviderActions } from "./actions";
 import { AddCredential } from "./AddCredential";
 import { Credentials } from "./Credentials";
 import { EditProvider } from "./EditProvider";
 import { Circuits, Headroom, Traffic } from "./ProviderHealth";
 import classes from "./providers.module.css";
-import { healthLook, lockText, needsReset, type Provider, sourceText } from "./providers";
+import { healthLook, lockText, modelsText, needsReset, type Provider, sourceText } from "./providers";
 import { TestResult } from "./TestResult";
 
 interface Props {
@@ -206,7 +205,7 @@ function Details({ provider, connects, operator, actions }: DetailsProps) {
       )}
       <Fact name="Models">
         <Anchor size="sm" component={Link} to="/routing/models" search={{ provider: provider.name } as never}>
-          {plural(provider.targets.length, "model")}
+          {modelsText(provider)}
         </Anchor>
       </Fact>
       <Fact name="Last 24 hours">

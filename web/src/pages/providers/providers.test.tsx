@@ -10,6 +10,7 @@ import {
   healthLook,
   hintText,
   inOrder,
+  modelsText,
   needsReset,
   type Provider,
   testText,
@@ -45,6 +46,15 @@ function credential(id: string, more: Partial<Credential> = {}): Credential {
 
 const circuit = (state: string) =>
   ({ target: state, model: state, health: { circuit: state } }) as Provider["targets"][number];
+
+describe("modelsText", () => {
+  it("counts the catalog models that the account may use", () => {
+    expect(modelsText(provider("p", { available: 4, catalog: 55 }))).toBe(
+      "4 of 55 catalog models available to this key",
+    );
+    expect(modelsText(provider("p", { available: 1, catalog: 1, targets: [circuit("closed")] }))).toBe("1 model");
+  });
+});
 
 describe("inOrder", () => {
   it("lists unhealthy providers first and disabled ones last", () => {

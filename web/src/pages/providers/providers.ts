@@ -57,9 +57,17 @@ export function unhealthyTargets(p: Provider): Provider["targets"] {
     .sort((a, b) => Number(b.health.circuit === "open") - Number(a.health.circuit === "open"));
 }
 
-/** Reports whether a reset has an effect: whether a target is unhealthy or a credential backs off. */
+/** The number of models, and how many catalog models the account may not use. */
+export function modelsText({ available, catalog, targets }: Provider): string {
+  return available < catalog
+    ? `${available} of ${plural(catalog, "catalog model")} available to this key`
+    : plural(targets.length, "model");
+}
+
+/** Reports whether a reset has an effect: whether a target is unhealthy or denied, or a credential backs off. */
 export function needsReset(p: Provider): boolean {
-  return unhealthyTargets(p).length > 0 || p.credentials.some((c) => c.backing_off_until != null);
+  const paused = p.targets.some(({ health }) => health.circuit !== "closed" || health.reason != null);
+  return paused || p.credentials.some((c) => c.backing_off_until != null);
 }
 
 /** The source of a credential, and the reason if the credential cannot be changed here. */
