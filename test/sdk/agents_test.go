@@ -71,8 +71,8 @@ wire_api = "responses"
 					"npm": "@ai-sdk/openai-compatible", "name": "Fairlead",
 					"options": {"baseURL": "` + gateway.BaseURL() + `", "apiKey": "{env:FAIRLEAD_API_KEY}"},
 					"models": {
-						"auto": {"name": "Fairlead auto", "options": {"reasoningEffort": "medium"}, "limit": {"context": 200000, "output": 32000}},
-						"auto:cost": {"name": "Fairlead auto:cost", "limit": {"context": 200000, "output": 32000}}
+						"auto": {"name": "Fairlead auto", "reasoning": true, "attachment": true, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}, "options": {"reasoningEffort": "medium"}, "limit": {"context": 200000, "output": 32000}},
+						"auto:cost": {"name": "Fairlead auto:cost", "attachment": true, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}, "limit": {"context": 200000, "output": 32000}}
 					}
 				}}
 			}`,
