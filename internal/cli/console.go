@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"fairlead.dev/internal/admin/adminapi"
+	"fairlead.dev/internal/wire/show"
 )
 
 // Console is the input and output of a command.
@@ -136,7 +137,7 @@ func (c *Console) PrintJSON(v any) error {
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
-	return c.Print(string(line) + "\n")
+	return c.Print(string(show.EscapeJSON(line)) + "\n")
 }
 
 // PrintList prints the JSON form of each element with --json, and otherwise a table to which addRow adds each element. If the list is

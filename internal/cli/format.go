@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/wire/show"
 )
 
 // Dash is printed for an unknown number, which must not look like zero.
@@ -150,7 +150,7 @@ func OrDash(text string) string {
 // Clean makes external text safe to print on one line. It removes control characters, which could move the cursor.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unsafe(r) {
+		if show.Harmful(r) {
 			return ' '
 		}
 		return r
@@ -160,16 +160,11 @@ func Clean(text string) string {
 // CleanLines is like Clean but keeps line breaks and tabs.
 func CleanLines(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unsafe(r) {
+		if r != '\n' && r != '\t' && show.Harmful(r) {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
-
-// unsafe reports whether a terminal interprets the character instead of displaying it.
-func unsafe(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 // Wrap breaks text between words into lines of at most width columns. Longer words are not broken.

@@ -98,6 +98,17 @@ func TestCleanRemovesTerminalControls(t *testing.T) {
 	}
 }
 
+func TestJSONEscapesTerminalControls(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := (&Console{Out: &out}).PrintJSON(map[string]string{"a": "b\u009b1m\u202ec\u2028d\x7fé"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"a":"b\u009b1m\u202ec\u2028d\u007fé"}` + "\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
 func TestWrapKeepsWords(t *testing.T) {
 	t.Parallel()
 	want := []string{"one two", "three", "incomprehensibilities", "four"}

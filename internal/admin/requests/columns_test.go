@@ -63,6 +63,7 @@ func TestNeutral(t *testing.T) {
 		{"a full-width formula", "＝1+1", "'＝1+1"},
 		{"a formula on another line", "a\n=1\r\n=2", `a\n=1\r\n=2`},
 		{"terminal sequences", "\x1b[31m\x9b\x00\x7f\u009b\u2028", `\u001b[31m` + "\ufffd" + `\u0000\u007f\u009b\u2028`},
+		{"text direction", "a\u202eb\u2066c\u200f", `a\u202eb\u2066c\u200f`},
 		{"ordinary text", "a; b - c = d, é 漢", "a; b - c = d, é 漢"},
 	} {
 		if got := Neutral(tt.text); got != tt.want {

@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -11,13 +10,13 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/admin/adminapi"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/wire/show"
 )
 
 const (
@@ -206,26 +205,11 @@ func writePrintable(b *strings.Builder, r rune) {
 		b.WriteString(`\r`)
 	case r == '\t':
 		b.WriteString(`\t`)
-	case isControl(r):
+	case show.Harmful(r):
 		fmt.Fprintf(b, `\u%04x`, r)
 	default:
 		b.WriteRune(r)
 	}
-}
-
-// isControl reports whether a character is a control character or a line separator.
-func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
-
-// escapeControls escapes the control characters that encoding/json does not escape: DEL and the C1 controls.
-func escapeControls(encoded []byte) []byte {
-	if bytes.IndexFunc(encoded, isControl) < 0 {
-		return encoded
-	}
-	var b strings.Builder
-	for _, r := range string(encoded) {
-		writePrintable(&b, r)
-	}
-	return []byte(b.String())
 }
 
 // lineSheet writes one JSON object per line, with fields in column order.
@@ -249,7 +233,7 @@ func (s *lineSheet) row(r *exportRow) error {
 		if err != nil {
 			return err
 		}
-		line = append(line, escapeControls(value)...)
+		line = append(line, show.EscapeJSON(value)...)
 	}
 	_, err := s.w.Write(append(line, '}', '\n'))
 	return err

@@ -3,6 +3,8 @@
 package show
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,8 +40,23 @@ func printable(s string) bool {
 // Harmful reports whether a character can break or spoof a line on a page or in a terminal: control characters, line
 // and paragraph separators, and characters that change the text direction.
 func Harmful(r rune) bool {
-	return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 ||
-		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// EscapeJSON escapes the harmful characters that encoded JSON contains.
+func EscapeJSON(encoded []byte) []byte {
+	if bytes.IndexFunc(encoded, Harmful) < 0 {
+		return encoded
+	}
+	var escaped []byte
+	for _, r := range string(encoded) {
+		if Harmful(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = utf8.AppendRune(escaped, r)
+		}
+	}
+	return escaped
 }
 
 // Cut truncates s to at most limit bytes without splitting a rune.
