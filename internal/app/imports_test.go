@@ -60,6 +60,7 @@ var forbidden = []struct{ from, imports, except, reason string }{
 	{
 		from:    "internal/admin internal/admin/*",
 		imports: "internal/store internal/store/* internal/provider/* internal/wire/* internal/gateway",
+		except:  "internal/wire/show",
 		reason:  "the admin API declares the interfaces that it needs",
 	},
 	{
