@@ -51,6 +51,12 @@ describe("the form", () => {
     expect(emptyDraft(custom, []).name).toBe("");
   });
 
+  it("fills in the usual address of a local server", () => {
+    const ollama = { base_url: "http://127.0.0.1:11434/v1", needs_base_url: true, needs_key: false };
+    expect(emptyDraft(vendor("ollama", ollama), []).baseUrl).toBe(ollama.base_url);
+    expect(emptyDraft({ ...custom, base_url: "https://host/v1" }, []).baseUrl).toBe("");
+  });
+
   it("requires a key, a base URL or an option where the vendor does", () => {
     const draft = emptyDraft(vendor("openai"), []);
     expect(isComplete(vendor("openai"), draft)).toBe(false);

@@ -39,12 +39,13 @@ export function searchVendors(vendors: Vendor[], text: string): Vendor[] {
   );
 }
 
-/** The initial form. The name is the name of the vendor, or the next unused name if a provider has this name. */
+/** The initial form. A server on this machine gets its usual address. The name is the name of the vendor, or the next unused name if a provider has this name. */
 export function emptyDraft(vendor: Vendor, taken: string[]): ConnectDraft {
+  const local = !vendor.needs_key && vendor.name !== customVendor;
   return {
     name: vendor.name === customVendor ? "" : freeName(vendor.name, taken),
     key: "",
-    baseUrl: "",
+    baseUrl: (local && vendor.base_url) || "",
     format: "chat",
     options: {},
     free: false,
