@@ -79,12 +79,13 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.open(ctx); err != nil {
 		return errors.Join(err, a.close())
 	}
+	setMemoryLimit(cgroupFiles)
+	a.start(ctx)
+	a.serve()
 	if !o.Quiet {
 		a.announce(time.Since(began))
 	}
-	setMemoryLimit(cgroupFiles)
 	a.warnBaseline()
-	a.start(ctx)
 	select {
 	case <-ctx.Done():
 	case err = <-a.listener.failed:

@@ -36,7 +36,7 @@ type webParts struct {
 	dashboard               http.Handler
 }
 
-// listen opens the listeners. They reject requests until openWeb is called.
+// listen opens the listeners. They reject requests until serve is called.
 func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	a.edge.publicURL = settings.PublicURL(c)
 	var cert *tls.Config
@@ -55,18 +55,22 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	return err
 }
 
-// openWeb creates the admin API, the manual and the dashboard, and serves all requests.
+// openWeb creates the admin API, the manual and the dashboard.
 func (a *App) openWeb() (err error) {
 	if a.admin, err = admin.New(a.adminParts()); err != nil {
 		return fmt.Errorf("build admin API: %w", err)
 	}
 	a.manual = manual.New(docs.Files, a.admin.OpenAPI, http.HandlerFunc(a.edge.notFound))
 	a.dashboard = web.Handler(a.version, http.HandlerFunc(a.edge.notFound))
+	return nil
+}
+
+// serve serves all requests. The background tasks must run, because keys and limits depend on them.
+func (a *App) serve() {
 	a.listener.serve(a.edge.devOnly(a.public()))
 	if a.adminListener != nil {
 		a.adminListener.serve(a.private())
 	}
-	return nil
 }
 
 // listener is one listening address. Its handler is replaced when startup is complete.

@@ -24,7 +24,7 @@ type Options struct {
 	OthersReachRedis func(ctx context.Context) (bool, error)
 	// LoadTimeout is the time limit for one call of Spent; default 2 s.
 	LoadTimeout time.Duration
-	// LoadRetry is the time for which an error of Spent is cached before Spent is called again; default 1 s.
+	// LoadRetry is the time for which an error of Spent is cached before Spent is called again; default 250 ms.
 	LoadRetry time.Duration
 	// MaxIdle is the number of budgets above which budgets unused for an hour are removed; default 100,000.
 	MaxIdle int
@@ -50,7 +50,7 @@ func (o Options) withDefaults() Options {
 		o.LoadTimeout = 2 * time.Second
 	}
 	if o.LoadRetry == 0 {
-		o.LoadRetry = time.Second
+		o.LoadRetry = 250 * time.Millisecond
 	}
 	if o.MaxIdle == 0 {
 		o.MaxIdle = 100_000
