@@ -3,6 +3,8 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -98,6 +100,7 @@ func (g *Gateway) pollBatches(ctx context.Context) error {
 	}
 	in := modelapi.Request{Settings: g.settings.Load(), Snapshot: g.snapshot.Load(), Start: time.Now()}
 	in.Route = g.Routes[slices.IndexFunc(g.Routes, func(r modelapi.Route) bool { return r.Op == llm.BatchObjects })]
+	var failed []error // one batch does not stop the others
 	for _, object := range list {
 		workspace := g.Keys.Workspace(object.WorkspaceID)
 		if workspace == nil {
@@ -105,10 +108,10 @@ func (g *Gateway) pollBatches(ctx context.Context) error {
 		}
 		o := &objectRequest{objectService: &g.objects, In: &in, Caller: modelapi.Caller{Grant: &account.Grant{Workspace: workspace}}, Rec: &recorder{Entry: &requestlog.Entry{}}}
 		if err := o.followBatch(ctx, object); err != nil {
-			return err
+			failed = append(failed, fmt.Errorf("follow batch %s: %w", object.ID, err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // followBatch holds the cost of a batch, reads it from its provider, and charges it if it has ended.

@@ -158,7 +158,7 @@ func (b *Body) readDecoded(in io.Reader, encoding string, limit int64) error {
 			decoded = d.IOReadCloser()
 		}
 	default:
-		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
+		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body with gzip or zstd, or uncompressed.", clip(encoding))
 	}
 	if err != nil {
 		return err
