@@ -69,6 +69,7 @@ type redisState struct {
 	outcomeUnknown   bool   // whether the outcome of the last call is unknown
 	allowanceReduced bool   // whether localAllowance is smaller than the one stored in Redis
 	mayDoubleCount   bool   // whether charged may include amounts that the base includes
+	raisedBase       string // ID of the latest base above the sum in the database
 }
 
 func newBudgetState(b *Budget, zone *time.Location, now time.Time) *budgetState {

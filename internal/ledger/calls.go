@@ -115,7 +115,15 @@ func (s *Shared) openWindow(ctx context.Context, t *budgetState, replaces string
 	}
 	s.mu.Lock()
 	baseID := strconv.FormatInt(got.at.UnixMilli(), 10) + " " + s.client.ID()
-	args := []any{s.client.ID(), s.client.Lease().Milliseconds(), spanOf(&t.budget), millis(got.start), int64(got.spent), baseID, replaces}
+	spent := got.spent
+	if replaces == "" && t.known && !t.inflated && t.start.Equal(got.start) {
+		// Redis has lost its data, and the database may not have the latest charges of other replicas, which send them again later.
+		// These charges are then counted twice until the base is loaded again.
+		if t.spent > spent {
+			spent, t.raisedBase = t.spent, baseID
+		}
+	}
+	args := []any{s.client.ID(), s.client.Lease().Milliseconds(), spanOf(&t.budget), millis(got.start), int64(spent), baseID, replaces}
 	keys := []string{s.client.Members(), s.key(t)}
 	s.mu.Unlock()
 	return s.client.Do(ctx, func(ctx context.Context, c redis.Scripter) error { return openScript.Run(ctx, c, keys, args...).Err() })
@@ -130,7 +138,7 @@ func (s *Shared) writeState(ctx context.Context, t *budgetState, baseID string) 
 	charged, mayDouble := t.charged, t.mayDoubleCount
 	if t.baseID != baseID {
 		charged = t.missing(baseTime(baseID).Add(-deliveryMargin), strings.HasSuffix(baseID, " "+s.client.ID()))
-		mayDouble = charged > 0
+		mayDouble = charged > 0 || t.raisedBase == baseID
 	}
 	t.generation++
 	rolls, free, cost := t.rolls, t.unsentFreed, t.unsentCost

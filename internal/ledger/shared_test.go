@@ -517,8 +517,17 @@ func TestChargesSurviveLossOfRedisAndNeverExhaustABudget(t *testing.T) {
 		d.hold(t, 2, b, 60*cent).Settle(60 * cent)
 		d.ledgers[2].flush(t.Context())
 		d.charged[b.ID] = delivered
+		d.beat(t)
 		d.server.Kill()
 		d.server.Start(t)
+		for range 2 { // before replica 2 sends its charge again
+			if !d.links[0].AwaitReady(t.Context(), 10*time.Second) {
+				t.Fatal("Redis did not become ready")
+			}
+			if s := d.ledgers[0].Status(b); s.Spent < 60*cent {
+				t.Errorf("after one heartbeat, status reports %s spent, want at least 0.60", s.Spent)
+			}
+		}
 		d.beat(t)
 		d.rejects(t, 0, llm.LedgerUnavailable, b, 50*cent) // the charge may be in the database by now, so spending is recounted
 		if s := d.ledgers[0].Status(b); s.Spent < 60*cent {
