@@ -36,6 +36,18 @@ func TestConnectedProviderIsListedWithTheResultOfTheTest(t *testing.T) {
 	}
 }
 
+func TestOnlyAnOwnerAllowsALoopbackAddress(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const body = `{"vendor":"custom","name":"house","base_url":"http://127.0.0.1:11434/v1","key":"` + houseKey + `","allow_loopback":true}`
+	s.call("POST", "/providers", body, as("acc_admin")).rejected(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("POST", "/providers", body, key("fl_manage")).rejected(http.StatusForbidden, "SCOPE_DENIED")
+	s.call("POST", "/providers", body, as("acc_owner")).want(http.StatusCreated)
+	if audit := s.call("GET", "/audit", "", as("acc_owner")).Body.String(); !s.fleet.connected.AllowLoopback || !strings.Contains(audit, "…6789 true}") {
+		t.Errorf("connected %+v, audit log %s", s.fleet.connected, audit)
+	}
+}
+
 func TestConnectionsAreChangedRotatedAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -46,6 +46,20 @@ func (c *Client) CheckURL(ctx context.Context, raw string) error {
 	return nil
 }
 
+// Loopback returns the host and port of a URL whose host is localhost or a literal loopback address, and an empty string for other URLs.
+func Loopback(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	at := hostPort(u)
+	host, _, _ := net.SplitHostPort(at) // hostPort returns a valid pair
+	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !plain(addr).IsLoopback()) {
+		return ""
+	}
+	return at
+}
+
 // checkHost rejects a host that resolves to a special-purpose address that is not allowed. private reports whether all its
 // addresses are special-purpose addresses that are allowed. A name that does not resolve now is accepted, because the guard
 // checks its addresses at every connection.

@@ -81,6 +81,13 @@ func (c *Client) Update(o Options) {
 	old.transport.CloseIdleConnections()
 }
 
+// WithHosts returns a client with the options of c, except that AllowHosts contains only the given hosts.
+func (c *Client) WithHosts(hosts ...string) *Client {
+	o := c.current.Load().options
+	o.AllowHosts = hosts
+	return New(o)
+}
+
 // Close closes idle connections. Running calls continue.
 func (c *Client) Close() { c.current.Load().transport.CloseIdleConnections() }
 

@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // ranges lists the special-purpose blocks of IPv4 and those within the global unicast space of IPv6 (2000::/3). All IPv6 addresses outside
@@ -130,7 +131,9 @@ func (g guard) check(hostPort string, addr netip.Addr) error {
 	}
 	if g.hosts[hostPort] {
 		literal, err := netip.ParseAddrPort(hostPort) // hostPort may contain the address itself
-		if found.private || err == nil && plain(literal.Addr()) == plain(addr) {
+		// localhost is only this machine, even if the resolver returns another address.
+		private := found.private && (found.name == "loopback" || !strings.HasPrefix(hostPort, "localhost:"))
+		if private || err == nil && plain(literal.Addr()) == plain(addr) {
 			return nil
 		}
 	}

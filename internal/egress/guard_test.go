@@ -112,6 +112,8 @@ func TestGuardChecksHostAndAddress(t *testing.T) {
 		{"a name never leads to metadata", Options{AllowHosts: []string{"vllm.corp:80"}}, "vllm.corp:80", "169.254.169.254", false},
 		{"a name never leads to unspecified", Options{AllowHosts: []string{"vllm.corp:80"}}, "vllm.corp:80", "0.0.0.0", false},
 		{"address literal is allowed", Options{AllowHosts: []string{"169.254.10.10:80"}}, "169.254.10.10:80", "169.254.10.10", true},
+		{"localhost is this machine", Options{AllowHosts: []string{"localhost:80"}}, "localhost:80", "127.0.0.1", true},
+		{"localhost is no other machine", Options{AllowHosts: []string{"localhost:80"}}, "localhost:80", "10.0.0.1", false},
 		{"IPv6 literal is allowed", Options{AllowHosts: []string{"[::1]:80"}}, "[::1]:80", "::1", true},
 	}
 	for _, tt := range tests {

@@ -117,6 +117,19 @@ func TestRebindingIsRejected(t *testing.T) {
 	}
 }
 
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"http://127.0.0.1:11434/v1": "127.0.0.1:11434", "https://LOCALHOST./v1": "localhost:443", "http://[::1]:8000": "[::1]:8000",
+		"http://[::ffff:127.0.0.1]:1": "[::ffff:127.0.0.1]:1", "http://10.0.0.1:1": "", "http://169.254.169.254": "", "http://127.1:1": "",
+		"http://localhost.evil.example": "", "http://my.localhost:1": "", "http://0.0.0.0:1": "", "": "", "http://[": "",
+	} {
+		if got := Loopback(raw); got != want {
+			t.Errorf("Loopback(%q) = %q, want %q", raw, got, want)
+		}
+	}
+}
+
 func TestCheckURL(t *testing.T) {
 	t.Parallel()
 	resolver := resolverOf(t, map[string][]string{

@@ -20,6 +20,7 @@ type Connected struct {
 	BaseURL   string // base URL; empty for the vendor's address
 	Options   map[string]string
 	Free      bool   // whether listed models cost nothing, for example on the operator's own server
+	Allowed   string // host and port on this machine that an owner allowed this provider to call; empty for none
 	CreatedBy string // ID of the account that connected the provider; empty for the command line
 	CreatedAt time.Time
 }

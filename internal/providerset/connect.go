@@ -16,6 +16,7 @@ import (
 	adminproviders "fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
+	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/simulator"
@@ -29,8 +30,8 @@ func section(c provider.Connected) config.Provider {
 	return config.Provider{Name: c.Name, Vendor: c.Vendor, Format: c.Format, BaseURL: c.BaseURL, Options: c.Options}
 }
 
-// fromStore builds a stored provider. It also returns the address if the address may be private. Only an address that the operator
-// set in the environment may be private, never an address that was entered in the dashboard.
+// fromStore builds a stored provider. It also returns the address if the address may be private: an address that the operator set in
+// the environment, or the loopback address that an owner allowed in the dashboard.
 func (b Builder) fromStore(f *Set, c provider.Connected) (built *provider.Provider, trusted string) {
 	p := section(c)
 	v := vendor(p)
@@ -58,6 +59,9 @@ func (b Builder) fromStore(f *Set, c provider.Connected) (built *provider.Provid
 	}
 	if own && !v.Local {
 		trusted = address
+	}
+	if c.Allowed != "" && c.Allowed == egress.Loopback(c.BaseURL) {
+		trusted = c.BaseURL
 	}
 	return v.New(s), trusted
 }
@@ -300,6 +304,11 @@ func (c *Connector) validate(ctx context.Context, in adminproviders.Connection) 
 	if p.Vendor == CustomVendor {
 		p.Name, p.Vendor, p.Format = in.Name, "", in.Format
 	}
+	if in.AllowLoopback {
+		if p.Allowed = egress.Loopback(p.BaseURL); p.Allowed == "" {
+			return p, "", invalid("base_url", "Only an address on this machine can be allowed here: localhost, 127.0.0.1 or [::1].")
+		}
+	}
 	if err := c.checkName(p); err != nil {
 		return p, "", err
 	}
@@ -375,13 +384,22 @@ func (c *Connector) checkSettings(ctx context.Context, p provider.Connected) err
 		}
 	}
 	if p.BaseURL != "" {
-		return c.Loader.Client().CheckURL(ctx, p.BaseURL)
+		return c.client(p).CheckURL(ctx, p.BaseURL)
 	}
 	v, known := findVendor(p.Vendor)
 	if !known || v.Local || gallery[p.Vendor].base != "" && MissingAddress(section(p), c.Loader.Env) != "" {
 		return invalid("base_url", "Enter the base URL.")
 	}
 	return nil
+}
+
+// client returns the client for the address of a provider. On this machine, it calls only the address that an owner allowed for this
+// provider, not the addresses of other providers.
+func (c *Connector) client(p provider.Connected) *egress.Client {
+	if egress.Loopback(p.BaseURL) == "" {
+		return c.Loader.Client()
+	}
+	return c.Loader.Client().WithHosts(p.Allowed)
 }
 
 // try makes a test call to a provider that is not stored yet. It returns an error if the call fails.
@@ -396,7 +414,9 @@ func (c *Connector) try(ctx context.Context, p provider.Connected, key string) (
 	}
 	candidate, _ := b.fromStore(c.blank(), p)
 	candidate.Credentials = b.Vault[p.Name] // test the entered key, not a key from the environment
-	probe := Probe(ctx, c.Loader.Client(), candidate)
+	client := c.client(p)
+	defer client.Close()
+	probe := Probe(ctx, client, candidate)
 	if !probe.OK && !probe.Untested {
 		return nil, nil, testError(candidate, probe)
 	}

@@ -233,6 +233,43 @@ func TestModelsOfACustomEndpointAreDiscovered(t *testing.T) {
 	}
 }
 
+func TestOwnerAllowsOneLoopbackAddressForOneProvider(t *testing.T) {
+	t.Parallel()
+	c := newConnection(t, nil)
+	public := egress.New(egress.Options{})
+	t.Cleanup(public.Close)
+	c.Loader.Client = func() *egress.Client { return public }
+	in := adminproviders.Connection{Vendor: "ollama", BaseURL: c.upstream.URL + "/v1", Key: goodKey, Test: true}
+	_, err := c.Connect(t.Context(), in, "")
+	wantError(t, "without permission", err, llm.InvalidRequest, "base_url")
+	elsewhere := in
+	elsewhere.BaseURL, elsewhere.AllowLoopback = "http://10.0.0.1:11434/v1", true
+	_, err = c.Connect(t.Context(), elsewhere, "")
+	wantError(t, "permission for another machine", err, llm.InvalidRequest, "base_url")
+
+	in.AllowLoopback = true
+	if _, err := c.Connect(t.Context(), in, ""); err != nil {
+		t.Fatal(err)
+	}
+	allowed := strings.TrimPrefix(c.upstream.URL, "http://")
+	if !slices.Equal(c.active.hosts, []string{allowed}) {
+		t.Errorf("hosts %v, want only %s", c.active.hosts, allowed)
+	}
+	public.Update(c.active.EgressOptions(c.Config()))
+	if probe := Probe(t.Context(), public, c.provider(t, "ollama")); !probe.OK {
+		t.Errorf("call of the connected provider: %+v", probe)
+	}
+	in.Name, in.AllowLoopback = "second", false
+	_, err = c.Connect(t.Context(), in, "")
+	wantError(t, "another provider", err, llm.InvalidRequest, "base_url")
+	for address, valid := range map[string]bool{"http://127.0.0.1:1/v1": false, c.upstream.URL + "/other": true} {
+		key := goodKey
+		if err := c.Change(t.Context(), "ollama", adminproviders.ConnectionChange{BaseURL: &address, Key: &key}, ""); (err == nil) != valid {
+			t.Errorf("change to %s: %v, want valid %v", address, err, valid)
+		}
+	}
+}
+
 func TestFailedTestStoresNothing(t *testing.T) {
 	t.Parallel()
 	c := newConnection(t, nil)

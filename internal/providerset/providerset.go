@@ -145,8 +145,7 @@ func (f *Set) allow(baseURL string) {
 	if err != nil || u.Host == "" {
 		return
 	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	f.hosts = append(f.hosts, u.Hostname()+":"+port)
+	f.hosts = append(f.hosts, provider.HostPort(u))
 }
 
 // vendor returns the vendor of a provider in the configuration file. If the vendor is unknown or does not use the configured format, it

@@ -116,6 +116,8 @@ type connectProviderInput struct {
 		Options map[string]string `json:"options,omitempty" doc:"Options of the vendor, such as region."`
 		Free    bool              `json:"free,omitempty" doc:"Whether the models of a custom endpoint cost nothing, as on a server of your own."`
 		Test    bool              `json:"test,omitempty" doc:"Make a test call first, and store nothing if it fails."`
+
+		AllowLoopback bool `json:"allow_loopback,omitempty" doc:"Allow this provider to call base_url on the gateway's own machine. Only an owner can allow it, not an API key."`
 	}
 }
 
@@ -127,6 +129,8 @@ type connectionNote struct {
 	Options map[string]string `json:"options,omitempty"`
 	Free    bool              `json:"free,omitempty"`
 	Key     string            `json:"key,omitempty"` // masked API key
+
+	AllowLoopback bool `json:"allow_loopback,omitempty"`
 }
 
 func (a *handlers) connectProvider(ctx context.Context, c *adminapi.Call, in *connectProviderInput) (*adminapi.Output[ConnectionView], error) {
@@ -134,8 +138,12 @@ func (a *handlers) connectProvider(ctx context.Context, c *adminapi.Call, in *co
 		return nil, errFixed()
 	}
 	b := &in.Body
+	if b.AllowLoopback && !c.Actor.May(account.ManageInstance) {
+		return nil, adminapi.Denied(c.Actor, account.ManageInstance)
+	}
 	result, err := a.Connector.Connect(ctx, Connection{
 		Name: strings.TrimSpace(b.Name), Vendor: b.Vendor, Format: b.Format, BaseURL: strings.TrimSpace(b.BaseURL), Options: b.Options, Free: b.Free, Key: b.Key, Test: b.Test,
+		AllowLoopback: b.AllowLoopback,
 	}, c.Actor.AccountID)
 	if err != nil {
 		return nil, err
@@ -144,7 +152,7 @@ func (a *handlers) connectProvider(ctx context.Context, c *adminapi.Call, in *co
 	if err != nil {
 		return nil, err
 	}
-	note := connectionNote{Vendor: b.Vendor, Format: b.Format, BaseURL: made.BaseURL, Options: b.Options, Free: b.Free}
+	note := connectionNote{Vendor: b.Vendor, Format: b.Format, BaseURL: made.BaseURL, Options: b.Options, Free: b.Free, AllowLoopback: b.AllowLoopback}
 	for _, known := range made.Credentials {
 		if known.Source == fromDashboard {
 			note.Key = known.Hint

@@ -60,6 +60,8 @@ type Connection struct {
 	Free    bool // whether the models of a custom endpoint are free
 	Key     string
 	Test    bool
+
+	AllowLoopback bool // whether this provider may call BaseURL, which must be on this machine
 }
 
 // ConnectionChange is the input of Change. A nil field is not changed.

@@ -15,9 +15,9 @@ const providersTopic = "providers"
 
 // AddProvider stores a provider. It returns provider.ErrConnected if the name is in use.
 func (s *Store) AddProvider(ctx context.Context, p provider.Connected) error {
-	const q = `insert into providers (name, vendor, format, base_url, options, free, created_by, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (name) do nothing`
-	return s.changeProvider(ctx, p, provider.ErrConnected, q, p.CreatedBy, sqldb.Millis(p.CreatedAt))
+	const q = `insert into providers (name, vendor, format, base_url, options, free, allowed, created_by, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing`
+	return s.changeProvider(ctx, p, provider.ErrConnected, q, p.Allowed, p.CreatedBy, sqldb.Millis(p.CreatedAt))
 }
 
 // UpdateProvider replaces the settings of a provider. It returns provider.ErrNotConnected if the provider does not exist.
@@ -94,12 +94,12 @@ func (s *Store) DeleteProvider(ctx context.Context, name string) error {
 func (s *Store) ConnectedProviders(ctx context.Context) ([]provider.Connected, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	rows, err := s.db.Query(ctx, `select name, vendor, format, base_url, options, free, created_by, created_at from providers order by created_at, name`)
+	rows, err := s.db.Query(ctx, `select name, vendor, format, base_url, options, free, allowed, created_by, created_at from providers order by created_at, name`)
 	list, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (provider.Connected, error) {
 		var p provider.Connected
 		var options string
 		var free, created int64
-		if err := row.Scan(&p.Name, &p.Vendor, &p.Format, &p.BaseURL, &options, &free, &p.CreatedBy, &created); err != nil {
+		if err := row.Scan(&p.Name, &p.Vendor, &p.Format, &p.BaseURL, &options, &free, &p.Allowed, &p.CreatedBy, &created); err != nil {
 			return p, err
 		}
 		p.Free, p.CreatedAt = free != 0, sqldb.FromMillis(created)

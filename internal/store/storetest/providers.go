@@ -15,7 +15,7 @@ import (
 func connectedProvidersReadBack(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	at := time.UnixMilli(1_790_000_000_000).UTC()
-	house := provider.Connected{Name: "house", Format: "chat", BaseURL: "https://house.example/v1", Free: true, CreatedBy: "acc_ann", CreatedAt: at}
+	house := provider.Connected{Name: "house", Format: "chat", BaseURL: "https://house.example/v1", Free: true, Allowed: "[::1]:8000", CreatedBy: "acc_ann", CreatedAt: at}
 	cloud := provider.Connected{Name: "cloud", Vendor: "bedrock", Options: map[string]string{"region": "eu-central-1"}, CreatedAt: at.Add(time.Second)}
 	check := func(err error) {
 		t.Helper()

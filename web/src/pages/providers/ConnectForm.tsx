@@ -15,7 +15,16 @@ import { useState } from "react";
 
 import { asApiError } from "../../api/errors";
 import { Icon } from "../../components/Icon";
-import { type ConnectDraft, customVendor, type Format, formats, isComplete, type Vendor } from "./connect";
+import { useSession } from "../../lib/session";
+import {
+  type ConnectDraft,
+  customVendor,
+  type Format,
+  formats,
+  isComplete,
+  isLoopback,
+  type Vendor,
+} from "./connect";
 
 interface Props {
   vendor: Vendor;
@@ -32,6 +41,7 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
   const failure = error ? asApiError(error) : undefined;
   const problems = failure?.problems ?? {};
   const custom = vendor.name === customVendor;
+  const { may } = useSession();
   const [more, setMore] = useState(false);
   const hidden = !custom && !vendor.needs_base_url;
   const complete = isComplete(vendor, draft);
@@ -88,6 +98,14 @@ export function ConnectForm({ vendor, draft, pending, error, onChange, onSubmit,
         </Group>
         {custom && name}
         {vendor.needs_base_url && baseUrl}
+        {isLoopback(draft.baseUrl) && may("manage_instance") && (
+          <Checkbox
+            label="Allow this address on this machine"
+            description="For this provider only."
+            checked={draft.allowLoopback}
+            onChange={(event) => onChange({ ...draft, allowLoopback: event.currentTarget.checked })}
+          />
+        )}
         {vendor.fields.map((field) => (
           <TextInput
             key={field.name}

@@ -57,6 +57,17 @@ describe("the form", () => {
     expect(emptyDraft({ ...custom, base_url: "https://host/v1" }, []).baseUrl).toBe("");
   });
 
+  it.each([
+    ["http://127.0.0.1:11434/v1", true],
+    [" http://LOCALHOST:8000 ", true],
+    ["http://[::1]/v1", true],
+    ["http://localhost.example/v1", false],
+    ["http://10.0.0.1:8000/v1", false],
+  ])("asks for permission only for %s on this machine", (baseUrl, allowed) => {
+    const draft = { ...emptyDraft(custom, []), baseUrl, allowLoopback: true };
+    expect("allow_loopback" in connectBody(custom, draft, true)).toBe(allowed);
+  });
+
   it("requires a key, a base URL or an option where the vendor does", () => {
     const draft = emptyDraft(vendor("openai"), []);
     expect(isComplete(vendor("openai"), draft)).toBe(false);

@@ -28,6 +28,7 @@ export interface ConnectDraft {
   format: Format;
   options: Record<string, string>;
   free: boolean;
+  allowLoopback: boolean;
 }
 
 /** Filters the vendors by label or name. The custom endpoint always remains. */
@@ -49,7 +50,13 @@ export function emptyDraft(vendor: Vendor, taken: string[]): ConnectDraft {
     format: "chat",
     options: {},
     free: false,
+    allowLoopback: false,
   };
+}
+
+/** Reports whether an address is on the gateway's own machine. */
+export function isLoopback(address: string): boolean {
+  return /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?(\/|$)/i.test(address.trim());
 }
 
 /** The first unused name of openai, openai-2, … */
@@ -87,6 +94,7 @@ export function connectBody(vendor: Vendor, draft: ConnectDraft, test: boolean) 
     ...(draft.baseUrl.trim() && { base_url: draft.baseUrl.trim() }),
     ...(Object.keys(options).length > 0 && { options }),
     ...(custom && { format: draft.format, free: draft.free }),
+    ...(draft.allowLoopback && isLoopback(draft.baseUrl) && { allow_loopback: true }),
     test,
   };
 }

@@ -219,7 +219,7 @@ create index audit_workspace on audit (workspace_id, id);
 -- PROVIDERS, MODELS AND POLICIES.
 
 -- Providers that were connected in the dashboard or on the command line. Their credentials are in the table credentials, under the
--- same name.
+-- same name. allowed is the host and port on this machine that the provider may call.
 create table providers (
     name       text primary key,
     vendor     text not null,
@@ -227,6 +227,7 @@ create table providers (
     base_url   text not null,
     options    text not null,
     free       bigint not null,
+    allowed    text not null,
     created_by text not null,
     created_at bigint not null
 );
