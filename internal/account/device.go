@@ -18,20 +18,30 @@ func (s *Service) DeviceToken(a Account, presented string) string {
 	if s.devices.issued(a, presented) {
 		return presented
 	}
-	id := secret.Random(secret.Base62, deviceIDLength)
-	return id + "." + s.devices.mac(a, id)
+	return s.devices.token(a, secret.Random(secret.Base62, deviceIDLength))
 }
 
-// devices computes and checks device tokens.
+// devices computes and checks device tokens. A token has an ID, a signature for the account with its password, and a signature for the
+// email address, which can be checked without the database.
 type devices struct{ hash secret.KeyedHash }
+
+func (d devices) token(a Account, id string) string {
+	return id + "." + hex.EncodeToString(d.hash.Bytes(id+"\n"+a.ID+"\n"+a.PasswordHash)) + "." + d.emailMAC(a.Email, id)
+}
+
+func (d devices) emailMAC(email, id string) string {
+	return hex.EncodeToString(d.hash.Bytes("email\n" + id + "\n" + email))
+}
 
 // issued reports whether the token was issued for the account with its current password.
 func (d devices) issued(a Account, token string) bool {
-	id, mac, _ := strings.Cut(token, ".")
-	same := subtle.ConstantTimeCompare([]byte(mac), []byte(d.mac(a, id))) == 1
-	return same && len(id) == deviceIDLength && a.ID != ""
+	id, _, _ := strings.Cut(token, ".")
+	return a.ID != "" && len(id) == deviceIDLength && subtle.ConstantTimeCompare([]byte(token), []byte(d.token(a, id))) == 1
 }
 
-func (d devices) mac(a Account, id string) string {
-	return hex.EncodeToString(d.hash.Bytes(id + "\n" + a.ID + "\n" + a.PasswordHash))
+// knows reports whether the token was issued for an account with the email address.
+func (d devices) knows(email, token string) bool {
+	id, _, _ := strings.Cut(token, ".")
+	mac := token[strings.LastIndexByte(token, '.')+1:]
+	return len(id) == deviceIDLength && subtle.ConstantTimeCompare([]byte(mac), []byte(d.emailMAC(email, id))) == 1
 }

@@ -1,7 +1,13 @@
 package account_test
 
 import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"fairlead.dev/internal/account"
@@ -49,6 +55,32 @@ func TestKnownDeviceIsNotLockedOutByStrangers(t *testing.T) {
 		f.refused(login(token, "wrong password"), llm.WrongCredentials)
 	}
 	f.refused(login(token, password), llm.RateLimited)
+}
+
+func TestStrangersDoNotDelayAKnownDevice(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "invitation")
+	f.register("ann@example.com")
+	ann, err := f.db.Accounts.AccountByEmail(f.ctx, "ann@example.com")
+	f.must(err)
+	ctx, cancel := context.WithCancel(f.ctx)
+	var strangers sync.WaitGroup
+	var busy atomic.Int64
+	for i := range 2000 {
+		strangers.Go(func() {
+			_, _, err := f.Login(ctx, fmt.Sprintf("%d@example.com", i), "wrong password", account.Visitor{IP: strconv.Itoa(i)})
+			if llm.AsError(err).Kind == llm.Overloaded {
+				busy.Add(1)
+			}
+		})
+	}
+	for busy.Load() == 0 { // until the queue is full
+		runtime.Gosched()
+	}
+	_, _, err = f.Login(f.ctx, "ann@example.com", password, account.Visitor{Device: f.DeviceToken(ann, "")})
+	cancel()
+	strangers.Wait()
+	f.must(err)
 }
 
 func TestNewPasswordInvalidatesDevices(t *testing.T) {

@@ -70,7 +70,7 @@ func (s *Service) SignIn(ctx context.Context, c Credentials, v Visitor) (Account
 	if !s.passwords(email) {
 		return Account{}, "", passwordsDisabled()
 	}
-	account, err := s.verify(ctx, email, c.Password, v.Device, wrongCredentials, func(a Account) error { return s.checkFactor(ctx, a.ID, c) })
+	account, err := s.verify(ctx, email, c.Password, v, wrongCredentials, func(a Account) error { return s.checkFactor(ctx, a.ID, c) })
 	if err != nil {
 		return Account{}, "", err
 	}
@@ -168,15 +168,19 @@ func (s *Service) ConfirmPassword(ctx context.Context, accountID, password strin
 		e.Param = "password"
 		return e
 	}
-	return s.verify(ctx, account.Email, password, v.Device, wrong, nil)
+	return s.verify(ctx, account.Email, password, v, wrong, nil)
 }
 
 // verify checks the password for an email address. It records a sign-in attempt first and deletes it if the password is correct. It
 // acquires a hash slot before the database is used, so that a flood of attempts waits in memory. Attempts from a device that has
-// signed in to the account before are counted separately, so that other clients cannot lock the user out. If confirm is not nil,
+// signed in to the account before have their own slot and are counted separately, so that other clients cannot lock the user out. If confirm is not nil,
 // verify calls it to check the second factor. An error other than SecondFactorRequired counts as a wrong password.
-func (s *Service) verify(ctx context.Context, email, password, device string, wrong func() error, confirm func(Account) error) (Account, error) {
-	release, err := s.hasher.Acquire(ctx)
+func (s *Service) verify(ctx context.Context, email, password string, v Visitor, wrong func() error, confirm func(Account) error) (Account, error) {
+	hasher := s.hasher
+	if s.devices.knows(email, v.Device) {
+		hasher = s.deviceHasher
+	}
+	release, err := hasher.Acquire(ctx, v.IP)
 	if err != nil {
 		return Account{}, err
 	}
@@ -191,8 +195,8 @@ func (s *Service) verify(ctx context.Context, email, password, device string, wr
 		return Account{}, fmt.Errorf("look up an account: %w", err)
 	}
 	subject, at := s.guessHash.Bytes("login "+stated), s.now()
-	if s.devices.issued(account, device) {
-		subject = s.guessHash.Bytes("device " + device)
+	if s.devices.issued(account, v.Device) {
+		subject = s.guessHash.Bytes("device " + v.Device)
 	}
 	wait, err := s.store.Passwords.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
 	if err != nil {

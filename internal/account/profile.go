@@ -79,10 +79,10 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 		e.Param = "old_password"
 		return e
 	}
-	if _, err := s.verify(ctx, account.Email, old, v.Device, wrong, nil); err != nil {
+	if _, err := s.verify(ctx, account.Email, old, v, wrong, nil); err != nil {
 		return "", err
 	}
-	hash, err := s.hasher.Hash(ctx, replacement)
+	hash, err := s.hasher.Hash(ctx, v.IP, replacement)
 	if err != nil {
 		return "", err
 	}
@@ -103,7 +103,7 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 	if err := secret.ValidatePassword("password", replacement, account.Email); err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, replacement)
+	hash, err := s.hasher.Hash(ctx, "", replacement)
 	if err != nil {
 		return err
 	}

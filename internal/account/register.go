@@ -50,7 +50,7 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 	if err != nil {
 		return Account{}, "", err
 	}
-	if account.PasswordHash, err = s.hasher.Hash(ctx, r.Password); err != nil {
+	if account.PasswordHash, err = s.hasher.Hash(ctx, r.IP, r.Password); err != nil {
 		return Account{}, "", err
 	}
 	e := s.enrolment(account, r.Workspace, admission)
@@ -89,7 +89,7 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 	if err != nil {
 		return Account{}, err
 	}
-	if account.PasswordHash, err = s.hasher.Hash(ctx, password); err != nil {
+	if account.PasswordHash, err = s.hasher.Hash(ctx, "", password); err != nil {
 		return Account{}, err
 	}
 	e := s.enrolment(account, "", admission{})

@@ -66,6 +66,7 @@ type Service struct {
 	registration string
 	quota        Quota
 	hasher       *secret.PasswordHasher
+	deviceHasher *secret.PasswordHasher // one slot for browsers that have signed in to the account before
 	changed      func(context.Context)
 	ended        func(context.Context, Ending)
 	passwords    func(email string) bool
@@ -134,7 +135,7 @@ func New(store Stores, o Options) (*Service, error) {
 	if o.HashSlots <= 0 {
 		o.HashSlots = secret.PasswordSlots(runtime.GOMAXPROCS(0))
 	}
-	s.hasher = secret.NewPasswordHasher(o.HashSlots, o.Busy)
+	s.hasher, s.deviceHasher = secret.NewPasswordHasher(o.HashSlots, o.Busy), secret.NewPasswordHasher(1, o.Busy)
 	s.setup = &setupCode{hash: s.guessHash}
 	return s, nil
 }

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -34,24 +34,28 @@ const (
 
 // Limits on waiting for a hash slot.
 const (
-	hashQueue = 64
-	hashWait  = 10 * time.Second
+	hashQueue     = 1024
+	hashPerSource = 32 // part of the queue for one source
+	hashWait      = 30 * time.Second
 )
 
 var errHashForm = errors.New("invalid stored password hash")
 
 // PasswordHasher limits the number of concurrent password hashes, because each takes 19 MiB and tens of milliseconds.
 type PasswordHasher struct {
-	slots   chan struct{}
-	waiting atomic.Int64
-	busy    func() bool // reports whether model requests are being shed; may be nil
-	Dummy   string      // hash that no password matches, so that checks for unknown accounts take the same time
+	slots chan struct{}
+	busy  func() bool // reports whether model requests are being shed; may be nil
+	Dummy string      // hash that no password matches, so that checks for unknown accounts take the same time
+
+	mu       sync.Mutex
+	waiting  int            // number of waiting calls
+	bySource map[string]int // number of waiting calls by source
 }
 
 // NewPasswordHasher returns a hasher that runs at most slots hashes at a time. busy reports whether model requests are being
 // shed; it may be nil.
 func NewPasswordHasher(slots int, busy func() bool) *PasswordHasher {
-	return &PasswordHasher{slots: make(chan struct{}, slots), busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
+	return &PasswordHasher{slots: make(chan struct{}, slots), bySource: map[string]int{}, busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
 // maxPasswordSlots limits the memory used by concurrent hashes.
@@ -61,9 +65,9 @@ const maxPasswordSlots = 8
 // requests.
 func PasswordSlots(processors int) int { return min(max(processors/2, 1), maxPasswordSlots) }
 
-// Acquire waits for a slot. The caller must call release. It returns Overloaded if the queue is full, if no slot becomes free within
-// hashWait, and while model requests are being shed, because sign-ins have a lower priority.
-func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error) {
+// Acquire waits for a slot. The caller must call release. It returns Overloaded if the queue or the part of the source is full, if no slot
+// becomes free within hashWait, and while model requests are being shed, because sign-ins have a lower priority.
+func (h *PasswordHasher) Acquire(ctx context.Context, source string) (release func(), err error) {
 	if h.shedding() {
 		return nil, busy()
 	}
@@ -73,10 +77,10 @@ func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error
 		return release, nil
 	default:
 	}
-	defer h.waiting.Add(-1)
-	if h.waiting.Add(1) > hashQueue {
+	if !h.enqueue(source) {
 		return nil, busy()
 	}
+	defer h.dequeue(source)
 	timer := time.NewTimer(hashWait)
 	defer timer.Stop()
 	select {
@@ -93,6 +97,26 @@ func (h *PasswordHasher) Acquire(ctx context.Context) (release func(), err error
 	}
 }
 
+func (h *PasswordHasher) enqueue(source string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting >= hashQueue || h.bySource[source] >= hashPerSource {
+		return false
+	}
+	h.waiting++
+	h.bySource[source]++
+	return true
+}
+
+func (h *PasswordHasher) dequeue(source string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting--
+	if h.bySource[source]--; h.bySource[source] == 0 {
+		delete(h.bySource, source)
+	}
+}
+
 func (h *PasswordHasher) shedding() bool { return h.busy != nil && h.busy() }
 
 func busy() error {
@@ -102,8 +126,8 @@ func busy() error {
 }
 
 // Hash waits for a slot and hashes the password with a new salt.
-func (h *PasswordHasher) Hash(ctx context.Context, password string) (string, error) {
-	release, err := h.Acquire(ctx)
+func (h *PasswordHasher) Hash(ctx context.Context, source, password string) (string, error) {
+	release, err := h.Acquire(ctx, source)
 	if err != nil {
 		return "", err
 	}

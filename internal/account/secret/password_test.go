@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,16 +87,16 @@ func TestDamagedHashesAreErrors(t *testing.T) {
 func TestHashSlotsAndQueueAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &PasswordHasher{slots: make(chan struct{}, 2)}
-		first, err := h.Acquire(t.Context())
+		h := NewPasswordHasher(2, nil)
+		first, err := h.Acquire(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, _ := h.Acquire(t.Context())
+		second, _ := h.Acquire(t.Context(), "")
 		results := make(chan error, hashQueue)
-		for range hashQueue {
+		for i := range hashQueue {
 			go func() {
-				release, err := h.Acquire(t.Context())
+				release, err := h.Acquire(t.Context(), strconv.Itoa(i/hashPerSource))
 				if err == nil {
 					release()
 				}
@@ -103,7 +104,7 @@ func TestHashSlotsAndQueueAreBounded(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if _, err := h.Acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded || llm.AsError(err).RetryAfter == 0 {
+		if _, err := h.Acquire(t.Context(), ""); llm.AsError(err).Kind != llm.Overloaded || llm.AsError(err).RetryAfter == 0 {
 			t.Errorf("queue full: got %v, want Overloaded with a retry time", err)
 		}
 		first()
@@ -116,22 +117,61 @@ func TestHashSlotsAndQueueAreBounded(t *testing.T) {
 	})
 }
 
+func TestOneSourceLeavesSlotsForOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewPasswordHasher(1, nil)
+		release, err := h.Acquire(t.Context(), "stranger")
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error)
+		acquire := func(source string) {
+			release, err := h.Acquire(t.Context(), source)
+			if err == nil {
+				release()
+			}
+			waited <- err
+		}
+		refused := 0
+		for range 500 {
+			go acquire("stranger")
+		}
+		for range 500 - hashPerSource {
+			if <-waited != nil {
+				refused++
+			}
+		}
+		go acquire("user")
+		synctest.Wait()
+		release()
+		for range hashPerSource + 1 {
+			if err := <-waited; err != nil {
+				t.Errorf("waiting: %v", err)
+			}
+		}
+		if refused != 500-hashPerSource {
+			t.Errorf("%d attempts of one source were refused, want %d", refused, 500-hashPerSource)
+		}
+	})
+}
+
 func TestWaitingForASlotEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &PasswordHasher{slots: make(chan struct{}, 1)}
-		if _, err := h.Acquire(t.Context()); err != nil {
+		h := NewPasswordHasher(1, nil)
+		if _, err := h.Acquire(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded {
+		if _, err := h.Acquire(t.Context(), ""); llm.AsError(err).Kind != llm.Overloaded {
 			t.Errorf("after the longest wait: got %v, want Overloaded", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := h.Acquire(gone); !errors.Is(err, context.Canceled) {
+		if _, err := h.Acquire(gone, ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("canceled caller: got %v, want context.Canceled", err)
 		}
-		if h.waiting.Load() != 0 {
+		if h.waiting != 0 || len(h.bySource) > 0 {
 			t.Error("a caller is still counted as waiting")
 		}
 	})
@@ -152,19 +192,19 @@ func TestSignInsAreShedBeforeModelRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shedding atomic.Bool
 		h := NewPasswordHasher(1, shedding.Load)
-		release, err := h.Acquire(t.Context())
+		release, err := h.Acquire(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		waiting := make(chan error)
 		go func() {
-			_, err := h.Acquire(t.Context())
+			_, err := h.Acquire(t.Context(), "")
 			waiting <- err
 		}()
 		synctest.Wait()
 		shedding.Store(true)
 		begun := time.Now()
-		_, err = h.Acquire(t.Context())
+		_, err = h.Acquire(t.Context(), "")
 		if e := llm.AsError(err); e.Kind != llm.Overloaded || e.RetryAfter <= 0 || e.Status() != http.StatusServiceUnavailable || time.Since(begun) != 0 {
 			t.Errorf("new sign-in: got %v after %s, want Overloaded immediately", err, time.Since(begun))
 		}
@@ -173,7 +213,7 @@ func TestSignInsAreShedBeforeModelRequests(t *testing.T) {
 			t.Errorf("waiting sign-in: got %v, want Overloaded", err)
 		}
 		shedding.Store(false)
-		if _, err := h.Acquire(t.Context()); err != nil {
+		if _, err := h.Acquire(t.Context(), ""); err != nil {
 			t.Errorf("after the overload: %v", err)
 		}
 	})
