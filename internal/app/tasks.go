@@ -41,6 +41,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
 	a.tasks.Go(func() { a.refreshModelLists(ctx) })
+	a.tasks.Go(func() { a.probeIdleTargets(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
 	a.tasks.Go(func() { a.comparer.Run(ctx) })
 	a.tasks.Go(func() { a.alerts.engine.Follow(ctx) })

@@ -1,5 +1,6 @@
 // Package health tracks the state of targets based on recent calls: circuits, latency and the backoff of credentials. It also
-// limits retries. It makes no calls; a probe is a regular request.
+// limits retries. It makes no calls; a probe is a regular request, or
+// a test call of package app if there are no requests.
 package health
 
 import (
