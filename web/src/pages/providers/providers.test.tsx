@@ -52,7 +52,9 @@ describe("modelsText", () => {
     expect(modelsText(provider("p", { available: 4, catalog: 55 }))).toBe(
       "4 of 55 catalog models available to this key",
     );
-    expect(modelsText(provider("p", { available: 1, catalog: 1, targets: [circuit("closed")] }))).toBe("1 model");
+    expect(modelsText(provider("p", { available: 1, catalog: 1, targets: [circuit("closed")] }))).toBe(
+      "1 model",
+    );
   });
 });
 
