@@ -102,7 +102,7 @@ export async function firstRun(
   await operator.fill(dialog.getByLabel("API key"), upstream.key ?? "");
   await operator.press(dialog.getByRole("button", { name: "Test and connect" }));
   await expect(dialog.getByRole("status")).toContainText("OpenAI is live");
-  await expect(dialog.getByRole("status")).toContainText("Found 3 models, 2 with a price.");
+  await expect(dialog.getByRole("status")).toContainText("Found 4 models, 3 with a price.");
   await expect(dialog.getByRole("table").getByRole("row", { name: /gpt-4\.1-mini/ })).toContainText("$0.40");
   await expectAccessible(page);
   await operator.press(dialog.getByRole("button", { name: "Done" }));

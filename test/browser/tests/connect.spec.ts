@@ -12,7 +12,7 @@ const key = "sk-mock-0123456789f3Qa";
 
 test.beforeAll(async () => {
   upstream = await Upstream.start();
-  upstream.models = ["gpt-4.1", "gpt-4.1-mini", "house-model"];
+  upstream.models = ["gpt-4.1", "gpt-4.1-mini", "gpt-5-nano", "house-model"];
   upstream.key = key;
   gateway = await Gateway.start({ config: "allow_private_upstreams: [127.0.0.0/8]\n" });
 });
@@ -85,11 +85,11 @@ test("a custom endpoint is connected at 390 px and its models are discovered", a
   await dialog.getByRole("checkbox", { name: "Models on this server are free" }).check();
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Test and connect" }).click();
-  await expect(dialog.getByRole("status")).toContainText("Found 3 models, all with a price.");
+  await expect(dialog.getByRole("status")).toContainText("Found 4 models, all with a price.");
   await expect(dialog.getByRole("row", { name: /house-model/ })).toContainText("free");
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   await dialog.getByRole("button", { name: "Done" }).click();
-  await expect(page.getByRole("article", { name: "house" })).toContainText("3 models");
+  await expect(page.getByRole("article", { name: "house" })).toContainText("4 models");
   await expectAccessible(page);
 });
 

@@ -8,7 +8,7 @@ let upstream: Upstream;
 
 test.beforeAll(async () => {
   upstream = await Upstream.start();
-  upstream.models = ["gpt-4.1", "gpt-4.1-mini", "house-model"];
+  upstream.models = ["gpt-4.1", "gpt-4.1-mini", "gpt-5-nano", "house-model"];
   upstream.key = "sk-mock-0123456789f3Qa";
   gateway = await Gateway.start({ config: "allow_private_upstreams: [127.0.0.0/8]\n" });
 });
