@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/accounts"
 	"fairlead.dev/internal/cli/alerts"
+	"fairlead.dev/internal/cli/backup"
 	"fairlead.dev/internal/cli/budgets"
 	"fairlead.dev/internal/cli/comparisons"
 	"fairlead.dev/internal/cli/configfile"
@@ -70,6 +71,8 @@ func commands() []cli.Command {
 	return []cli.Command{
 		accounts.New,
 		alerts.New,
+		backup.NewBackup,
+		backup.NewRestore,
 		budgets.New,
 		comparisons.New,
 		configfile.NewConfig,

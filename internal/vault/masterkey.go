@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	minMasterKey  = 32
-	masterKeyFile = "master.key"
+	minMasterKey = 32
+	// MasterKeyFile is the name of the file in the data directory that contains the master key.
+	MasterKeyFile = "master.key"
 )
 
 var errShortKey = fmt.Errorf("the master key has fewer than %d characters; set a longer one, for example from: openssl rand -hex 32", minMasterKey)
@@ -30,7 +31,7 @@ func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
 		}
 		return []byte(configured), nil
 	}
-	path := filepath.Join(dataDir, masterKeyFile)
+	path := filepath.Join(dataDir, MasterKeyFile)
 	key, err := readMasterKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
@@ -93,7 +94,7 @@ func createMasterKey(path string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, masterKeyFile+".*") // CreateTemp sets mode 0600
+	file, err := os.CreateTemp(dir, MasterKeyFile+".*") // CreateTemp sets mode 0600
 	if err != nil {
 		return err
 	}

@@ -93,10 +93,13 @@ func TestDoctorReportsAllProblems(t *testing.T) {
 		t.Error("a disabled provider was tested")
 	}
 
+	if err := os.Chmod(l.Dir, 0o750); err != nil { //nolint:gosec // the doctor must report this mode
+		t.Fatal(err)
+	}
 	l.Console.Env = append(l.Console.Env, "FAIRLEAD_REDIS=redis://:secret@127.0.0.1:1", "FAIRLEAD_LOG_LEVEL=loud", "FAIRLEAD_TIMEOUTS_IDLE=soon")
 	found = examine(l, cli.ExitProblems)
 	mustFind(t, found, map[string]string{
-		"config": "fail: ", "redis": "fail: redis://:xxxxx@127.0.0.1:1 does not respond", "provider good": "ok: ", "provider bad": "fail: ", "prices": "warn: ", "keys": "warn: ",
+		"permissions": "warn: other users can read " + l.Dir + " [run  chmod 700 ", "config": "fail: ", "redis": "fail: redis://:xxxxx@127.0.0.1:1 does not respond", "provider good": "ok: ", "provider bad": "fail: ", "prices": "warn: ", "keys": "warn: ",
 	})
 	clitest.MustContain(t, found["config"], `FAIRLEAD_LOG_LEVEL: level cannot be "loud" [use one of debug`, "FAIRLEAD_TIMEOUTS_IDLE")
 

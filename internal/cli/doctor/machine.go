@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -141,7 +142,11 @@ func (d *doctor) data(context.Context) []finding {
 		return []finding{{check, broken, "write to the data directory: " + err.Error(), fix}}
 	}
 	free, _ := app.DiskBytes(dir)
-	found := []finding{space(dir, free, int64(d.loaded.Config.Spool.Limit))}
+	found := []finding{}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		found = append(found, finding{"permissions", doubt, "other users can read " + dir, "run  chmod 700 " + dir})
+	}
+	found = append(found, space(dir, free, int64(d.loaded.Config.Spool.Limit)))
 	rejected, err := spool.ReadRejected(settings.SpoolDir(d.loaded.Config))
 	if err != nil {
 		return append(found, finding{"spool", broken, "read rejected log entries: " + err.Error(), fix})
