@@ -8,6 +8,6 @@ func Difference(samples []Sample) (int, *Estimate) {
 		return len(valid), nil
 	}
 	all := differences(valid)
-	e := all.estimate(-1, floor, miss)
+	e := all.estimate(-1, floor)
 	return len(valid), &e
 }

@@ -98,7 +98,7 @@ func TestIntervalCoversAtAnyTime(t *testing.T) {
 				// Check the interval at six random times: an interval that is valid at any time covers the mean at all of them.
 				for range 6 {
 					s := differences(list[:MinSamples+r.IntN(3000-MinSamples)])
-					if e := s.estimate(-1, w.floor, miss); e.Low > w.mean || e.High < w.mean {
+					if e := s.estimate(-1, w.floor); e.Low > w.mean || e.High < w.mean {
 						missed++
 						break
 					}
@@ -185,7 +185,7 @@ func TestEstimateIsWeighted(t *testing.T) {
 	w := mixed()
 	list := w.samples(rand.New(rand.NewPCG(7, 7)), 40_000, 20)
 	s := differences(list)
-	e := s.estimate(-1, 0.05, miss)
+	e := s.estimate(-1, 0.05)
 	if math.Abs(e.Value-w.mean) > 0.006 {
 		t.Errorf("estimate %.4f, want about %.4f", e.Value, w.mean)
 	}
@@ -206,7 +206,7 @@ func TestCapitalCrossesTheLimitAtTheBounds(t *testing.T) {
 	w := scores(0.1, 0.5)
 	list := w.samples(rand.New(rand.NewPCG(8, 8)), 500, 20)
 	s := differences(list)
-	e := s.estimate(-1, 0.1, miss)
+	e := s.estimate(-1, 0.1)
 	below := side{1, -1}
 	if !s.exceeds(below, e.Low-2e-6, 0.1, miss/2) || s.exceeds(below, e.Low+2e-6, 0.1, miss/2) {
 		t.Errorf("the capital does not cross the limit at the lower bound %v", e.Low)

@@ -121,7 +121,7 @@ func figures(samples []Sample, floor float64) QualityFigures {
 		return f
 	}
 	all := differences(samples)
-	difference := all.estimate(-1, floor, miss)
+	difference := all.estimate(-1, floor)
 	f.Difference = &difference
 	share := func(is func(difference float64) bool) *Estimate {
 		var s sequence
@@ -132,7 +132,7 @@ func figures(samples []Sample, floor float64) QualityFigures {
 			}
 			s.add(value, samples[i].Propensity)
 		}
-		return new(s.estimate(0, floor, miss))
+		return new(s.estimate(0, floor))
 	}
 	f.Wins = share(func(d float64) bool { return d > 0 })
 	f.Ties = share(func(d float64) bool { return d == 0 })
@@ -152,7 +152,7 @@ func days(samples []Sample, floor float64) []QualityPoint {
 		}
 		p := QualityPoint{Day: day, Samples: s.n}
 		if s.n >= MinSamples {
-			p.Difference = new(s.estimate(-1, floor, miss))
+			p.Difference = new(s.estimate(-1, floor))
 		}
 		points = append(points, p)
 	}

@@ -145,12 +145,12 @@ func (s *sequence) bound(d side, floor, level float64) float64 {
 const digits = 1e6
 
 // estimate returns the mean of values from low to 1 with its interval, which is rounded outwards. floor is the smallest propensity that the
-// sampler may use. level is the maximum probability that the interval ever excludes the mean.
-func (s *sequence) estimate(low, floor, level float64) Estimate {
+// sampler may use. The probability that the interval ever excludes the mean is at most miss.
+func (s *sequence) estimate(low, floor float64) Estimate {
 	below, above := side{1, low}, side{-1, -1}
 	return Estimate{
 		Value: math.Round(digits*s.mean(func(a *atom) float64 { return (a.low + a.high) / 2 })) / digits,
-		Low:   math.Floor(digits*s.bound(below, floor, level/2)) / digits,
-		High:  math.Ceil(digits*-s.bound(above, floor, level/2)) / digits,
+		Low:   math.Floor(digits*s.bound(below, floor, miss/2)) / digits,
+		High:  math.Ceil(digits*-s.bound(above, floor, miss/2)) / digits,
 	}
 }

@@ -105,11 +105,13 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 	}{
 		{chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`, `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`},
 		{
-			chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":9,"max_completion_tokens":null,"stream":true}`,
+			chat.Format{},
+			`{"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":9,"max_completion_tokens":null,"stream":true}`,
 			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`,
 		},
 		{
-			messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`,
+			messages.Format{},
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`,
 			`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`,
 		},
 		{responses.Format{}, `{"model":"m","input":"x","max_output_tokens":9}`, ""},

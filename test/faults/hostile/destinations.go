@@ -87,8 +87,10 @@ var addressField = regexp.MustCompile(`(?i)url|host|hook|address|callback|proxy`
 // onlyGuardedAddressFields checks that addressesOfProviders and addressesOfAlerts test all address fields of the admin API.
 func onlyGuardedAddressFields(t *testing.T, g *harness.Gateway) {
 	t.Helper()
-	guarded := []string{"POST /providers base_url", "PATCH /providers/{name} base_url", "POST /alerts/channels url", "PATCH /alerts/channels/{id} url",
-		"POST /workspace/comparison/forecast hook"} // a forecast calls nothing, and saving the hook is a contract case
+	guarded := []string{
+		"POST /providers base_url", "PATCH /providers/{name} base_url", "POST /alerts/channels url", "PATCH /alerts/channels/{id} url",
+		"POST /workspace/comparison/forecast hook",
+	} // a forecast calls nothing, and saving the hook is a contract case
 	for _, w := range access.Bodies(t, g) {
 		for _, name := range w.Fields {
 			field := w.Method + " " + w.Path + " " + name
