@@ -16,6 +16,9 @@ func BackupSQLite(ctx context.Context, dataDir, path string) (err error) {
 	if _, err := os.Stat(source); err != nil {
 		return fmt.Errorf("find the database: %w", err)
 	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("write backup: %s: %w", path, os.ErrExist)
+	}
 	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only the owner can read the file
 	if err != nil {
 		return err
@@ -37,9 +40,6 @@ func BackupSQLite(ctx context.Context, dataDir, path string) (err error) {
 	}
 	if err := part.Sync(); err != nil {
 		return fmt.Errorf("write backup: %w", err)
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("write backup: %s: %w", path, os.ErrExist)
 	}
 	return os.Rename(part.Name(), path)
 }
