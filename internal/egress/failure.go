@@ -62,6 +62,9 @@ func rejection(host string, err error) *llm.Error {
 		}
 		e.Message = fmt.Sprintf("The provider at %s was not called: its address %s is %s. "+
 			"If that is intended, add its range to allow_private_upstreams.", host, g.addr, kind)
+		if kind == "loopback" {
+			e.Message += " An owner can also allow a local server when connecting it in the dashboard."
+		}
 	}
 	e.Err = err
 	return e
