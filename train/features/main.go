@@ -1,17 +1,19 @@
-// Command features reads prompts as JSON lines with a field "prompt" and writes their features for the training scripts. For
-// each prompt it writes the number of hashes, the number of dense features, the dense features as float32, and the hashes
-// as 32-bit numbers: the feature block in the upper 4 bits, then the upper 28 bits of the hash. All numbers are little-endian.
+// Command features prints the inputs of the scorer for the training scripts. It reads JSON lines with one of the fields request (a chat
+// request), result (the text of a tool result) or reply (a short user turn), and writes a line with the inputs, and for a request with what
+// the gateway reads.
 package main
 
 import (
 	"bufio"
-	"encoding/binary"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/route/predict"
+	"fairlead.dev/internal/wire/chat"
 )
 
 func main() {
@@ -25,37 +27,47 @@ func run(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<20)
 	w := bufio.NewWriterSize(out, 1<<20)
-	reader := predict.NewReader()
+	encode := json.NewEncoder(w)
 	for n := 1; lines.Scan(); n++ {
-		var row struct {
-			Prompt string `json:"prompt"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+		row, err := read(lines.Bytes())
+		if err != nil {
 			return fmt.Errorf("read line %d: %w", n, err)
 		}
-		if err := write(w, reader, row.Prompt); err != nil {
+		if err := encode.Encode(row); err != nil {
 			return fmt.Errorf("write line %d: %w", n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read prompts: %w", err)
+		return fmt.Errorf("read requests: %w", err)
 	}
 	return w.Flush()
 }
 
-func write(w io.Writer, reader *predict.Reader, prompt string) error {
-	var row []uint32
-	dense := reader.Read(prompt, func(block int, hash uint32) {
-		row = append(row, uint32(block)<<28|hash>>4)
-	})
-	floats := make([]float32, 0, len(dense))
-	for _, v := range dense {
-		floats = append(floats, float32(v))
+type output struct {
+	predict.Inputs
+	Reading *predict.Reading `json:"reading,omitempty"`
+	Failed  bool             `json:"failed,omitempty"`
+}
+
+func read(line []byte) (output, error) {
+	var row struct {
+		Request json.RawMessage `json:"request"`
+		Result  *string         `json:"result"`
+		Reply   *string         `json:"reply"`
 	}
-	for _, v := range []any{uint32(len(row)), uint32(len(floats)), floats, row} {
-		if err := binary.Write(w, binary.LittleEndian, v); err != nil {
-			return err
-		}
+	if err := json.Unmarshal(line, &row); err != nil {
+		return output{}, err
 	}
-	return nil
+	switch {
+	case row.Result != nil:
+		return output{Inputs: predict.TextInputs("result ", *row.Result), Failed: predict.HasFailed(*row.Result)}, nil
+	case row.Reply != nil:
+		return output{Inputs: predict.TextInputs("reply ", *row.Reply)}, nil
+	}
+	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, row.Request)
+	if err != nil {
+		return output{}, err
+	}
+	reading := predict.Read(req)
+	return output{Inputs: predict.RequestInputs(req), Reading: &reading}, nil
 }

@@ -1,0 +1,293 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"fairlead.dev/internal/rawjson"
+)
+
+// Trouble describes how stuck the current task is, based on tool results and the user's turns.
+type Trouble struct {
+	Level            int  `json:"level,omitempty"`             // level from 0 (none) to MaxTrouble; rises with failures, falls with progress
+	Failing          int  `json:"failing,omitempty"`           // number of consecutive failures at the end of the conversation
+	SameErrors       int  `json:"same_errors,omitempty"`       // number of repetitions of the most frequent failure
+	InvalidArguments int  `json:"invalid_arguments,omitempty"` // number of tool calls with malformed arguments
+	RepeatedAsks     int  `json:"repeated_asks,omitempty"`     // number of user turns that repeat a request or complain about its result
+	Recovered        bool `json:"recovered,omitempty"`         // whether the task was stuck but no longer is
+}
+
+const (
+	// MaxTrouble is the highest level.
+	MaxTrouble = 6
+	// Troubled is the minimum level at which a task counts as stuck. Three consecutive failures reach this level.
+	Troubled = 3
+)
+
+// Cause describes why the task is stuck, such as "3 identical tool errors".
+func (t Trouble) Cause() string {
+	switch {
+	case t.RepeatedAsks > 0 && t.Failing == 0:
+		return plural(t.RepeatedAsks, "repeated request")
+	case t.SameErrors > 0:
+		return plural(t.SameErrors+1, "identical tool error")
+	case t.InvalidArguments > 0 && t.InvalidArguments >= t.Failing:
+		return plural(t.InvalidArguments, "tool call") + " with malformed arguments"
+	case t.Failing > 0:
+		return plural(t.Failing, "failing tool result") + " in a row"
+	}
+	return "earlier tool errors"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+const (
+	maxResults   = 24      // maximum number of tool results and user turns that are read
+	maxCalls     = 64      // maximum number of calls without a result that are kept
+	maxArguments = 8 << 10 // maximum length in bytes of arguments that are checked
+	resultBytes  = 900     // maximum number of bytes read from a result
+	resultErrors = 32      // maximum number of distinct failures that are counted
+	minRepeated  = 20      // minimum length in bytes of a turn that is compared with earlier turns
+	askWeight    = 2       // increase of the level for each repeated request after the first
+	recurring    = 3       // number of occurrences from which on a failure raises the level by this number instead of one
+)
+
+// trouble computes how stuck the task is from the last maxResults tool results and user turns.
+func (c *conversation) trouble() Trouble {
+	from, count := 0, 0
+	for i := len(c.messages) - 1; i > 0 && from == 0; i-- {
+		if by := c.messages[i].author; by == byTool || by == byUser {
+			if count++; count > maxResults {
+				from = i + 1
+			}
+		}
+	}
+	l := loop{c: c}
+	for i := range c.messages[from:] {
+		l.message(&c.messages[from+i])
+	}
+	l.Recovered = l.peak >= Troubled && l.Level < Troubled
+	if l.Level == 0 && !l.Recovered {
+		return Trouble{InvalidArguments: l.InvalidArguments}
+	}
+	return l.Trouble
+}
+
+// loop is the state of a tool loop after the messages added so far.
+type loop struct {
+	Trouble
+	c        *conversation
+	calls    []call
+	errors   []seen // counts of failures with the same call or the same text
+	same     []seen // counts of results with the same call and the same text
+	good     int    // number of consecutive good results
+	peak     int    // highest level so far
+	asked    []uint64
+	answered bool // whether the model has written a message
+}
+
+// call describes a tool call of the model.
+type call struct {
+	id        uint64 // hash of the call's ID
+	signature uint64 // hash of name and arguments
+}
+
+// seen counts equal failures.
+type seen struct {
+	signature uint64
+	count     int
+}
+
+// message adds the tool calls, tool results and user text of a message.
+func (l *loop) message(m *message) {
+	switch m.author {
+	case byModel:
+		l.readCalls(m.value)
+		l.answered = true
+	case byTool: // a result in a separate message
+		var id, output rawjson.Value
+		m.value.ForEach(func(key, value rawjson.Value) bool {
+			switch key.Raw {
+			case `"tool_call_id"`, `"call_id"`:
+				id = value
+			case `"content"`, `"output"`:
+				output = value
+			}
+			return true
+		})
+		l.result(id, output, false)
+	case byUser:
+		if !m.isResult() {
+			l.userTurn(m)
+			return
+		}
+		m.content().ForEach(func(_, part rawjson.Value) bool {
+			if member(part, `"type"`).Raw == `"tool_result"` {
+				l.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
+			} else if one := member(part, `"functionResponse"`, `"function_response"`); one.Exists() {
+				output := member(one, `"response"`)
+				l.result(member(one, `"id"`), output, member(output, `"error"`).Exists())
+			}
+			return true
+		})
+	case bySystem, byOther:
+	}
+}
+
+// readCalls reads the tool calls in a model message.
+func (l *loop) readCalls(turn rawjson.Value) {
+	turn.ForEach(func(key, value rawjson.Value) bool {
+		switch key.Raw {
+		case `"tool_calls"`:
+			value.ForEach(func(_, one rawjson.Value) bool {
+				function := member(one, `"function"`)
+				l.call(member(one, `"id"`), member(function, `"name"`), member(function, `"arguments"`))
+				return true
+			})
+		case `"content"`, `"parts"`:
+			value.ForEach(func(_, part rawjson.Value) bool {
+				if member(part, `"type"`).Raw == `"tool_use"` {
+					l.call(member(part, `"id"`), member(part, `"name"`), member(part, `"input"`))
+				} else if one := member(part, `"functionCall"`, `"function_call"`); one.Exists() {
+					l.call(member(one, `"id"`), member(one, `"name"`), member(one, `"args"`))
+				}
+				return value.IsList()
+			})
+		case `"call_id"`: // an item of the Responses format
+			l.call(value, member(turn, `"name"`), member(turn, `"arguments"`, `"input"`))
+		}
+		return true
+	})
+}
+
+// call adds a tool call. If the model was cut off, the arguments are a string that is not valid JSON.
+func (l *loop) call(id, name, arguments rawjson.Value) {
+	var digest xxhash.Digest
+	digest.Reset()
+	_, _ = digest.WriteString(name.Raw)
+	_, _ = digest.WriteString(arguments.Raw)
+	if arguments.Kind == rawjson.Text && len(arguments.Raw) <= maxArguments && strings.HasPrefix(arguments.Raw, `"{`) && !rawjson.Valid([]byte(arguments.String())) {
+		l.InvalidArguments++
+	}
+	if len(l.calls) == maxCalls {
+		l.calls = l.calls[:copy(l.calls, l.calls[1:])]
+	}
+	l.calls = append(l.calls, call{xxhash.Sum64String(id.Raw), digest.Sum64()})
+}
+
+// result adds a tool result.
+func (l *loop) result(id, output rawjson.Value, isError bool) {
+	text := contentText(output, resultBytes)
+	if output.IsObject() {
+		text = head(output.Raw, resultBytes)
+	}
+	signature, hash := uint64(0), xxhash.Sum64String(id.Raw)
+	for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
+		if l.calls[i].id == hash {
+			signature = l.calls[i].signature
+			l.calls = slices.Delete(l.calls, i, i+1)
+		}
+	}
+	l.outcome(isError || HasFailed(text), text, signature)
+}
+
+// userTurn adds the user's text, or tool output that a client sends as text.
+func (l *loop) userTurn(m *message) {
+	if text := m.readText(); l.c.isOutput(text) {
+		l.outcome(HasFailed(text), text, 0)
+		return
+	}
+	turn := m.readTurn()
+	if turn.text == "" {
+		return
+	}
+	signature := xxhash.Sum64String(turn.text)
+	continues, complains := readReply(turn)
+	isRepeated := len(turn.text) > minRepeated && slices.Contains(l.asked, signature)
+	l.asked = append(l.asked, signature)
+	switch {
+	case isRepeated || complains && l.answered:
+		l.RepeatedAsks++
+		l.raise(min(l.RepeatedAsks, askWeight))
+	case l.answered && !continues:
+		// The user gave new information or a new task. The level falls, but if an error recurs, its earlier occurrences still count.
+		l.Level = max(0, l.Level/2-1)
+	}
+}
+
+// outcome adds a good or failing result. A failure raises the level by one, or by three from its third occurrence on. Consecutive good
+// results lower the level by one, then two, then three. Three good results in a row therefore end the trouble, but a single one does not.
+// A call that returns the same result for the third time counts as a failure, because the task makes no progress.
+func (l *loop) outcome(failed bool, text string, call uint64) {
+	signature := errorSignature(text)
+	if call != 0 && count(&l.same, call^signature) >= recurring {
+		failed = true
+	}
+	if !failed {
+		l.good++
+		l.Failing = 0
+		if l.Level = max(0, l.Level-l.good); l.Level == 0 {
+			l.SameErrors = 0
+		}
+		return
+	}
+	l.good = 0
+	l.Failing++
+	times := max(count(&l.errors, signature), count(&l.errors, call))
+	l.SameErrors = max(l.SameErrors, times-1)
+	if times < recurring {
+		times = 1
+	}
+	l.raise(min(times, recurring))
+}
+
+// count adds an occurrence and returns how often the signature has occurred.
+func count(list *[]seen, signature uint64) int {
+	if signature == 0 {
+		return 1
+	}
+	for i := range *list {
+		if (*list)[i].signature == signature {
+			(*list)[i].count++
+			return (*list)[i].count
+		}
+	}
+	if len(*list) == resultErrors {
+		*list = (*list)[:copy(*list, (*list)[1:])]
+	}
+	*list = append(*list, seen{signature, 1})
+	return 1
+}
+
+func (l *loop) raise(n int) {
+	l.Level = min(MaxTrouble, l.Level+n)
+	l.peak = max(l.peak, l.Level)
+}
+
+// errorSignature hashes a result without digits and white space, because equal errors may have different line numbers or times.
+func errorSignature(text string) uint64 {
+	var digest xxhash.Digest
+	digest.Reset()
+	var buffer [resultBytes]byte
+	out := buffer[:0]
+	for i := range min(len(text), resultBytes) {
+		if c := text[i]; c > ' ' && (c < '0' || c > '9') {
+			out = append(out, c)
+		}
+	}
+	_, _ = digest.Write(out)
+	return digest.Sum64()
+}
+
+// HasFailed reports whether the text of a tool result reports a failure.
+func HasFailed(text string) bool {
+	return results.estimate("result ", text)[failedColumn] > 0.5
+}
