@@ -20,13 +20,12 @@ import (
 
 // agent is a coding agent, with the settings that docs/guides/agents.md describes.
 type agent struct {
-	program     string
-	args        []string // arguments before the prompt
-	env         []string
-	settings    map[string]string // content of files by path below the home directory
-	endpoint    string            // route that the agent calls
-	noReasoning bool              // whether the agent never requests reasoning; models that reason only on request then do not reason
-	cached      string            // file below the home directory that must contain claude-auto after the run
+	program  string
+	args     []string // arguments before the prompt
+	env      []string
+	settings map[string]string // content of files by path below the home directory
+	endpoint string            // route that the agent calls
+	cached   string            // file below the home directory that must contain claude-auto after the run
 }
 
 // codingAgents returns the agents that have tools. catalog is the file with the properties of auto that Codex reads.
@@ -79,7 +78,7 @@ wire_api = "responses"
 			},
 		},
 		{
-			program: "gemini", args: []string{"--model", "gemini-auto", "--approval-mode", "yolo", "--skip-trust", "--prompt"}, endpoint: "streamGenerateContent", noReasoning: true,
+			program: "gemini", args: []string{"--model", "gemini-auto", "--approval-mode", "yolo", "--skip-trust", "--prompt"}, endpoint: "streamGenerateContent",
 			env: []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + gateway.URL() + "/proxy"},
 			settings: map[string]string{".gemini/settings.json": `{
 				"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}
@@ -250,12 +249,8 @@ func checkLoop(t *testing.T, vendor agentVendor, a agent, calls []*simulator.Cal
 		if !strings.Contains(string(call.Body), "[edit loop]") || !gjson.GetBytes(call.Body, "tools").Exists() {
 			continue // the agent requested a title or a summary
 		}
-		want := steps
-		if a.noReasoning && vendor.name == "anthropic" {
-			want = 0
-		}
-		if items := gjson.GetBytes(call.Body, vendor.reasoning).Array(); len(items) != want {
-			t.Errorf("step %d of the loop returns the reasoning of %d steps, want %d", steps+1, len(items), want)
+		if items := gjson.GetBytes(call.Body, vendor.reasoning).Array(); len(items) != steps {
+			t.Errorf("step %d of the loop returns the reasoning of %d steps, want %d", steps+1, len(items), steps)
 		}
 		steps++
 	}
