@@ -122,6 +122,25 @@ func TestLargeUnreadBodyGetsItsResponse(t *testing.T) {
 	}
 }
 
+func TestBodyThatTimedOutIsNotAwaitedAgain(t *testing.T) {
+	t.Parallel()
+	_, ln := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusBadRequest)
+	})
+	for _, framing := range []string{"Content-Length: 9", "Transfer-Encoding: chunked"} {
+		c := dial(t, ln)
+		c.send("POST / HTTP/1.1\r\nHost: here\r\n%s\r\n\r\n", framing)
+		began := time.Now()
+		c.receive("POST")
+		if took := time.Since(began); took >= drainTime {
+			t.Errorf("%s: response after %s, want it before the rest of the body could time out", framing, took)
+		}
+		c.closed()
+	}
+}
+
 func TestTruncatedBodyIsAnError(t *testing.T) {
 	t.Parallel()
 	seen := make(chan error, 1)

@@ -136,6 +136,10 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		limited.own = false
 		limited.extendDeadline()
 	}()
+	if r.ContentLength != 0 {
+		limited.body.ReadCloser = r.Body
+		r.Body = &limited.body
+	}
 	s.options.Handler.ServeHTTP(limited, r)
 	if r.ContentLength != 0 {
 		limited.drain(r)

@@ -20,9 +20,25 @@ type connWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	tcp      *net.TCPConn // underlying connection; nil in tests
+	body     requestBody
 	deadline time.Time    // current write deadline; net/http removes it after each request
 	pause    time.Duration
 	own      bool // whether the handler has set a deadline
+}
+
+// requestBody is a request body that keeps the error of a failed read.
+type requestBody struct {
+	io.ReadCloser
+	err error
+}
+
+// Read implements io.Reader.
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
 }
 
 // Unwrap lets http.ResponseController access the underlying writer.
@@ -90,6 +106,9 @@ func (w *connWriter) resetUnread(err error) error {
 // drain sends the response and then reads the rest of the body, for at most lingerTime. If the connection was closed with unread data, the
 // kernel would reset it, and the client could lose the response.
 func (w *connWriter) drain(r *http.Request) {
+	if w.body.err != nil {
+		return // the rest does not arrive
+	}
 	_ = w.control.SetReadDeadline(time.Now().Add(drainTime)) // the error is ignored, because a closed connection fails at the read
 	if r.Header.Get("Expect") != "" {
 		return // reading would ask the client for the body

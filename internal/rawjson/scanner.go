@@ -124,6 +124,14 @@ func (s *Scanner) Kind() byte {
 	return c
 }
 
+// failAt reports what is expected at the current position, or that the data ends there.
+func (s *Scanner) failAt(expected string) {
+	if s.Pos >= len(s.Data) {
+		expected = "the JSON ends unexpectedly"
+	}
+	s.Fail(expected)
+}
+
 // Skip skips the next value.
 func (s *Scanner) Skip() {
 	switch s.Kind() {
@@ -145,10 +153,8 @@ func (s *Scanner) Skip() {
 		s.Literal("false")
 	case 'n':
 		s.Literal("null")
-	case 0:
-		s.Fail("the JSON ends unexpectedly")
 	default:
-		s.Fail("a value is expected")
+		s.failAt("a value is expected")
 	}
 }
 
@@ -282,11 +288,8 @@ func (s *Scanner) more(closing byte) bool {
 	case c == closing:
 		s.close()
 		return false
-	case c == 0:
-		s.Fail("the JSON ends unexpectedly")
-		return false
 	default:
-		s.Fail("a comma is expected")
+		s.failAt("a comma is expected")
 		return false
 	}
 }

@@ -146,7 +146,7 @@ func (b *Body) readDecoded(in io.Reader, encoding string, limit int64) error {
 	var err error
 	switch strings.ToLower(encoding) {
 	case "", "identity":
-		return b.readAll(in)
+		return b.readAll(in, limit)
 	case "gzip":
 		decoded, err = gzip.NewReader(in)
 	case "zstd":
@@ -165,21 +165,21 @@ func (b *Body) readDecoded(in io.Reader, encoding string, limit int64) error {
 	}
 	defer func() { _ = decoded.Close() }() // reading has reported any error
 	b.announced = -1
-	return b.readAll(http.MaxBytesReader(nil, decoded, limit))
+	return b.readAll(http.MaxBytesReader(nil, decoded, limit), limit)
 }
 
 // firstReads is a pool of buffers for the first read of bodies whose Content-Length is above firstBuffer.
 var firstReads = sync.Pool{New: func() any { return new([firstRead]byte) }}
 
-// readAll reads r to its end. The buffer starts small and then grows to the Content-Length, or doubles if there is none.
-func (b *Body) readAll(r io.Reader) error {
+// readAll reads r to its end. The buffer starts small and then grows to the Content-Length, or doubles up to the limit if there is none.
+func (b *Body) readAll(r io.Reader, limit int64) error {
 	var first *[firstRead]byte // the buffer is returned to the pool after its data is copied
 	for {
 		if len(b.Bytes) == cap(b.Bytes) {
 			have := int64(len(b.Bytes))
 			n := b.announced + 1 - have // one more byte lets Read return EOF without growing the buffer
 			if n <= 0 {
-				n = max(have, firstBuffer)
+				n = max(min(have, limit+1-have), firstBuffer)
 			} else if have == 0 && n > firstBuffer {
 				n = firstRead
 			}

@@ -131,6 +131,7 @@ func TestCompressedBodies(t *testing.T) {
 		"gzip":           {"gzip", zipped.Bytes(), ""},
 		"zstd":           {"zstd", zstandard.Bytes(), ""},
 		"too large":      {"gzip", bomb.Bytes(), llm.PayloadTooLarge},
+		"too large zstd": {"zstd", zstd.EncodeTo(nil, make([]byte, 4096)), llm.PayloadTooLarge},
 		"malformed gzip": {"gzip", []byte("{}"), llm.InvalidRequest},
 		"truncated gzip": {"gzip", zipped.Bytes()[:20], llm.InvalidRequest},
 		"malformed zstd": {"zstd", []byte("{}"), llm.InvalidRequest},

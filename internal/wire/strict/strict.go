@@ -42,13 +42,13 @@ func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 // Members calls read for every member of a document, which must be one object. During the call, the scanner is at the value of the member.
 // Syntax errors are recorded in the scanner; Members returns an error if the document is not an object.
 func Members(s *rawjson.Scanner, read func(key []byte)) error {
-	switch s.Peek() {
-	case '{':
+	switch first := s.Peek(); {
+	case first == '{':
 		for key := range s.Members {
 			read(key)
 		}
 		s.End()
-	case 0:
+	case s.Pos == len(s.Data):
 		s.Fail("the body is empty")
 	default:
 		if s.Skip(); s.Err == nil {

@@ -19,6 +19,8 @@ func TestObjectRejectsMalformedBodies(t *testing.T) {
 	}{
 		"nothing":               {"", llm.InvalidJSON, "", "empty"},
 		"a list":                {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
+		"an empty body":         {" ", llm.InvalidJSON, "", "the body is empty"},
+		"zero bytes":            {"\x00\x00", llm.InvalidJSON, "", "a value is expected at byte 0"},
 		"plain text":            {"hello", llm.InvalidJSON, "", "not valid JSON"},
 		"a truncated object":    {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
 		"a second document":     {`{} {}`, llm.InvalidJSON, "", "data after"},

@@ -171,8 +171,8 @@ func SlowWriters(t *testing.T, size scenario.Size) string {
 		given.Add(1)
 		last.Store(max(last.Load(), int64(time.Since(began))))
 	})
-	if took := time.Duration(last.Load()); took > pause+2*time.Second {
-		t.Errorf("unfinished bodies timed out after %s, want at most %s", took, pause+2*time.Second)
+	if took := time.Duration(last.Load()); took > pause+size.Limit(time.Second) {
+		t.Errorf("unfinished bodies timed out after %s, want at most %s", took, pause+size.Limit(time.Second))
 	}
 	if given.Load() < 40 {
 		t.Errorf("%d of %d unfinished bodies timed out, want at least 40; the others were rejected", given.Load(), n)
