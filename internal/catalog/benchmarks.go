@@ -4,16 +4,11 @@ import (
 	"hash"
 	"io/fs"
 	"strconv"
-	"strings"
 )
 
-// familySource is the prefix of QualitySource when the quality is inherited from a predecessor.
-const familySource = "family: "
-
-// readBenchmarks loads the models' published benchmark scores. A model without scores inherits the scores of the predecessor from which it
-// inherits its quality.
+// readBenchmarks loads the models' published benchmark scores.
 func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error {
-	err := eachRow(files, "data/benchmarks.csv", scoreColumns, sum, func(row record) {
+	return eachRow(files, "data/benchmarks.csv", scoreColumns, sum, func(row record) {
 		b := Benchmark{Name: row.text("benchmark"), Source: row.text("source"), AsOf: row.text("as_of")}
 		if b.Name == "" || b.Source == "" || b.AsOf == "" {
 			row.fail("a benchmark needs a name, a source and a date")
@@ -33,14 +28,4 @@ func readBenchmarks(files fs.FS, sum hash.Hash, models map[string]*Model) error 
 		}
 		m.Benchmarks = append(m.Benchmarks, b)
 	})
-	if err != nil {
-		return err
-	}
-	for _, m := range models {
-		name, inherits := strings.CutPrefix(m.QualitySource, familySource)
-		if kin := models[name]; len(m.Benchmarks) == 0 && inherits && kin != nil && !strings.HasPrefix(kin.QualitySource, familySource) {
-			m.Benchmarks = kin.Benchmarks
-		}
-	}
-	return nil
 }

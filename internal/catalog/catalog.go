@@ -27,8 +27,9 @@ type Model struct {
 	// NoStream is true if the model rejects streaming requests on the Responses API.
 	NoStream bool
 
-	Quality       float64 // prior success probability, 0 to 1; 0 if unknown
+	Quality       float64 // mean success probability over the task families, 0 to 1; 0 if unknown
 	QualitySource string
+	Rating        *Rating     // row of the ability table; nil if there is none
 	Benchmarks    []Benchmark // published scores, sorted by benchmark
 	Dimensions    []int64     // embedding sizes, default first
 	Aliases       []string

@@ -16,12 +16,12 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv
-//go:embed data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv data/efforts.csv data/parameters.csv data/searches.csv
+//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv data/abilities.csv
+//go:embed data/ability_prior.csv data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv data/efforts.csv data/parameters.csv data/searches.csv
 var embedded embed.FS
 
 const (
-	modelColumns  = "name,vendor,family,op,home,context,max_input,max_output,abilities,traits,quality,quality_source,dimensions,released,deprecated,open_weights"
+	modelColumns  = "name,vendor,family,op,home,context,max_input,max_output,abilities,traits,dimensions,released,deprecated,open_weights"
 	offerColumns  = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,cache_write_1h,audio_input,audio_output,per_request,tiers,services,hours,source,as_of"
 	periodColumns = "model,provider,name,from,until,input,output,cache_read,cache_write,tiers,source,as_of"
 	aliasColumns  = "alias,model"
@@ -90,6 +90,9 @@ func read(files fs.FS) (*Catalog, error) {
 	if err := readBenchmarks(files, sum, models); err != nil {
 		return nil, err
 	}
+	if err := readRatings(files, sum, models); err != nil {
+		return nil, err
+	}
 	return index(models, offers, hex.EncodeToString(sum.Sum(nil))[:versionLength]), nil
 }
 
@@ -142,8 +145,8 @@ func (r record) model() *Model {
 	m := &Model{
 		Name: r.text("name"), Vendor: r.text("vendor"), Family: r.text("family"), Op: llm.Op(r.text("op")), Home: r.text("home"),
 		Context: r.number("context"), MaxInput: r.number("max_input"), MaxOutput: r.number("max_output"),
-		Abilities: r.abilities("abilities"), QualitySource: r.text("quality_source"),
-		Released: r.text("released"), Deprecated: r.boolean("deprecated"), OpenWeights: r.boolean("open_weights"),
+		Abilities: r.abilities("abilities"),
+		Released:  r.text("released"), Deprecated: r.boolean("deprecated"), OpenWeights: r.boolean("open_weights"),
 	}
 	if m.Op != llm.Chat && m.Op != llm.Embed && m.Op != llm.Moderate {
 		r.fail("unknown operation %q", m.Op)
@@ -161,13 +164,6 @@ func (r record) model() *Model {
 		default:
 			r.fail("unknown trait %q", trait)
 		}
-	}
-	if text := r.text("quality"); text != "" {
-		quality, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			r.fail("quality %q is not a number", text)
-		}
-		m.Quality = quality
 	}
 	for _, text := range r.list("dimensions") {
 		m.Dimensions = append(m.Dimensions, r.parseNumber(text))

@@ -164,15 +164,15 @@ func TestSuggest(t *testing.T) {
 	t.Parallel()
 	c := defaults(t)
 	for name, want := range map[string]string{
-		"gpt-4.1-minni":     "gpt-4.1-mini",
-		"gpt4o":             "gpt-4o",
-		"claud-sonnet-4-5":  "claude-sonnet-4-5",
-		"claude-sonnet":     "claude-sonnet-5",
-		"openai/gpt-5-min":  "gpt-5-mini",
-		"llama-3.3":         "llama-3.3-70b-instruct",
-		"Gemini-2.5-Flsh":   "gemini-2.5-flash",
-		"text-embedding-3":  "text-embedding-3-large",
-		"mistral-large-new": "mistral-large-2512",
+		"gpt-5.4-minni":      "gpt-5.4-mini",
+		"gpt6luna":           "gpt-6-luna",
+		"claud-sonnet-4-5":   "claude-sonnet-4-5",
+		"claude-sonnet":      "claude-sonnet-5",
+		"openai/gpt-5.4-min": "gpt-5.4-mini",
+		"llama-3.3":          "llama-3.3-70b-instruct",
+		"Gemini-3.8-Flsh":    "gemini-3.8-flash",
+		"text-embedding-3":   "text-embedding-3-large",
+		"mistral-large-new":  "mistral-large-2512",
 	} {
 		if got := c.Suggest(name, 3); !slices.Contains(got, want) {
 			t.Errorf("Suggest(%q) = %v, without %s", name, got, want)

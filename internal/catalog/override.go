@@ -98,7 +98,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	}
 	if o.Quality != nil {
 		m.Quality, m.QualitySource = *o.Quality, OverrideSource
-		m.Benchmarks = nil // a quality set manually takes precedence over benchmarks
+		m.Benchmarks, m.Rating = nil, nil // a quality set manually takes precedence over scores
 	}
 	if len(o.Dimensions) > 0 {
 		m.Dimensions = o.Dimensions

@@ -18,6 +18,7 @@ type rules struct {
 	caches       []cacheRow
 	parameters   []parameterRow
 	trained      map[string]string
+	prior        map[string]float64 // coefficients of the abilities of unrated models
 	efforts      []effortRow
 	searches     []searchRow
 }
@@ -30,6 +31,7 @@ const (
 	parameterColumns  = "providers,model,efforts,rejects,breakpoints"
 	trainedColumns    = "name,trained"
 	effortColumns     = "providers,model,levels,source"
+	priorColumns      = "term,value"
 	searchColumns     = "providers,model,per_1k,unit,source,as_of"
 )
 
@@ -37,7 +39,7 @@ const (
 var embeddedRules = sync.OnceValues(func() (*rules, error) { return readRules(embedded) })
 
 func readRules(files fs.FS) (*rules, error) {
-	r := &rules{vocabularies: map[string][]vocabularyRow{}, images: map[string][]imageRow{}, trained: map[string]string{}}
+	r := &rules{vocabularies: map[string][]vocabularyRow{}, images: map[string][]imageRow{}, trained: map[string]string{}, prior: map[string]float64{}}
 	for _, table := range []struct {
 		file, columns string
 		add           func(record)
@@ -49,6 +51,7 @@ func readRules(files fs.FS) (*rules, error) {
 		{"data/images.csv", imageColumns, r.addImage},
 		{"data/caches.csv", cacheColumns, r.addCache},
 		{"data/efforts.csv", effortColumns, r.addEfforts},
+		{"data/ability_prior.csv", priorColumns, func(row record) { r.prior[row.text("term")] = row.signed("value") }},
 		{"data/parameters.csv", parameterColumns, r.addParameter},
 		{"data/searches.csv", searchColumns, r.addSearch},
 		{"data/trained_names.csv", trainedColumns, func(row record) { r.trained[row.text("name")] = row.text("trained") }},

@@ -34,8 +34,9 @@ func TestModelsArePlausible(t *testing.T) {
 		check(m.Released == "" || m.Released >= "2020" && m.Released < "2027", "the release year is plausible")
 		switch m.Op {
 		case llm.Chat:
-			check(m.Quality >= 0.35 && m.Quality <= 0.97, "quality is within the range of priors")
-			check(m.QualitySource != "", "quality has a source")
+			check(m.Rating != nil, "chat models have abilities")
+			check(m.Quality >= 0.02 && m.Quality <= 0.95, "the quality is plausible")
+			check(m.Released != "", "chat models have a release date")
 			check(len(m.Dimensions) == 0, "chat models have no dimensions")
 			check(m.Abilities.Has(llm.Tools) || !m.Abilities.Has(llm.ParallelTools), "parallel tools need tools")
 			check(m.Abilities.Has(llm.JSONMode) || !m.Abilities.Has(llm.JSONSchema), "a model with schemas has JSON mode")
@@ -183,12 +184,12 @@ func TestKnownPrices(t *testing.T) {
 
 func TestInvalidTablesAreRejected(t *testing.T) {
 	t.Parallel()
-	const model = "m,V,f,chat,,,,,,,,,,,,"
-	for name, tc := range map[string]struct{ models, offers, periods, aliases, scores, want string }{
-		"unknown ability":         {models: "m,V,f,chat,,,,,flying,,,,,,,", want: `unknown ability "flying"`},
-		"unknown trait":           {models: "m,V,f,chat,,,,,,odd,,,,,,", want: `unknown trait "odd"`},
-		"unknown operation":       {models: "m,V,f,paint,,,,,,,,,,,,", want: `unknown operation "paint"`},
-		"negative window":         {models: "m,V,f,chat,,-1,,,,,,,,,,", want: `"-1" is not a number above zero`},
+	const model = "m,V,f,chat,,,,,,,,,,"
+	for name, tc := range map[string]struct{ models, offers, periods, aliases, scores, ratings, want string }{
+		"unknown ability":         {models: "m,V,f,chat,,,,,flying,,,,,", want: `unknown ability "flying"`},
+		"unknown trait":           {models: "m,V,f,chat,,,,,,odd,,,,", want: `unknown trait "odd"`},
+		"unknown operation":       {models: "m,V,f,paint,,,,,,,,,,", want: `unknown operation "paint"`},
+		"negative window":         {models: "m,V,f,chat,,-1,,,,,,,,", want: `"-1" is not a number above zero`},
 		"model twice":             {models: model + "\n" + model, want: `line 3: model "m" is listed twice`},
 		"offer of nothing":        {models: model, offers: offerRow("n", ""), want: `offer of unknown model "n"`},
 		"negative rate":           {models: model, offers: offerRow("m", "-1,1,,,,,,,,,"), want: "rate -1 is negative"},
@@ -209,6 +210,13 @@ func TestInvalidTablesAreRejected(t *testing.T) {
 		"score that is a word":    {models: model, scores: "m,mmlu,NaN,x,2026-01-01", want: `value "NaN" is not a number from 0 to 1`},
 		"score without a source":  {models: model, scores: "m,mmlu,0.5,,2026-01-01", want: "a name, a source and a date"},
 		"score twice":             {models: model, scores: "m,mmlu,0.5,x,2026-01-01\nm,mmlu,0.5,y,2026-01-01", want: "listed twice or out of order"},
+		"abilities of nothing":    {models: model, ratings: "n" + rating("1", "0.5", ""), want: `abilities of "n"`},
+		"abilities twice":         {models: model, ratings: "m" + rating("1", "0.5", "") + "\nm" + rating("1", "0.5", ""), want: `abilities of "m"`},
+		"ability that is a word":  {models: model, ratings: "m" + rating("good", "0.5", ""), want: `"good" is not a number`},
+		"spread of nothing":       {models: model, ratings: "m" + rating("1", "0", ""), want: `"0" is not a number above zero`},
+		"efforts out of order":    {models: model, ratings: "m" + rating("1", "0.5", "high:0+low:0.1"), want: `effort "low:0.1" is out of order`},
+		"effort that takes away":  {models: model, ratings: "m" + rating("1", "0.5", "low:0.2+high:0.1"), want: `effort "high:0.1" is out of order`},
+		"unknown effort":          {models: model, ratings: "m" + rating("1", "0.5", "much:0.2"), want: `unknown effort "much"`},
 		"row with a missing cell": {models: "m,V", want: "wrong number of fields"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,12 +227,18 @@ func TestInvalidTablesAreRejected(t *testing.T) {
 				"data/periods.csv":    {Data: []byte(periodColumns + "\n" + tc.periods)},
 				"data/aliases.csv":    {Data: []byte(aliasColumns + "\n" + tc.aliases)},
 				"data/benchmarks.csv": {Data: []byte(scoreColumns + "\n" + tc.scores)},
+				"data/abilities.csv":  {Data: []byte(ratingColumns + "\n" + tc.ratings)},
 			})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got error %v, want one with %q", err, tc.want)
 			}
 		})
 	}
+}
+
+// rating returns the cells of a line of abilities.csv after the name.
+func rating(level, spread, efforts string) string {
+	return strings.Repeat(","+level, RatedFamilies) + strings.Repeat(","+spread, RatedFamilies) + "," + efforts + ",1"
 }
 
 // offerRow returns a line of offers.csv with the cells from input to hours.
@@ -236,16 +250,17 @@ func offerRow(model, price string) string {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add("m,V,f,chat,,100,,10,tools,,0.5,x,,2025,,yes",
+	f.Add("m,V,f,chat,,100,,10,tools,,,2025,,yes",
 		"m,p,m,,,,1,2,0.5,1.25,2,3,4,0.01,>32000 2 4 - - 4,flex 0.5; priority 2,off-peak 0.5 Mon-Fri 00:00-01:00; Sat-Sun 00:00-24:00,list,2026-01-01",
-		"m,p,promotion,2026-01-01,2026-02-01,0.5,1,,,,list,2026-01-01", "a,m", "m,mmlu,0.5,x,2026-01-01")
-	f.Fuzz(func(t *testing.T, models, offers, periods, aliases, scores string) {
+		"m,p,promotion,2026-01-01,2026-02-01,0.5,1,,,,list,2026-01-01", "a,m", "m,mmlu,0.5,x,2026-01-01", "m"+rating("1", "0.5", "low:0"))
+	f.Fuzz(func(t *testing.T, models, offers, periods, aliases, scores, ratings string) {
 		c, err := read(fstest.MapFS{
 			"data/models.csv":     {Data: []byte(modelColumns + "\n" + models)},
 			"data/offers.csv":     {Data: []byte(offerColumns + "\n" + offers)},
 			"data/periods.csv":    {Data: []byte(periodColumns + "\n" + periods)},
 			"data/aliases.csv":    {Data: []byte(aliasColumns + "\n" + aliases)},
 			"data/benchmarks.csv": {Data: []byte(scoreColumns + "\n" + scores)},
+			"data/abilities.csv":  {Data: []byte(ratingColumns + "\n" + ratings)},
 		})
 		if err != nil {
 			return

@@ -145,6 +145,6 @@ func TestShowAModel(t *testing.T) {
 	clitest.Golden(t, "model_promotion.txt", out)
 	out, _ = l.Run(cli.ExitOK, "models", "show", "gemma-4-31b-it")
 	clitest.MustContain(t, out, "free tier only")
-	_, err := l.Run(cli.ExitFailed, "models", "show", "gpt-4.1-minni")
-	clitest.MustContain(t, err, `model "gpt-4.1-minni" not found`, "did you mean", "gpt-4.1-mini")
+	_, err := l.Run(cli.ExitFailed, "models", "show", "gpt-5.4-minni")
+	clitest.MustContain(t, err, `model "gpt-5.4-minni" not found`, "did you mean", "gpt-5.4-mini")
 }

@@ -3,11 +3,9 @@ package ability
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/predict"
 )
 
@@ -73,24 +71,6 @@ func TestModelsKnownByScoresAreCalibrated(t *testing.T) {
 		t.Errorf("mean difference %.3f, bias %+.3f over %v pairs of model and family", sum/count, bias/count, count)
 	}
 	t.Logf("mean difference %.3f, bias %+.3f over %v pairs of model and family", sum/count, bias/count, count)
-}
-
-func TestQualityMeansTheSameAsScores(t *testing.T) {
-	t.Parallel()
-	f, known := shipped(t)
-	g := f.lazy()
-	sum, count := 0.0, 0.0
-	for _, m := range known.Models() {
-		if m.Op != llm.Chat || len(m.Benchmarks) < 5 || strings.HasPrefix(m.QualitySource, "family") || m.Quality == 0 {
-			continue
-		}
-		scored, figure := f.Ability("", scoresOf(m), 0), f.Ability("", nil, m.Quality)
-		sum += math.Abs(meanProbability(g.general, scored.Vector) - meanProbability(g.general, figure.Vector))
-		count++
-	}
-	if sum/count > 0.04 {
-		t.Errorf("quality and scores differ by %.3f over %v models", sum/count, count)
-	}
 }
 
 // For code, the training data has only outcomes of small models. The ability of larger models must not be extrapolated from them.
