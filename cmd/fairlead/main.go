@@ -84,6 +84,7 @@ func commands() []cli.Command {
 		imports.New,
 		keys.New,
 		models.New,
+		models.NewCatalog,
 		outcomes.New,
 		policies.New,
 		providers.New,

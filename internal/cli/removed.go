@@ -8,7 +8,6 @@ import (
 
 // removed contains the commands that no longer exist, without "fairlead", and what replaces them.
 var removed = map[string]string{
-	"catalog":                  "models",
 	"import openrouter-models": "",
 	"router":                   "explain",
 	"sessions tail":            "requests tail --session ID",
