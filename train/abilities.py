@@ -4,7 +4,8 @@
     python3 train/abilities.py FACTS ROUTING [--judge FILE]
 
 FACTS has benchmarks.csv, ROUTING has dev/ and agents/single/. The program writes abilities.csv and ability_prior.csv into
-internal/catalog/data and prints the errors. --judge writes a table of the models of the recorded outcomes, to judge routers.
+internal/catalog/data and prints the errors. With --judge, it writes only FILE: a table with the names of the recorded outcomes, fitted
+to all of them, to judge routers.
 
 Model of a score: logit(score) = a + s * (w . ability + gain of the effort) + noise, with a, s and the noise of each board edition, and the
 weights w of the families that the board measures. The abilities of a model are its level times a loading of the family plus a difference.
@@ -69,6 +70,11 @@ OUTCOMES = [
     ("llmrouter_ulab", "mbpp|human_eval", "code"), ("llmrouter_ulab", "commonsense_qa|openbook_qa|arc_challenge", "(short)"),
     ("livecodebench", "", "code"), ("swebench_pro", "", "agents code"), ("mint_outcomes", "", "agents"),
 ]
+# Sources that may only be used to judge: they enter the table of --judge, never the shipped one.
+JUDGED = [
+    ("routerbench_arc", "", "(short)"), ("routerbench_winogrande", "", "(short)"), ("routerbench_mbpp", "", "code"), ("gemini_(svamp|maws?ps.*)", "", "(maths)"),
+    ("gemini_(humaneval|odex)", "", "code"), ("routerdc7", "", "knowledge"), ("swebench_verified", "", "agents"), ("alpaca_eval", "", "chat"),
+]
 # Names in the recorded outcomes, where they differ from the catalog.
 NAMES = {
     "claude-3-haiku-20240307": "claude-3-haiku", "claude-3-7-sonnet-20250219-thinking": "claude-3-7-sonnet", "gpt-4o-2024-05-13": "gpt-4o", "gpt-4o-2024-08-06": "gpt-4o",
@@ -76,6 +82,11 @@ NAMES = {
     "mixtral-8x7b-instruct-v0.1": "mixtral-8x7b-instruct", "open-mixtral-8x22b": "mixtral-8x22b-instruct", "gpt-4-0613": "gpt-4", "deepseek-v3": "deepseek-v3-0324",
     "llama-3.1-405b-inst@sambanova": "llama-3.1-405b-instruct", "mistral-nemo-instruct-2407": "mistral-nemo", "kimi-k2": "kimi-k2-0905",
 }
+
+
+def names_of_outcomes():
+    path = pathlib.Path(__file__).with_name("names.csv")
+    return {r["name"]: r["model"] for r in table(path)} if path.exists() else {}
 
 
 def table(path):
@@ -150,6 +161,7 @@ class Board:
         self.name, self.floor, self.own = name, floor, own
         self.w, self.h = weights(families)
         self.a, self.s, self.var = 0.0, 1.0, max(.35, floor) ** 2
+        self.form = "p"
         self.rows = collections.defaultdict(list)  # model: [(effort, y, variance of sampling)]
 
     def weight(self, variance):
@@ -161,8 +173,8 @@ def public_scores(facts):
     boards = {}
     for r in table(facts / "benchmarks.csv"):
         found = next((b for b in BOARDS if re.fullmatch(b[0], r["benchmark"])), None)
-        if not found or "Q4" in r["variant"] or "cost per" in r["benchmark"]:
-            continue
+        if not found or "Q4" in r["variant"] or "cost per" in r["benchmark"] or float(r["value"]) == 0:
+            continue  # a score of exactly 0 is a run that failed
         _, families, form, floor = found
         own = r["self_reported"] != "no" or "vendor" in r["benchmark"]
         x = float(r["value"])
@@ -183,31 +195,33 @@ def public_scores(facts):
     return boards
 
 
-def recorded(routing):
+def known_as(name):
+    """Returns the catalog's name and the effort of a name in the recorded outcomes."""
+    level = re.search(r"[-(](low|medium|high)( reasoning\))?$", name)
+    bare = re.sub(r"(-\d{4}-\d\d-\d\d)?-(low|medium|high)$", "", name.removesuffix("-fc"))
+    return NAMES.get(name, NAMES.get(bare, bare)), level[1] if level else ""
+
+
+def recorded(routing, sources):
     """Returns the boards of the recorded outcomes, and all names in them."""
     sums, names = collections.defaultdict(lambda: [0, 0.0]), set()
-    files = [*sorted((routing / "dev").glob("*.jsonl")), *sorted((routing / "agents/single").glob("*.jsonl"))]
-    for path in files:
+    for path in [*sorted((routing / "dev").glob("*.jsonl")), *sorted((routing / "agents/single").glob("*.jsonl"))]:
         for text in open(path, encoding="utf-8"):
             d = json.loads(text)
             names.update(d["scores"])
-            for source, pattern, families in OUTCOMES:
-                if source == d["source"] and re.search(pattern, d["task"]):
+            for source, pattern, families in sources:
+                if re.fullmatch(source, d["source"]) and re.search(pattern, d["task"]):
                     for model, score in d["scores"].items():
-                        mode = " with tools" if model.endswith("-fc") else ""
-                        s = sums[source + " " + families + mode, families, model.removesuffix("-fc")]
+                        s = sums[source + " " + families + (" with tools" if model.endswith("-fc") else ""), families, model]
                         s[0] += 1
                         s[1] += score
     boards = {}
     for (name, families, model), (n, total) in sums.items():
-        if n < 100:
-            continue
-        b = boards.setdefault(name, Board(name, families, .25, False))
-        b.form = "p"
-        level = re.search(r"-(low|medium|high)$", model)
-        bare = re.sub(r"(-\d{4}-\d\d-\d\d)?-(low|medium|high)$", "", model) if level else model
-        p = min(max(total / n, .02), .98)
-        b.rows[NAMES.get(bare, bare)].append((level[1] if level else "", logit(p), 1 / (n * p * (1 - p))))
+        if n >= 50:
+            b = boards.setdefault(name, Board(name, families, .25, False))
+            key, effort = known_as(model)
+            p = min(max(total / n, .02), .98)
+            b.rows[key].append((effort, logit(p), 1 / (n * p * (1 - p))))
     return boards, names
 
 
@@ -253,16 +267,13 @@ class Fit:
 
     def information(self):
         """The precision and the precision times mean of (level, six abilities) of every model."""
-        n = len(self.names)
+        n, c, level_var = len(self.names), self.loading, self.level_var * self.wide
         precision, linear = np.zeros((n, 7, 7)), np.zeros((n, 7))
-        c = self.loading
-        for i in range(n):
-            lv = self.level_var * self.wide[i]
-            precision[i, 0, 0] = 1 / lv + (c * c / self.family_var).sum()
-            precision[i, 0, 1:] = precision[i, 1:, 0] = -c / self.family_var
-            precision[i, range(1, 7), range(1, 7)] += 1 / self.family_var
-            linear[i, 0] = self.mean[i] / lv - (c * self.offset / self.family_var).sum()
-            linear[i, 1:] = self.offset / self.family_var
+        precision[:, 0, 0] = 1 / level_var + (c * c / self.family_var).sum()
+        precision[:, 0, 1:] = precision[:, 1:, 0] = -c / self.family_var
+        precision[:, range(1, 7), range(1, 7)] = 1 / self.family_var
+        linear[:, 0] = self.mean / level_var - (c * self.offset / self.family_var).sum()
+        linear[:, 1:] = self.offset / self.family_var
         for b in self.boards:
             g = b.s * b.w
             for i, y, v in b.obs:
@@ -294,7 +305,7 @@ class Fit:
 
     def prior(self, mean, cov):
         """Regresses the levels on the features, with narrow priors for vendors and lines."""
-        ridge = np.array([4.0, 1.0] + [1 / .35 ** 2 if c.startswith("vendor") else 1 / .35 ** 2 for c in self.columns[2:]])
+        ridge = np.array([4.0, 1.0] + [1 / .35 ** 2] * (len(self.columns) - 2))
         weight = 1 / (cov[:, 0, 0] + self.level_var) / self.wide
         weight /= weight.mean() * self.level_var
         centre = np.append(self.x[:, :2].mean(0), np.zeros(len(self.columns) - 2))
@@ -413,7 +424,7 @@ def errors(fit, mean, cov):
     """Prints the mean error of a score in points: boards fitted without the model, the model's ability from its other scores or its prior."""
     kept = [(b, b.a, b.s, b.var) for b in fit.boards]
     totals = collections.defaultdict(list)
-    inside, per = [], []
+    inside = []
     for fold in range(10):
         without = {i for i in range(len(fit.names)) if i % 10 == fold}
         for b in fit.boards:
@@ -435,17 +446,11 @@ def errors(fit, mean, cov):
                 prior = b.a + g @ (fit.loading * fit.mean[i] + fit.offset)
                 centre = b.a if b.form in "ei" else 0
                 point = [abs(sigmoid(y - centre) - sigmoid(z - centre)) for z in (guess, prior)]
-                per.append((b, i, point[0]))
                 inside.append(abs(y - guess) < math.sqrt(g @ c[1:, 1:] @ g + 1 / k))
                 for f in np.flatnonzero(b.w):
                     totals[FAMILIES[f]].append((b.w[f], *point))
     for b, b.a, b.s, b.var in kept:
         pass
-    import os
-    if os.environ.get("BOARDS"):
-        for b in fit.boards:
-            e = [r for r in per if r[0] is b]
-            if e: print(f"{b.name[:60]:60} n={len(e):4} mae={100*np.mean([r[2] for r in e]):5.1f} a={b.a:5.2f} s={b.s:5.2f} sd={b.var**.5:.2f}")
     for f in FAMILIES:
         w, guess, prior = np.array(totals[f]).T
         print(f"{f:10} {100 * (w * guess).sum() / w.sum():5.1f} points from other scores, {100 * (w * prior).sum() / w.sum():5.1f} from the prior, {len(w)} scores")
@@ -496,15 +501,11 @@ def order_siblings(rows, models, boards):
             print("siblings did not settle:", models[names[0]]["vendor"])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("facts", type=pathlib.Path)
-    parser.add_argument("routing", type=pathlib.Path)
-    parser.add_argument("--judge", type=pathlib.Path)
-    args = parser.parse_args()
-    models = catalog_models(args.facts)
-    outcomes, names = recorded(args.routing)
-    boards = public_scores(args.facts) | outcomes
+def fitted(facts, routing, sources):
+    """Fits everything and returns the fit, the rows of the table by model, the models and the names in the outcomes."""
+    models = catalog_models(facts)
+    outcomes, names = recorded(routing, sources)
+    boards = public_scores(facts) | outcomes
     for b in boards.values():
         for m in b.rows:
             models.setdefault(m, describe(m, "", 0, "", False))
@@ -519,6 +520,24 @@ def main():
     for r in rows.values():
         r["levels"] -= zero
     fit.offset = fit.offset - zero
+    return fit, rows, models, names
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("facts", type=pathlib.Path)
+    parser.add_argument("routing", type=pathlib.Path)
+    parser.add_argument("--judge", type=pathlib.Path)
+    args = parser.parse_args()
+    if args.judge:
+        fit, rows, models, names = fitted(args.facts, args.routing, OUTCOMES + JUDGED)
+        judged = {}
+        for n in sorted(names | {m for m in rows if models[m]["listed"]}):
+            key, effort = known_as(n)
+            if key in rows:
+                judged[n] = rows[key] | {"levels": rows[key]["levels"] + fit.gains[key].get(effort, 0)}
+        return write(args.judge, judged, models, fit.gains)
+    fit, rows, models, _ = fitted(args.facts, args.routing, OUTCOMES)
     listed = {n: r for n, r in rows.items() if models[n]["listed"]}
     for b in fit.boards:
         b.seen = {fit.names[i]: y for i, y, _ in b.obs}
@@ -532,8 +551,6 @@ def main():
     terms += sorted((c, v) for c, v in fit.coefficients.items() if ":" in c and abs(v) >= .005)
     with open(DATA / "ability_prior.csv", "w", encoding="utf-8") as f:
         f.write("term,value\n" + "".join(f"{term},{value:.2f}\n" for term, value in terms))
-    if args.judge:
-        write(args.judge, {n: rows[NAMES.get(n, n)] for n in sorted(names | set(listed)) if NAMES.get(n, n) in rows}, models, fit.gains)
 
 
 def write(path, rows, models, gains):
@@ -547,4 +564,5 @@ def write(path, rows, models, gains):
 
 
 if __name__ == "__main__":
+    NAMES |= names_of_outcomes()
     main()
