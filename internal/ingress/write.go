@@ -21,7 +21,7 @@ type connWriter struct {
 	control  *http.ResponseController
 	tcp      *net.TCPConn // underlying connection; nil in tests
 	body     requestBody
-	deadline time.Time    // current write deadline; net/http removes it after each request
+	deadline time.Time // current write deadline; net/http removes it after each request
 	pause    time.Duration
 	own      bool // whether the handler has set a deadline
 }
