@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/internal/admin/policies"
+	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
@@ -13,10 +14,10 @@ import (
 )
 
 // WithCandidates returns a snapshot with the targets of a set and the targets that the listed vendors would add: all catalog models of a
-// vendor, or only the given models. They have catalog prices and no credentials. A simulator that is used only because no provider is
+// vendor, or only the given models. A connected account adds only models that it lists. The targets have catalog prices and no credentials. A simulator that is used only because no provider is
 // connected is removed. The snapshot is used only to compute decisions and cannot be used to send requests.
 func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.BacktestVendor) (*route.Snapshot, error) {
-	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Predictor: abilities{l.Fitter, l.Typical}}
+	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Offered: l.Listed.offered(), Book: &catalog.PriceHistory{}, Predictor: abilities{l.Fitter, l.Typical}}
 	all := slices.Clone(f.Providers)
 	if c.Simulator == "auto" {
 		all = slices.DeleteFunc(all, func(p *provider.Provider) bool { return p.Name == simulator.Provider })
@@ -32,6 +33,10 @@ func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.Backtes
 			return nil, e
 		}
 		targets := b.targets(f, v.Name, f.Catalog.Offers(v.Name), config.Provider{})
+		at := slices.IndexFunc(all, func(p *provider.Provider) bool { return p.Name == v.Name })
+		if at >= 0 {
+			targets = b.onlyOffered(f, v.Name, targets, config.Provider{})
+		}
 		if len(one.Models) > 0 {
 			chosen, err := only(targets, one, param)
 			if err != nil {
@@ -42,7 +47,6 @@ func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.Backtes
 		if len(targets) == 0 {
 			return nil, invalid(param+".vendor", "The catalog has no models of %s.", v.Title)
 		}
-		at := slices.IndexFunc(all, func(p *provider.Provider) bool { return p.Name == v.Name })
 		if at < 0 {
 			s := b.settings(v.Name, v.BaseURL)
 			s.Targets = targets
@@ -69,7 +73,7 @@ func only(targets []*provider.Target, c policies.BacktestVendor, param string) (
 	for i, name := range c.Models {
 		at := slices.IndexFunc(targets, func(t *provider.Target) bool { return t.Model.Name == name })
 		if at < 0 {
-			return nil, invalid(fmt.Sprintf("%s.models[%d]", param, i), "The catalog has no model %q of %s.", name, c.Vendor)
+			return nil, invalid(fmt.Sprintf("%s.models[%d]", param, i), "The catalog has no model %q of %s, or your account does not list it.", name, c.Vendor)
 		}
 		list = append(list, targets[at])
 	}

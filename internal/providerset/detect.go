@@ -73,21 +73,32 @@ func listModels(ctx context.Context, client *egress.Client, address string) []st
 	return names
 }
 
-// decodeModels decodes one page of a model list in OpenAI's, Anthropic's or Google's format. It reads at most 4 MiB. partial reports whether
-// there are more pages.
+// listedModel is a model in OpenAI's or Anthropic's format.
+type listedModel struct {
+	ID string `json:"id"`
+}
+
+// decodeModels decodes one page of a model list in OpenAI's, Anthropic's or Google's format, or the array of models that Together returns.
+// It reads at most 4 MiB. partial reports whether there are more pages.
 func decodeModels(r io.Reader) (names []string, partial bool, err error) {
 	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-		Models []struct { // models in Google's format
+		Data   []listedModel `json:"data"`
+		Models []struct {    // models in Google's format
 			Name string `json:"name"`
 		} `json:"models"`
 		HasMore  bool   `json:"has_more"`        // whether Anthropic has further pages
 		NextPage string `json:"nextPageToken"`   // token of Google's next page; empty on the last page
 		MorePage string `json:"next_page_token"` // the same for Cohere
 	}
-	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&list); err != nil {
+	var text json.RawMessage
+	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&text); err != nil {
+		return nil, false, err
+	}
+	into := any(&list)
+	if text[0] == '[' {
+		into = &list.Data
+	}
+	if err := json.Unmarshal(text, into); err != nil {
 		return nil, false, err
 	}
 	names = make([]string, 0, len(list.Data))

@@ -316,7 +316,6 @@ var chatLists = []string{"fireworks", "openrouter"}
 // onlyOffered removes catalog models that are not in the list of the provider's account. It keeps models with settings of the operator. A
 // list without any known model uses other names, so it removes nothing.
 func (b Builder) onlyOffered(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
-	f.catalog[name] = len(targets)
 	listed := map[*provider.Target]bool{}
 	for _, model := range b.Offered[name] {
 		matches := f.matches(model)
@@ -340,6 +339,7 @@ func (b Builder) onlyOffered(f *Set, name string, targets []*provider.Target, p 
 // withListed limits the targets to those that the provider's account offers, and adds models that the provider lists but that are neither
 // in the catalog nor in the configuration. Their price is unknown.
 func (b Builder) withListed(f *Set, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
+	f.catalog[name] = len(targets)
 	targets = b.onlyOffered(f, name, targets, p)
 	var offers []catalog.Offer
 	for _, model := range b.Listed[name] {

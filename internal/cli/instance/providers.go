@@ -72,6 +72,9 @@ func (i *Instance) loader(ctx context.Context, env func(string) string, version 
 }
 
 func (i *Instance) loadProviders(ctx context.Context, loader *providerset.Loader) (*providerset.Set, error) {
+	if err := loader.Listed.LoadSeen(ctx, i.Store.Config); err != nil {
+		return nil, err
+	}
 	set, err := loader.Load(ctx, i.Config)
 	if err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (s *ProviderSet) Connect(ctx context.Context, c providers.Connection) (prov
 	if err != nil {
 		return result, err
 	}
-	return result, s.note(ctx, "provider.create", result.Name, map[string]string{"vendor": c.Vendor, "base_url": c.BaseURL})
+	return result, s.note(ctx, "provider.create", result.Name, map[string]any{"vendor": c.Vendor, "base_url": c.BaseURL, "allow_loopback": c.AllowLoopback})
 }
 
 // SetKey replaces the stored keys of a provider, or adds a key to them. It returns the last characters of the key.

@@ -44,7 +44,8 @@ func newProvidersAdd(c *cli.Console, o *cli.Options) *cobra.Command {
 		Example: `  fairlead providers add openai < key.txt
   fairlead providers add mistral --name mistral-eu
   fairlead providers add bedrock --option region=eu-central-1 < key.txt
-  fairlead providers add custom --name house --base-url https://models.example.com/v1 --free < /dev/null`,
+  fairlead providers add custom --name house --base-url https://models.example.com/v1 --free < /dev/null
+  fairlead providers add ollama --base-url http://127.0.0.1:11434/v1 --allow-loopback < /dev/null`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Vendor, in.Test = args[0], !untested
 			in.Options = map[string]string{}
@@ -63,6 +64,7 @@ func newProvidersAdd(c *cli.Console, o *cli.Options) *cobra.Command {
 	flags.StringVar(&in.BaseURL, "base-url", "", "base URL including /v1 (default: the vendor's)")
 	flags.StringVar(&in.Format, "format", "", "wire format of a custom endpoint: chat, responses, messages or gemini (default: chat)")
 	flags.StringArrayVar(&options, "option", nil, "option of the vendor as name=value, such as region=eu-central-1; can be repeated")
+	flags.BoolVar(&in.AllowLoopback, "allow-loopback", false, "allow this provider to call --base-url on this machine")
 	flags.BoolVar(&in.Free, "free", false, "the models of a custom endpoint cost nothing")
 	flags.BoolVar(&untested, "no-test", false, "store the provider without a test call")
 	return cmd
@@ -178,7 +180,7 @@ func explain(err error, given string, known []string) error {
 		return err
 	}
 	fixes := map[string]string{
-		"base_url": "check --base-url", "name": "add --name NAME", "key": "check the key", "vendor": "use one of: " + strings.Join(known, ", "),
+		"base_url": "check --base-url, or add --allow-loopback for a server on this machine", "name": "add --name NAME", "key": "check the key", "vendor": "use one of: " + strings.Join(known, ", "),
 	}
 	if fix, ok := fixes[e.Param]; ok {
 		return cli.WithFix(errors.New(e.Message), "%s", fix)

@@ -88,7 +88,7 @@ func TestAddSetKeyAndRemove(t *testing.T) {
 		_, _ = w.Write([]byte(`{"data":[{"id":"gpt-4.1-mini"},{"id":"unknown-model"}]}`))
 	}))
 	defer upstream.Close()
-	l.Configure("allow_private_upstreams: [127.0.0.0/8]\nproviders: [{name: filed, base_url: \"https://filed.example/v1\"}]\n")
+	l.Configure("providers: [{name: filed, base_url: \"https://filed.example/v1\"}]\n")
 	run := func(input string, want int, args ...string) (string, string) {
 		t.Helper()
 		l.Console.In = strings.NewReader(input)
@@ -96,13 +96,18 @@ func TestAddSetKeyAndRemove(t *testing.T) {
 	}
 	add := []string{"add", "openai", "--base-url", upstream.URL + "/v1"}
 
-	_, err := run("sk-9999999999999999\n", cli.ExitFailed, add...)
+	_, err := run("sk-0123456789abcdef\n", cli.ExitFailed, add...)
+	clitest.MustContain(t, err, "loopback", "--allow-loopback")
+	add = append(add, "--allow-loopback")
+	_, err = run("sk-9999999999999999\n", cli.ExitFailed, add...)
 	clitest.MustContain(t, err, "rejected the key", "fix: check the key")
 	_, err = run("sk-0123456789abcdef\n", cli.ExitOK, add...)
 	clitest.MustContain(t, err, "connected openai: 2 models found, 1 with a price")
 	out, _ := run("", cli.ExitOK, "list", "--json")
 	if rows := clitest.Lines(t, out); rows[1]["name"] != "openai" || rows[1]["managed_by"] != "dashboard" || rows[0]["managed_by"] != "file" {
 		t.Errorf("%s", out)
+	} else if diff := cmp.Diff([]any{"gpt-4.1-mini"}, rows[1]["models"]); diff != "" { // the account does not list the other models of the catalog
+		t.Error(diff)
 	}
 	_, err = run("sk-new-0123456789wxyz", cli.ExitOK, "set-key", "openai")
 	clitest.MustContain(t, err, "stored the key …wxyz of openai")
