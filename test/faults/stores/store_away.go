@@ -158,6 +158,10 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
 		t.Errorf("the first request: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
+	starts := size.Of(3, 10)
+	for range starts {
+		firstRequest(t, d, g, k)
+	}
 	d.proxy.Stop()
 	without := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")})
 	if without.Status != http.StatusOK {
@@ -173,7 +177,24 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 		// The first statements after an outage may still use broken connections.
 		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/requests/" + without.Header.Get("X-Request-Id"), Key: reader}).Status == http.StatusOK
 	})
-	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it responded", absent, took.Seconds())
+	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it responded; first request served after each of %d starts", absent, took.Seconds(), starts)
+}
+
+// firstRequest restarts the gateway while the database is absent. The first request after /readyz has returned 200 must be served.
+func firstRequest(t *testing.T, d *database, g *harness.Gateway, k string) {
+	t.Helper()
+	g.Stop(t)
+	d.proxy.Stop()
+	g.Restart(t)
+	d.proxy.Up(t)
+	for deadline := time.Now().Add(30 * time.Second); readiness(t, g) != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("the gateway is not ready within 30 s of the return of the database")
+		}
+	}
+	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
+		t.Errorf("request immediately after readyz returned 200: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
+	}
 }
 
 // checkStarting checks a gateway that waits for its database.
