@@ -55,7 +55,12 @@ def request(item, frame="{}", system=None):
             messages.append(turn)
         else:
             messages.append({"role": turn[0], "content": turn[1]})
-    messages.append({"role": "user", "content": frame.format(text) if frame != "{}" else text})
+    label, closed, result = text.partition("]")
+    if item.get("t") and messages and messages[-1]["role"] == "assistant" and label.startswith("[") and closed and len(label) < 60:  # a tool result
+        messages[-1]["tool_calls"] = [{"id": "call_1", "type": "function", "function": {"name": "tool", "arguments": "{}"}}]
+        messages.append({"role": "tool", "tool_call_id": "call_1", "content": result.strip()})
+    else:
+        messages.append({"role": "user", "content": frame.format(text) if frame != "{}" else text})
     body = {"model": "auto", "messages": messages}
     if item.get("t"):
         body["tools"] = [{"type": "function", "function": {"name": name.strip() or "tool", "description": about.strip(), "parameters": {"type": "object", "properties": {}}}} for name, _, about in (t.partition(":") for t in item["t"])]
@@ -228,8 +233,9 @@ def train_requests(program, items, out):
     fits = (visible >= o[:, 0] / 3) & (visible <= 3 * o[:, 1])
     print("length within range: %.3f (labelled prompts %.3f)" % (fits[real & known[:, 1]].mean(), fits[a].mean()))
     print("family: %.3f" % (p[a, 3:].argmax(1) == y[a, 3:].argmax(1)).mean())
-    h, t = p[real, 2] > 0.5, y[real, 2] > 0.5
-    print("housekeeping: precision %.3f recall %.3f" % ((h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum()))
+    for limit in (0.3, 0.35, 0.4, 0.5):
+        h, t = p[real, 2] > limit, y[real, 2] > 0.5
+        print("housekeeping above %.2f: precision %.3f recall %.3f of %d" % (limit, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), t.sum()))
     table.write(os.path.join(out, "requests.csv"), columns, np.hstack(solve(whole)), levels)
     print(len(table.steps), "steps,", len(table.stems), "stems,", len(meta), "rows")
 

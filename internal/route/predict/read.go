@@ -47,6 +47,9 @@ const (
 	maxTurns  = 12      // maximum number of user turns that are read to find the task
 )
 
+// housekeeping is the estimate above which a request is a call that a client makes for itself.
+const housekeeping = 0.4
+
 // Read reads a request. The cost is linear in the size of the body. Only the beginning and the end of long content are decoded.
 func Read(req *llm.Request) Reading {
 	c, task, system := readRequest(req, nil)
@@ -58,7 +61,7 @@ func Read(req *llm.Request) Reading {
 			estimate.add(&s.weights, 1)
 		}
 	}
-	if estimate[housekeepingColumn] > 0.5 && !c.findings.Loop {
+	if estimate[housekeepingColumn] > housekeeping && !c.findings.Loop {
 		c.findings.Purpose = Housekeeping
 	} else {
 		c.findings.Trouble = c.trouble()
@@ -302,12 +305,11 @@ func cutLast(text, separator string) (after, before string, found bool) {
 const (
 	stepEase    = 0.7
 	minimumStep = 0.4 // difficulty that the ease does not go below
-	fullTrouble = 2   // level of trouble at which a step is as difficult as the task
 )
 
 // stepDifficulty returns the difficulty of the next step of a task with tools.
 func stepDifficulty(task float64, t *Trouble) float64 {
-	ease := stepEase * max(0, 1-float64(t.Level)/fullTrouble)
+	ease := stepEase * min(max(0, 1.5-float64(t.Level)/2), 1) // one failure is normal, three are not
 	return math.Round(100*max(task-ease, min(task, minimumStep))) / 100
 }
 

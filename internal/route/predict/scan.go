@@ -20,7 +20,6 @@ const (
 	numbers                   // numbers
 	bigNumbers                // numbers of four and more digits
 	questions                 // question marks
-	exclaims                  // exclamation marks
 	commas                    // commas and semicolons
 	colons                    // colons
 	quotes                    // quotation marks
@@ -29,7 +28,6 @@ const (
 	marks                     // characters that are frequent in source code
 	maths                     // characters that are frequent in formulas
 	fenced                    // bytes in fenced code blocks
-	asks                      // whether the text ends with a question mark
 	announces                 // whether the text ends with a colon
 	foreign                   // 1 for a script other than Latin, 2 for a script without spaces
 	textMeasures
@@ -54,8 +52,8 @@ const noLimit = 1e6
 // measureNames are the names of the measures in the tables. The measures of the instructions have the prefix "system.".
 var measureNames = func() [allMeasures]string {
 	names := [allMeasures]string{
-		"words", "long_words", "sentences", "lines", "bullets", "numbers", "big_numbers", "questions", "exclaims", "commas", "colons", "quotes",
-		"capitals", "names", "marks", "maths", "fenced", "asks", "announces", "foreign",
+		"words", "long_words", "sentences", "lines", "bullets", "numbers", "big_numbers", "questions", "commas", "colons", "quotes",
+		"capitals", "names", "marks", "maths", "fenced", "announces", "foreign",
 		document: "document", turns: "turns", tools: "tools", images: "images", jsonMode: "json", fields: "fields", nested: "nested", limit: "limit",
 	}
 	for m := range textMeasures {
@@ -290,7 +288,6 @@ func (s *scanner) mark(text string, i int, r rune, start bool) {
 		s.count[questions]++
 		s.count[sentences]++
 	case '!', '！':
-		s.count[exclaims]++
 		s.count[sentences]++
 	case '.', '。', '।':
 		s.count[sentences]++
@@ -322,8 +319,6 @@ func (s *scanner) finish(text string) {
 		case ' ', '\n', '\t', '"', '\'', '”', '’', '»', ')', '*', '_', '`':
 			end -= size
 			continue
-		case '?', '？', '؟':
-			s.count[asks] = 1
 		case ':', '：':
 			s.count[announces] = 1
 		}

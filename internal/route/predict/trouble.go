@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -227,10 +228,11 @@ func (l *loop) userTurn(m *message) {
 // results lower the level by one, then two, then three. Three good results in a row therefore end the trouble, but a single one does not.
 // A call that returns the same result for the third time counts as a failure, because the task makes no progress.
 func (l *loop) outcome(failed bool, text string, call uint64) {
-	signature := errorSignature(text)
-	if call != 0 && count(&l.same, call^signature) >= recurring {
-		failed = true
+	signature, same := errorSignature(text), 1
+	if call != 0 {
+		same = count(&l.same, call^signature)
 	}
+	failed = failed || same >= recurring
 	if !failed {
 		l.good++
 		l.Failing = 0
@@ -241,7 +243,7 @@ func (l *loop) outcome(failed bool, text string, call uint64) {
 	}
 	l.good = 0
 	l.Failing++
-	times := max(count(&l.errors, signature), count(&l.errors, call))
+	times := max(count(&l.errors, signature), count(&l.errors, call), same)
 	l.SameErrors = max(l.SameErrors, times-1)
 	if times < recurring {
 		times = 1
@@ -287,7 +289,25 @@ func errorSignature(text string) uint64 {
 	return digest.Sum64()
 }
 
-// HasFailed reports whether the text of a tool result reports a failure.
+// HasFailed reports whether the text of a tool result reports a failure. An exit code decides, otherwise the table for results.
 func HasFailed(text string) bool {
-	return results.estimate("result ", text)[failedColumn] > 0.5
+	if failed, found := exitCode(text); found {
+		return failed
+	}
+	return results.estimate("result ", text)[failedColumn] > failure
+}
+
+// failure is the estimate above which a result is a failure. Healthy results are much more frequent than failures.
+const failure = 0.6
+
+// exitCodes finds the exit code of a command, such as "exit code 1" or "exit_code": 0.
+var exitCodes = regexp.MustCompile(`xit(?:ed)?(?: with)?[ _]*(?:[Cc]ode|[Ss]tatus)?["\s:=]*(\d+)`)
+
+// exitCode reports whether a text has an exit code, and whether it is not zero.
+func exitCode(text string) (failed, found bool) {
+	if !strings.Contains(text, "xit") {
+		return false, false
+	}
+	code := exitCodes.FindStringSubmatch(text)
+	return code != nil && strings.Trim(code[1], "0") != "", code != nil
 }
