@@ -39,6 +39,14 @@ func (g *Gateway) run(t testing.TB, stdin string, args []string) (stdout, stderr
 	return out.String(), err.String(), cmd.ProcessState.ExitCode()
 }
 
+// Command returns a shell command that runs the binary with the gateway's data directory and configuration.
+func (g *Gateway) Command(arguments string) string {
+	return strings.Join(append([]string{g.binary, arguments}, g.common()...), " ")
+}
+
+// Environment returns the environment variables of the gateway.
+func (g *Gateway) Environment() []string { return g.environment() }
+
 // Key is an API key as printed by the command line.
 type Key struct {
 	ID   string `json:"id"`
