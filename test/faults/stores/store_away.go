@@ -154,7 +154,7 @@ func databaseAbsent(t *testing.T, size scenario.Size) string {
 	checkStarting(t, g, "hung", absent)
 	restore()
 	took := within(t, 5*time.Second, "the gateway is ready after the database started", func() bool { return readiness(t, g) == http.StatusOK })
-	k := g.Key(t)
+	k := g.Key(t, "--budget", "100000", "--period", "total")
 	if a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("plain")}); a.Status != http.StatusOK {
 		t.Errorf("the first request: status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
 	}
