@@ -59,6 +59,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch stored := g.routeIndex(storedPath); {
+	case path == "/messages/batches", strings.HasPrefix(path, "/messages/batches/"):
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "The gateway does not offer batches of messages. Send each request to /messages, or create a batch of chat requests with /files and /batches."))
+	case path == storedPath+"/compact":
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound, "The gateway does not offer /responses/compact. Ask for a summary of the conversation with a request to /responses."))
 	case stored >= 0 && strings.HasPrefix(path, storedPath+"/"):
 		g.serveStored(w, r, requestID, g.Routes[stored].Format, path)
 	case path == "/feedback":
@@ -139,7 +143,10 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
 	var format wire.Format
+	collection, _, _ := splitObjectPath(endpoint(r.URL.Path))
 	if i := g.routeIndex(endpoint(r.URL.Path)); i >= 0 {
+		format = g.Routes[i].Format
+	} else if i := g.routeIndex(collection); i >= 0 {
 		format = g.Routes[i].Format
 	} else if _, ok := g.namedPath(r, endpoint(r.URL.Path)); ok {
 		if i := slices.IndexFunc(g.Routes, namesModel); i >= 0 {
