@@ -9,7 +9,7 @@ import (
 
 	"fairlead.dev/internal/admin/outcomes"
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // learner is an in-memory learner with outcomes.

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"

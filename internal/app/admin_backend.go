@@ -35,6 +35,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/transcript"
@@ -228,7 +229,7 @@ func (b adminBackend) Facts() overview.Facts {
 			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
 		},
 		Catalog: b.app.providers.Load().Catalog.Version(), Router: route.Router,
-		Predictor: b.app.predictor.Version(), Policies: b.app.policies.Instance().Len(),
+		Predictor: predict.Version(), Policies: b.app.policies.Instance().Len(),
 	}
 }
 

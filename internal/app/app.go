@@ -172,16 +172,11 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},
 		Routing: gateway.Routing{
-			Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts},
+			Policies: a.policies, Feedback: ratings{a.feedback, a}, Prefixes: a.prefixes, Lengths: a.lengths, Pins: pins{a.accounts},
 		},
 	}
 	if a.traces != nil {
 		parts.Log, parts.Tracing = exportedLog{a.spool, a.traces}, a.traces
-	}
-	if a.cluster != nil {
-		parts.PublishEnd = func(ctx context.Context, message string) {
-			a.report("publish response end", a.cluster.client.Publish(ctx, message))
-		}
 	}
 	a.gateway = gateway.New(parts)
 	a.decisions.Gateway = a.gateway

@@ -40,7 +40,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Random: rand.Float64},
 		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
-		Routing:    gateway.Routing{Predictor: a.predictor, Policies: a.policies, Feedback: ratings{a.feedback, a}},
+		Routing:    gateway.Routing{Policies: a.policies, Feedback: ratings{a.feedback, a}},
 	})
 	a.comparer = shadow.New(shadow.Options{
 		Caller: a.shadow, Store: a.db.Proof, Hooks: a.tenantEgress, Redact: a.redaction.RedactBatch, Report: a.report,

@@ -40,8 +40,9 @@ var layers = []string{
 	// Vendors, formats and the routing decision.
 	"internal/provider/*",
 	"internal/route internal/policy internal/provider internal/wire internal/wire/*",
-	"internal/quality internal/policy/condition internal/proof internal/catalog/* internal/predict/*",
-	"internal/account/secret internal/catalog internal/token internal/redact internal/predict internal/route/predict internal/conversation internal/judge " +
+	"internal/policy/condition internal/proof internal/catalog/*",
+	"internal/route/predict",
+	"internal/account/secret internal/catalog internal/token internal/redact internal/judge " +
 		"internal/cluster internal/outline",
 
 	// Shared values. They import nothing of this module.
@@ -101,7 +102,7 @@ const sharedWire = "internal/wire/sse internal/wire/fault internal/wire/show int
 // pure lists packages that receive the time and random numbers as arguments. They use no network, disk, clock or randomness, so that
 // explaining, verifying and backtesting a decision run the same code as serving a request.
 const pure = "internal/route internal/policy internal/policy/condition internal/catalog internal/catalog/importer internal/token " +
-	"internal/redact internal/predict internal/predict/ability internal/route/predict internal/conversation internal/outline internal/judge " +
+	"internal/redact internal/route/predict internal/outline internal/judge " +
 	"internal/wire internal/wire/* internal/llm internal/money internal/document"
 
 const (

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 )
@@ -27,7 +27,7 @@ type lengthTracker struct {
 // lengthSubject identifies the scope of a factor: either a task type in a workspace, or a model.
 type lengthSubject struct {
 	workspace string
-	task      predict.Task
+	task      predict.Family
 	model     string
 }
 
@@ -62,7 +62,7 @@ func newLengthTracker() *lengthTracker {
 }
 
 // Factors returns the corrections for a task type in a workspace.
-func (t *lengthTracker) Factors(workspace string, task predict.Task) route.LengthFactors {
+func (t *lengthTracker) Factors(workspace string, task predict.Family) route.LengthFactors {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.known[lengthSubject{workspace: workspace, task: task}]

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // observedResponse returns an entry whose visible and reasoning lengths were predicted as 100 and 200 tokens.
@@ -16,7 +16,7 @@ func response(workspace, model string, visible, reasoning int64) *requestlog.Ent
 	in := route.Input{
 		Op: llm.Chat, ResponseOptions: route.ResponseOptions{Choices: 1}, Prediction: route.Prediction{
 			Predictor: "p",
-			Features:  predict.Features{Task: predict.ToolUse, Output: 100},
+			Features:  predict.Features{Task: predict.Agents, Output: 100},
 		},
 	}
 	return &requestlog.Entry{
@@ -36,25 +36,25 @@ func response(workspace, model string, visible, reasoning int64) *requestlog.Ent
 func TestFactorsApproachTheObservedLengths(t *testing.T) {
 	t.Parallel()
 	l := newLengthTracker()
-	if got := l.Factors("w1", predict.ToolUse); got != (route.LengthFactors{}) {
+	if got := l.Factors("w1", predict.Agents); got != (route.LengthFactors{}) {
 		t.Fatalf("factors without observations = %+v, want none", got)
 	}
 	l.Observe(response("w1", "a", 300, 100))
-	first := l.Factors("w1", predict.ToolUse)
+	first := l.Factors("w1", predict.Agents)
 	if first.Visible <= 1 || first.Visible > 1.2 || first.Reasoning >= 1 || first.Reasoning < 0.9 {
 		t.Errorf("one observation gave %+v, want a small correction", first)
 	}
 	for range 300 {
 		l.Observe(response("w1", "a", 300, 100))
 	}
-	user, model := l.Factors("w1", predict.ToolUse), l.Model("acme/a")
+	user, model := l.Factors("w1", predict.Agents), l.Model("acme/a")
 	if both := user.Visible * model; math.Abs(both-3) > 0.15 {
 		t.Errorf("factors %v and %v give %v, want about 3", user.Visible, model, both)
 	}
 	if math.Abs(user.Reasoning-0.5) > 0.05 {
 		t.Errorf("reasoning factor %v, want about 0.5", user.Reasoning)
 	}
-	if got := l.Factors("w2", predict.ToolUse); got != (route.LengthFactors{}) {
+	if got := l.Factors("w2", predict.Agents); got != (route.LengthFactors{}) {
 		t.Errorf("factors of another workspace = %+v, want none", got)
 	}
 	if got := l.Factors("w1", predict.Code); got != (route.LengthFactors{}) {
@@ -75,7 +75,7 @@ func TestModelsAndWorkspacesAreSeparated(t *testing.T) {
 	if ratio := l.Model("acme/verbose") / l.Model("other/brief"); math.Abs(ratio-2) > 0.3 {
 		t.Errorf("ratio of verbose to brief is %v, want about 2", ratio)
 	}
-	if ratio := l.Factors("long", predict.ToolUse).Visible / l.Factors("short", predict.ToolUse).Visible; math.Abs(ratio-2) > 0.3 {
+	if ratio := l.Factors("long", predict.Agents).Visible / l.Factors("short", predict.Agents).Visible; math.Abs(ratio-2) > 0.3 {
 		t.Errorf("ratio of long to short is %v, want about 2", ratio)
 	}
 }
@@ -89,7 +89,7 @@ func TestDriftIsForgotten(t *testing.T) {
 	for range 1500 {
 		l.Observe(response("w", "a", 100, 0))
 	}
-	if both := l.Factors("w", predict.ToolUse).Visible * l.Model("acme/a"); math.Abs(both-1) > 0.1 {
+	if both := l.Factors("w", predict.Agents).Visible * l.Model("acme/a"); math.Abs(both-1) > 0.1 {
 		t.Errorf("correction is %v after the lengths became normal, want about 1", both)
 	}
 }
@@ -113,7 +113,7 @@ func TestUnusableResponsesAreIgnored(t *testing.T) {
 		e := response("w", "a", 900, 10)
 		change(e)
 		l.Observe(e)
-		if f, m := l.Factors("w", predict.ToolUse), l.Model("acme/a"); f != (route.LengthFactors{}) || m != 0 {
+		if f, m := l.Factors("w", predict.Agents), l.Model("acme/a"); f != (route.LengthFactors{}) || m != 0 {
 			t.Errorf("%s: factors %+v, model %v; want none", name, f, m)
 		}
 	}
@@ -127,7 +127,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	known := 0
 	for i := range 50_000 {
-		if l.Factors(fmt.Sprint("w", i), predict.ToolUse).Visible != 0 {
+		if l.Factors(fmt.Sprint("w", i), predict.Agents).Visible != 0 {
 			known++
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/health"
-	"fairlead.dev/internal/quality"
+	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // market describes all catalog models, and the targets of providers that are not connected.
@@ -17,12 +18,13 @@ type market struct{ app *App }
 // Catalog returns the active catalog.
 func (m market) Catalog() *catalog.Catalog { return m.app.providers.Load().Catalog }
 
-// Rating returns the predicted quality of a model, corrected by the outcomes of the workspace.
-func (m market) Rating(workspaceID string, model *catalog.Model) *quality.Rating {
-	if learned := m.app.feedback.For(workspaceID); learned != nil {
-		return m.app.quality.Rate(model, learned)
+// Rating returns the predicted quality of a chat model, corrected by the outcomes of the workspace.
+func (m market) Rating(workspaceID string, model *catalog.Model) *predict.Rating {
+	if model.Op != llm.Chat {
+		return nil
 	}
-	return m.app.quality.Rate(model, nil)
+	learned := m.app.feedback.For(workspaceID)
+	return new(predict.Rate(new(predict.NewTable(m.Catalog()).Ability(model)), func(f predict.Family) float64 { return learned.Shift(model.Name, f) }))
 }
 
 // Backoffs returns the backoffs of a provider's models and credentials.

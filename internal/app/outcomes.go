@@ -21,7 +21,7 @@ func (p *routingParts) storeVerdict(ctx context.Context, r *proof.Record, d *rou
 	_, err := p.feedback.Rate(ctx, feedback.Rating{
 		RequestID: r.Request, WorkspaceID: r.Workspace, Source: source, Score: (1 + min(max(r.Difference, -1), 1)) / 2,
 		Label: r.Method,
-		Rated: feedback.Rated{Model: r.Model, Other: r.Baseline, Task: d.Input.Features.Task, Skills: d.Input.Features.Skills, Predictor: d.Input.Predictor},
+		Rated: feedback.Rated{Model: r.Model, Other: r.Baseline, Task: d.Input.Features.Task, Difficulty: d.Input.Features.Difficulty, Predictor: d.Input.Predictor},
 	})
 	return err
 }

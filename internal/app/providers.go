@@ -2,16 +2,12 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/health"
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
 	"fairlead.dev/internal/providerset"
-	"fairlead.dev/internal/quality"
 	"fairlead.dev/internal/simulator"
 )
 
@@ -25,14 +21,10 @@ type providerParts struct {
 
 // openProviders loads the provider set and the parts that routing decisions depend on.
 func (a *App) openProviders(ctx context.Context, c config.Config) (set *providerset.Set, err error) {
-	if a.predictor, err = predict.Embedded(); err != nil {
-		return nil, fmt.Errorf("load predictor: %w", err)
-	}
 	a.loader = &providerset.Loader{
 		Settings: a.db, Connected: a.db.Config, Vault: a.vault, Env: a.options.Env, Version: a.version, Simulator: simulator.NewSimulator(simulator.Options{Latency: 1}),
-		Fitter: ability.New(a.predictor), Typical: a.predictor.Typical(), Client: func() *egress.Client { return a.egress }, Report: a.report,
+		Client: func() *egress.Client { return a.egress }, Report: a.report,
 	}
-	a.quality = quality.New(a.loader.Fitter, a.predictor)
 	if c.Detect {
 		a.loader.Local = providerset.FindLocal(ctx)
 	}

@@ -42,7 +42,7 @@ func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rati
 	}
 	given.Model = e.Model
 	features, predictor := decisions.Features(ctx, &e)
-	given.Task, given.Skills, given.Predictor = features.Task, features.Skills, predictor
+	given.Task, given.Difficulty, given.Predictor = features.Task, features.Difficulty, predictor
 	return r.Index.Rate(ctx, given)
 }
 

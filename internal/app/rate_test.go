@@ -14,9 +14,9 @@ import (
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/spool"
 )
 
@@ -46,17 +46,14 @@ func ratedApp(t *testing.T) (*App, string) {
 		t.Fatal(err)
 	}
 	a := &App{storageParts: storageParts{db: i.Store}}
-	if a.predictor, err = predict.Embedded(); err != nil {
-		t.Fatal(err)
-	}
 	if a.spool, err = spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
-		Base:      func(string) (predict.Ability, bool) { return predict.Ability{Vector: []float64{0, 1}, Spread: 1}, true },
+		Base:      func(string) (predict.Ability, bool) { return predict.AtQuality(0.5), true },
 		Predictor: "p-1",
 	})
-	a.decisions = &explain.Service{Store: a.db, Spool: a.spool, Predictor: a.predictor}
+	a.decisions = &explain.Service{Store: a.db, Spool: a.spool}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- a.spool.Run(ctx, a.db.Log, spool.RunOptions{}) }()
@@ -77,7 +74,7 @@ func servedEntry(workspaceID string, at time.Time) requestlog.Entry {
 		Routing: requestlog.Routing{
 			Model: "gpt", Provider: "acme", DecisionKind: route.Expected,
 			Decision: &route.Decision{Kind: route.Expected, Input: route.Input{
-				Op: llm.Chat, Model: "auto", Prediction: route.Prediction{Predictor: "p-1", Features: predict.Features{Task: predict.Code, Skills: []float64{0.5}}},
+				Op: llm.Chat, Model: "auto", Prediction: route.Prediction{Predictor: "p-1", Features: predict.Features{Task: predict.Code, Difficulty: 1.5}},
 			}},
 		},
 		Result: requestlog.Result{Outcome: requestlog.OK, Status: 200},
@@ -101,7 +98,7 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := given
-		want.ID, want.Time, want.Model, want.Task, want.Skills, want.Predictor = got.ID, got.Time, "gpt", predict.Code, []float64{0.5}, "p-1"
+		want.ID, want.Time, want.Model, want.Task, want.Difficulty, want.Predictor = got.ID, got.Time, "gpt", predict.Code, 1.5, "p-1"
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -113,7 +110,7 @@ func TestRatingIsCompletedFromTheLogEntry(t *testing.T) {
 	if err := a.feedback.Recompute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if c := a.feedback.For(workspaceID); c == nil || c.Abilities["gpt"].Ratings != 2 {
+	if c := a.feedback.For(workspaceID); c == nil {
 		t.Errorf("%+v", c)
 	}
 	if err := (ratings{a.feedback, a}).Reset(t.Context(), workspaceID, ""); err != nil {

@@ -12,11 +12,10 @@ import (
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policystore"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/providerset"
-	"fairlead.dev/internal/quality"
 	"fairlead.dev/internal/replay"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/settings"
 )
 
@@ -31,8 +30,6 @@ const (
 
 // routingParts holds the components that make routing decisions, explain them and learn from their outcomes.
 type routingParts struct {
-	predictor *predict.Predictor
-	quality   *quality.Rater
 	policies  *policystore.Store
 	feedback  *feedback.Index
 	decisions *explain.Service
@@ -48,7 +45,7 @@ func (a *App) openRouting(ctx context.Context, f *providerset.Set) error {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	a.feedback = feedback.NewIndex(a.db.Feedback, a.db.Feedback, feedback.Options{
-		Base: func(model string) (predict.Ability, bool) { return a.providers.Load().Snapshot().Ability(model) }, Predictor: a.predictor.Version(),
+		Base: func(model string) (predict.Ability, bool) { return a.providers.Load().Snapshot().Ability(model) }, Predictor: predict.Version(),
 		HalfLife: func() time.Duration { return a.loaded().Config.Routing.HalfLife }, MinVerdicts: feedback.MinVerdicts,
 		Keep: func(ctx context.Context, c *feedback.Corrections) error {
 			return replay.Keep(ctx, a.db.Config, nil, nil, c)
@@ -59,7 +56,7 @@ func (a *App) openRouting(ctx context.Context, f *providerset.Set) error {
 		return fmt.Errorf("read ratings: %w", err)
 	}
 	a.decisions = &explain.Service{
-		Policies: a.policies, Feedback: a.feedback, Predictor: a.predictor, Accounts: a.accounts, Store: a.db, Spool: a.spool,
+		Policies: a.policies, Feedback: a.feedback, Accounts: a.accounts, Store: a.db, Spool: a.spool,
 		Catalog: func() *catalog.Catalog { return a.providers.Load().Catalog }, Routes: settings.Routes(),
 	}
 	a.keeper = explain.NewVersionKeeper(a.decisions, a.report)

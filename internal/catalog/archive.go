@@ -14,13 +14,13 @@ type archived struct {
 	Offers  []Offer `json:"offers"`
 }
 
-// Archive encodes the names and prices of the catalog, for Restore. Benchmarks are omitted, because decisions store the
-// abilities derived from them.
+// Archive encodes the names and prices of the catalog, for Restore. Ratings are omitted, because snapshots store the abilities
+// derived from them.
 func (c *Catalog) Archive() ([]byte, error) {
 	stored := archived{Version: c.version, Models: make([]Model, len(c.sorted)), Offers: c.offers}
 	for i, m := range c.sorted {
 		stored.Models[i] = *m
-		stored.Models[i].Benchmarks = nil
+		stored.Models[i].Rating = nil
 	}
 	data, err := json.Marshal(stored)
 	if err != nil {

@@ -29,21 +29,12 @@ type Model struct {
 
 	Quality       float64 // mean success probability over the task families, 0 to 1; 0 if unknown
 	QualitySource string
-	Rating        *Rating     // row of the ability table; nil if there is none
-	Benchmarks    []Benchmark // published scores, sorted by benchmark
-	Dimensions    []int64     // embedding sizes, default first
+	Rating        *Rating // row of the ability table; nil if there is none
+	Dimensions    []int64 // embedding sizes, default first
 	Aliases       []string
 	Released      string // release date, such as 2025-04-14, 2025-04 or 2025
 	Deprecated    bool
 	OpenWeights   bool
-}
-
-// Benchmark is a model's score on a published benchmark.
-type Benchmark struct {
-	Name   string
-	Value  float64 // score from 0 to 1
-	Source string  // publisher of the score
-	AsOf   string
 }
 
 // NeedsResponses marks an offer that is available only through the Responses API.

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv data/abilities.csv
-//go:embed data/ability_prior.csv data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/trained_names.csv data/efforts.csv data/parameters.csv data/searches.csv
+//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/abilities.csv
+//go:embed data/ability_prior.csv data/providers.csv data/vocabularies.csv data/images.csv data/caches.csv data/efforts.csv data/parameters.csv data/searches.csv
 var embedded embed.FS
 
 const (
@@ -25,7 +25,6 @@ const (
 	offerColumns  = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,cache_write_1h,audio_input,audio_output,per_request,tiers,services,hours,source,as_of"
 	periodColumns = "model,provider,name,from,until,input,output,cache_read,cache_write,tiers,source,as_of"
 	aliasColumns  = "alias,model"
-	scoreColumns  = "model,benchmark,value,source,as_of"
 )
 
 // Default loads the embedded tables. It also reports errors in the rule tables.
@@ -85,9 +84,6 @@ func read(files fs.FS) (*Catalog, error) {
 		}
 	})
 	if err != nil {
-		return nil, err
-	}
-	if err := readBenchmarks(files, sum, models); err != nil {
 		return nil, err
 	}
 	if err := readRatings(files, sum, models); err != nil {

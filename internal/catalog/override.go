@@ -98,7 +98,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	}
 	if o.Quality != nil {
 		m.Quality, m.QualitySource = *o.Quality, OverrideSource
-		m.Benchmarks, m.Rating = nil, nil // a quality set manually takes precedence over scores
+		m.Rating = nil // a quality set manually takes precedence over scores
 	}
 	if len(o.Dimensions) > 0 {
 		m.Dimensions = o.Dimensions

@@ -13,6 +13,12 @@ import (
 // RatedFamilies is the number of task families in the ability table. Package route/predict names them, in the order of the columns.
 const RatedFamilies = 6
 
+// Effort is a reasoning effort with its gain.
+type Effort struct {
+	Level string
+	Logit float64
+}
+
 // Rating is a model's row of the ability table.
 type Rating struct {
 	Levels  [RatedFamilies]float64 // ability in logits; 0 is a typical small model

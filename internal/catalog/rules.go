@@ -17,7 +17,6 @@ type rules struct {
 	images       map[string][]imageRow      // rows by vocabulary; "" is used for vocabularies without rows
 	caches       []cacheRow
 	parameters   []parameterRow
-	trained      map[string]string
 	prior        map[string]float64 // coefficients of the abilities of unrated models
 	efforts      []effortRow
 	searches     []searchRow
@@ -29,8 +28,7 @@ const (
 	imageColumns      = "vocabularies,model,base,per_tile,side,area,long_side,short_side,max_tiles,max_tiles_original"
 	cacheColumns      = "provider,model,billed_writes,granularity,minimum,step,lifetime,long_lifetime,extendable,lookback,writes,hit_rate"
 	parameterColumns  = "providers,model,efforts,rejects,breakpoints"
-	trainedColumns    = "name,trained"
-	effortColumns     = "providers,model,levels,source"
+	effortColumns     = "providers,model,levels"
 	priorColumns      = "term,value"
 	searchColumns     = "providers,model,per_1k,unit,source,as_of"
 )
@@ -39,7 +37,7 @@ const (
 var embeddedRules = sync.OnceValues(func() (*rules, error) { return readRules(embedded) })
 
 func readRules(files fs.FS) (*rules, error) {
-	r := &rules{vocabularies: map[string][]vocabularyRow{}, images: map[string][]imageRow{}, trained: map[string]string{}, prior: map[string]float64{}}
+	r := &rules{vocabularies: map[string][]vocabularyRow{}, images: map[string][]imageRow{}, prior: map[string]float64{}}
 	for _, table := range []struct {
 		file, columns string
 		add           func(record)
@@ -54,7 +52,6 @@ func readRules(files fs.FS) (*rules, error) {
 		{"data/ability_prior.csv", priorColumns, func(row record) { r.prior[row.text("term")] = row.signed("value") }},
 		{"data/parameters.csv", parameterColumns, r.addParameter},
 		{"data/searches.csv", searchColumns, r.addSearch},
-		{"data/trained_names.csv", trainedColumns, func(row record) { r.trained[row.text("name")] = row.text("trained") }},
 	} {
 		if err := eachRow(files, table.file, table.columns, io.Discard, table.add); err != nil {
 			return r, err
@@ -73,14 +70,6 @@ type Provider struct {
 func ListedProviders() []Provider {
 	r, _ := embeddedRules() // Default reports the error
 	return r.providers
-}
-
-// TrainedName returns the name that the predictor's training data uses for a model, such as the name of a dated version. It returns false
-// if no such name is recorded.
-func TrainedName(name string) (string, bool) {
-	r, _ := embeddedRules() // Default reports the error
-	trained, ok := r.trained[name]
-	return trained, ok
 }
 
 // TokenRule describes how the tokens of a model are counted.

@@ -130,7 +130,7 @@ func TestRulesRejectMalformedRows(t *testing.T) {
 	t.Parallel()
 	headers := map[string]string{
 		"data/providers.csv": providerColumns, "data/vocabularies.csv": vocabularyColumns, "data/images.csv": imageColumns,
-		"data/caches.csv": cacheColumns, "data/trained_names.csv": trainedColumns,
+		"data/caches.csv": cacheColumns,
 	}
 	for name, tc := range map[string]struct{ file, row, want string }{
 		"margin below 1":        {"data/vocabularies.csv", "A,*,o200k,0.9,", "margin of at least 1"},

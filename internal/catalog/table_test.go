@@ -185,7 +185,7 @@ func TestKnownPrices(t *testing.T) {
 func TestInvalidTablesAreRejected(t *testing.T) {
 	t.Parallel()
 	const model = "m,V,f,chat,,,,,,,,,,"
-	for name, tc := range map[string]struct{ models, offers, periods, aliases, scores, ratings, want string }{
+	for name, tc := range map[string]struct{ models, offers, periods, aliases, ratings, want string }{
 		"unknown ability":         {models: "m,V,f,chat,,,,,flying,,,,,", want: `unknown ability "flying"`},
 		"unknown trait":           {models: "m,V,f,chat,,,,,,odd,,,,", want: `unknown trait "odd"`},
 		"unknown operation":       {models: "m,V,f,paint,,,,,,,,,,", want: `unknown operation "paint"`},
@@ -205,11 +205,6 @@ func TestInvalidTablesAreRejected(t *testing.T) {
 		"period start not a date": {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,soon,2026-01-01,1,1,,,,list,", want: `"soon" is not a date`},
 		"alias of nothing":        {models: model, aliases: "a,n", want: `alias "a" of unknown model "n"`},
 		"alias shadows a model":   {models: model, aliases: "m,m", want: `alias "m" is the name of a model`},
-		"score of nothing":        {models: model, scores: "n,mmlu,0.5,x,2026-01-01", want: `benchmark of unknown model "n"`},
-		"score in per cent":       {models: model, scores: "m,mmlu,50,x,2026-01-01", want: `value "50" is not a number from 0 to 1`},
-		"score that is a word":    {models: model, scores: "m,mmlu,NaN,x,2026-01-01", want: `value "NaN" is not a number from 0 to 1`},
-		"score without a source":  {models: model, scores: "m,mmlu,0.5,,2026-01-01", want: "a name, a source and a date"},
-		"score twice":             {models: model, scores: "m,mmlu,0.5,x,2026-01-01\nm,mmlu,0.5,y,2026-01-01", want: "listed twice or out of order"},
 		"abilities of nothing":    {models: model, ratings: "n" + rating("1", "0.5", ""), want: `abilities of "n"`},
 		"abilities twice":         {models: model, ratings: "m" + rating("1", "0.5", "") + "\nm" + rating("1", "0.5", ""), want: `abilities of "m"`},
 		"ability that is a word":  {models: model, ratings: "m" + rating("good", "0.5", ""), want: `"good" is not a number`},
@@ -222,12 +217,11 @@ func TestInvalidTablesAreRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := read(fstest.MapFS{
-				"data/models.csv":     {Data: []byte(modelColumns + "\n" + tc.models)},
-				"data/offers.csv":     {Data: []byte(offerColumns + "\n" + tc.offers)},
-				"data/periods.csv":    {Data: []byte(periodColumns + "\n" + tc.periods)},
-				"data/aliases.csv":    {Data: []byte(aliasColumns + "\n" + tc.aliases)},
-				"data/benchmarks.csv": {Data: []byte(scoreColumns + "\n" + tc.scores)},
-				"data/abilities.csv":  {Data: []byte(ratingColumns + "\n" + tc.ratings)},
+				"data/models.csv":    {Data: []byte(modelColumns + "\n" + tc.models)},
+				"data/offers.csv":    {Data: []byte(offerColumns + "\n" + tc.offers)},
+				"data/periods.csv":   {Data: []byte(periodColumns + "\n" + tc.periods)},
+				"data/aliases.csv":   {Data: []byte(aliasColumns + "\n" + tc.aliases)},
+				"data/abilities.csv": {Data: []byte(ratingColumns + "\n" + tc.ratings)},
 			})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got error %v, want one with %q", err, tc.want)
@@ -252,15 +246,14 @@ func offerRow(model, price string) string {
 func FuzzRead(f *testing.F) {
 	f.Add("m,V,f,chat,,100,,10,tools,,,2025,,yes",
 		"m,p,m,,,,1,2,0.5,1.25,2,3,4,0.01,>32000 2 4 - - 4,flex 0.5; priority 2,off-peak 0.5 Mon-Fri 00:00-01:00; Sat-Sun 00:00-24:00,list,2026-01-01",
-		"m,p,promotion,2026-01-01,2026-02-01,0.5,1,,,,list,2026-01-01", "a,m", "m,mmlu,0.5,x,2026-01-01", "m"+rating("1", "0.5", "low:0"))
-	f.Fuzz(func(t *testing.T, models, offers, periods, aliases, scores, ratings string) {
+		"m,p,promotion,2026-01-01,2026-02-01,0.5,1,,,,list,2026-01-01", "a,m", "m"+rating("1", "0.5", "low:0"))
+	f.Fuzz(func(t *testing.T, models, offers, periods, aliases, ratings string) {
 		c, err := read(fstest.MapFS{
-			"data/models.csv":     {Data: []byte(modelColumns + "\n" + models)},
-			"data/offers.csv":     {Data: []byte(offerColumns + "\n" + offers)},
-			"data/periods.csv":    {Data: []byte(periodColumns + "\n" + periods)},
-			"data/aliases.csv":    {Data: []byte(aliasColumns + "\n" + aliases)},
-			"data/benchmarks.csv": {Data: []byte(scoreColumns + "\n" + scores)},
-			"data/abilities.csv":  {Data: []byte(ratingColumns + "\n" + ratings)},
+			"data/models.csv":    {Data: []byte(modelColumns + "\n" + models)},
+			"data/offers.csv":    {Data: []byte(offerColumns + "\n" + offers)},
+			"data/periods.csv":   {Data: []byte(periodColumns + "\n" + periods)},
+			"data/aliases.csv":   {Data: []byte(aliasColumns + "\n" + aliases)},
+			"data/abilities.csv": {Data: []byte(ratingColumns + "\n" + ratings)},
 		})
 		if err != nil {
 			return

@@ -19,10 +19,10 @@ import (
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policystore"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/replay"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/spool"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/wire/chat"
@@ -36,15 +36,14 @@ const (
 
 // Service recomputes decisions. All fields except Spool must be set before the first call.
 type Service struct {
-	Gateway   *gateway.Gateway
-	Policies  *policystore.Store
-	Feedback  *feedback.Index
-	Predictor *predict.Predictor
-	Accounts  *account.Service
-	Store     *store.DB
-	Spool     *spool.Spool // spool of the gateway process; nil in CLI commands
-	Catalog   func() *catalog.Catalog
-	Routes    []modelapi.Route // routes whose formats decode stored request bodies
+	Gateway  *gateway.Gateway
+	Policies *policystore.Store
+	Feedback *feedback.Index
+	Accounts *account.Service
+	Store    *store.DB
+	Spool    *spool.Spool // spool of the gateway process; nil in CLI commands
+	Catalog  func() *catalog.Catalog
+	Routes   []modelapi.Route // routes whose formats decode stored request bodies
 }
 
 // Explain computes the routing decision for a request without sending it. If no target is available, it returns the decision and
@@ -87,7 +86,7 @@ func (s *Service) explainLogged(ctx context.Context, q policies.ExplainQuery) (*
 		return nil, llm.Errorf(llm.InvalidRequest, "Request %s was rejected before a routing decision was made. It cannot be explained.", q.RequestID)
 	}
 	in := e.Decision.Input
-	if in.Predictor != s.Predictor.Version() {
+	if in.Predictor != predict.Version() {
 		// Skills computed by another predictor version are not comparable, so models are ranked by their general ability.
 		in.Features = predict.Features{Task: in.Features.Task, Language: in.Features.Language}
 	}
@@ -117,7 +116,7 @@ type Trial struct {
 // BacktestOptions returns the options of a backtest that compares the rules of the trial with the active rules, or that uses only the
 // active rules if the trial is zero. The caller selects the requests.
 func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options {
-	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: s.Predictor.Version()}
+	o := replay.Options{Live: s.ActiveRules(workspaceID, nil), Predictor: predict.Version()}
 	if try == (Trial{}) {
 		return o
 	}
@@ -153,7 +152,7 @@ func (s *Service) VerifyBody(ctx context.Context, e *requestlog.Entry, body requ
 	var features *predict.Features
 	if e.Decision != nil {
 		versions = e.Decision.Versions
-		if version := e.Decision.Input.Predictor; version != "" && version == s.Predictor.Version() {
+		if version := e.Decision.Input.Predictor; version != "" && version == predict.Version() {
 			features = s.features(ctx, &e.Decision.Input, body.Request)
 		}
 	}

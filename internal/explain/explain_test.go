@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/config"
@@ -19,6 +17,7 @@ import (
 	"fairlead.dev/internal/replay"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // newService returns a service with the simulator's models, and a workspace ID.
@@ -151,7 +150,7 @@ func TestFeaturesAreRecomputedFromAStoredPrompt(t *testing.T) {
 		stored    string
 		predictor string
 	}{
-		"stored":     {body, s.Predictor.Version()},
+		"stored":     {body, predict.Version()},
 		"redacted":   {`{"messages":[{"role":"user","content":"[redacted: email]"}]}`, ""},
 		"not stored": {"", ""},
 	} {
@@ -172,8 +171,8 @@ func TestFeaturesAreRecomputedFromAStoredPrompt(t *testing.T) {
 		if predictor != c.predictor {
 			t.Errorf("%s: predictor %q, want %q", name, predictor, c.predictor)
 		}
-		if c.predictor != "" && (features.Task != chosen.Decision.Input.Features.Task || !cmp.Equal(features.Skills, chosen.Decision.Input.Features.Skills)) {
-			t.Errorf("%s: %s %v differs from the features of the same prompt for auto", name, features.Task, features.Skills)
+		if c.predictor != "" && (features.Task != chosen.Decision.Input.Features.Task || features.Difficulty != chosen.Decision.Input.Features.Difficulty) {
+			t.Errorf("%s: %s of difficulty %v differs from the features of the same prompt for auto", name, features.Task, features.Difficulty)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/outline"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // redactionMark is the start of the text that replaces redacted parts of a stored prompt.
@@ -23,7 +23,7 @@ func (s *Service) Features(ctx context.Context, e *requestlog.Entry) (features p
 		return predict.Features{}, ""
 	}
 	in := &e.Decision.Input
-	if in.Op != llm.Chat || in.Predictor == s.Predictor.Version() {
+	if in.Op != llm.Chat || in.Predictor == predict.Version() {
 		return in.Features, in.Predictor
 	}
 	body, err := s.Store.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
@@ -31,7 +31,7 @@ func (s *Service) Features(ctx context.Context, e *requestlog.Entry) (features p
 		return in.Features, in.Predictor
 	}
 	if f := s.features(ctx, in, body.Request); f != nil {
-		return *f, s.Predictor.Version()
+		return *f, predict.Version()
 	}
 	return in.Features, in.Predictor
 }

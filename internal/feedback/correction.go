@@ -5,57 +5,23 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
-// Corrections are the ability corrections learned from a workspace's outcomes. They are immutable; nil means none.
+// Corrections are what a workspace learned about models from its outcomes. They are immutable; nil means none.
 type Corrections struct {
-	Version   string            // hash of Abilities; empty without corrections
-	Abilities map[string]*Shift // corrections by model
+	Version string                                // hash of Shifts; empty without corrections
+	Shifts  map[string]map[predict.Family]float64 // changes of the abilities in logits, by model
 }
 
-// Shift is the correction of one model.
-type Shift struct {
-	Base      []float64       `json:"base"`    // ability vector that the correction was computed from
-	Corrected predict.Ability `json:"ability"` // corrected ability
-	Ratings   int             `json:"ratings"` // number of outcomes it was computed from
-
-	Tasks  map[predict.Task]float64          `json:"tasks,omitempty"` // additional change of the logit per task
-	ByTask map[predict.Task]*predict.Ability `json:"-"`               // corrected abilities of the tasks in Tasks
-}
-
-// ability returns the corrected ability for a task.
-func (s *Shift) ability(task predict.Task) *predict.Ability {
-	if a := s.ByTask[task]; a != nil {
-		return a
+// Shift returns the change of a model's ability in a task family, in logits.
+func (c *Corrections) Shift(model string, task predict.Family) float64 {
+	if c == nil {
+		return 0
 	}
-	return &s.Corrected
-}
-
-// Ability returns the corrected ability of a model for a task, or base for a model without a correction. The result is shared and must not
-// be changed. If base differs from the vector that the correction was computed from, the difference between the corrected and the original
-// vector is added to base, provided that both have the same skills.
-func (c *Corrections) Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability {
-	if c == nil || base == nil {
-		return base
-	}
-	s, ok := c.Abilities[model]
-	if !ok || len(s.Base) != len(base.Vector) {
-		return base
-	}
-	if slices.Equal(s.Base, base.Vector) {
-		return s.ability(task)
-	}
-	moved := *s.ability(task)
-	corrected := moved.Vector
-	moved.Vector = make([]float64, len(base.Vector))
-	for i, v := range base.Vector {
-		moved.Vector[i] = v + corrected[i] - s.Base[i]
-	}
-	return &moved
+	return c.Shifts[model][task]
 }
 
 // Encode returns the corrections as JSON for storage. Equal corrections have equal bytes.
@@ -63,7 +29,7 @@ func (c *Corrections) Encode() ([]byte, error) {
 	if c == nil {
 		return []byte("{}"), nil
 	}
-	body, err := json.Marshal(c.Abilities) // keys are sorted
+	body, err := json.Marshal(c.Shifts) // keys are sorted
 	if err != nil {
 		return nil, fmt.Errorf("encode corrections: %w", err)
 	}
@@ -73,33 +39,16 @@ func (c *Corrections) Encode() ([]byte, error) {
 // Decode parses the output of Encode.
 func Decode(body []byte) (*Corrections, error) {
 	c := &Corrections{}
-	if err := json.Unmarshal(body, &c.Abilities); err != nil {
+	if err := json.Unmarshal(body, &c.Shifts); err != nil {
 		return nil, fmt.Errorf("decode corrections: %w", err)
-	}
-	for model, s := range c.Abilities {
-		if s == nil || len(s.Base) == 0 && len(s.Tasks) > 0 || len(s.Base) != len(s.Corrected.Vector) {
-			return nil, fmt.Errorf("decode corrections: incomplete correction of %s", model)
-		}
 	}
 	return c, c.setVersion()
 }
 
-// setVersion computes the version of the corrections and prepares them for use.
+// setVersion computes the version of the corrections.
 func (c *Corrections) setVersion() error {
 	c.Version = ""
-	for _, s := range c.Abilities {
-		s.ByTask = nil
-		if len(s.Tasks) > 0 {
-			s.ByTask = make(map[predict.Task]*predict.Ability, len(s.Tasks))
-		}
-		for task, shift := range s.Tasks {
-			a := s.Corrected
-			a.Vector = slices.Clone(a.Vector)
-			a.Vector[0] += shift
-			s.ByTask[task] = &a
-		}
-	}
-	if len(c.Abilities) == 0 {
+	if len(c.Shifts) == 0 {
 		return nil
 	}
 	body, err := c.Encode()

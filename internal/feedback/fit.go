@@ -5,25 +5,24 @@ import (
 	"math"
 	"slices"
 
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
+	"fairlead.dev/internal/route/predict"
 )
 
 const (
-	rounds     = 3    // rounds of fitting with verdicts, whose labels depend on the fitted abilities
-	taskSpread = 0.4  // standard deviation, in logits, of the task-specific part of a model's ability
-	maxShift   = 2    // maximum change per task, in logits
-	minShift   = 0.01 // minimum change per task that is stored, in logits
+	rounds       = 3    // rounds of fitting with verdicts, whose labels depend on the fitted abilities
+	familySpread = 0.4  // standard deviation, in logits, of the part of a model's correction that is specific to a task family
+	maxShift     = 2    // maximum change of each part, in logits
+	minShift     = 0.01 // minimum change that is stored, in logits
 )
 
-// usable returns the outcomes of known models, oldest first. Skills computed by another predictor version are not comparable.
+// usable returns the outcomes of known models, oldest first. Difficulties computed by another predictor version are not comparable.
 func (b *Index) usable(outcomes []Rating) []Rating {
-	knows := func(model string, r *Rating) bool {
-		base, ok := b.options.Base(model)
-		return ok && len(base.Vector) == len(r.Skills)+1
+	knows := func(model string) bool {
+		_, ok := b.options.Base(model)
+		return ok
 	}
 	list := slices.DeleteFunc(slices.Clone(outcomes), func(r Rating) bool {
-		return r.Predictor != b.options.Predictor || !knows(r.Model, &r) || r.Source.IsVerdict() && (r.Other == r.Model || !knows(r.Other, &r))
+		return r.Predictor != b.options.Predictor || !knows(r.Model) || r.Source.IsVerdict() && (r.Other == r.Model || !knows(r.Other))
 	})
 	slices.SortStableFunc(list, func(a, b Rating) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.RequestID, b.RequestID)) })
 	return list
@@ -41,126 +40,144 @@ func (b *Index) weight(r *Rating) float64 {
 
 // modelFit is the correction of a model while it is fitted.
 type modelFit struct {
-	prior  predict.Ability // static ability
-	shift  *Shift
-	labels []taskLabel
+	base    predict.Ability
+	labels  []label
+	shifts  [predict.FamilyCount]float64 // change of the ability in logits
+	spreads [predict.FamilyCount]float64 // standard deviation of the corrected ability
 }
 
-type taskLabel struct {
-	ability.Label
-	task predict.Task
+// label is the outcome of one response of a model.
+type label struct {
+	family int
+	logit  float64 // predicted logit without corrections
+	score  float64 // may be outside 0 to 1 for a verdict
+	weight float64
 }
+
+// fits holds the corrections of all models while they are fitted.
+type fits map[string]*modelFit
 
 // fit learns from usable outcomes. The static abilities are the prior. Equal outcomes give equal corrections.
-func (b *Index) fit(outcomes []Rating) map[string]*Shift {
-	fits := map[string]*modelFit{}
-	count := func(model string) {
-		if fits[model] == nil {
+func (b *Index) fit(outcomes []Rating) fits {
+	all := fits{}
+	add := func(model string) {
+		if all[model] == nil {
 			base, _ := b.options.Base(model)
-			fits[model] = &modelFit{prior: base, shift: &Shift{Base: slices.Clone(base.Vector), Corrected: base}}
+			all[model] = &modelFit{base: base}
 		}
-		fits[model].shift.Ratings++
 	}
 	repeat := 1
 	for i := range outcomes {
-		count(outcomes[i].Model)
+		add(outcomes[i].Model)
 		if outcomes[i].Source.IsVerdict() {
 			repeat = rounds
-			count(outcomes[i].Other)
+			add(outcomes[i].Other)
 		}
 	}
 	for range repeat {
 		for i := range outcomes {
 			r := &outcomes[i]
-			label := ability.Label{Skills: r.Skills, Score: r.Score, Weight: b.weight(r)}
 			if r.Source.IsVerdict() {
-				addVerdict(fits[r.Model], fits[r.Other], r, label)
+				addVerdict(all[r.Model], all[r.Other], r, b.weight(r))
 			} else {
-				fits[r.Model].add(r.Task, label)
+				all[r.Model].add(r, r.Score, b.weight(r))
 			}
 		}
-		for _, f := range fits {
+		for _, f := range all {
 			f.update()
 		}
 	}
-	shifts := make(map[string]*Shift, len(fits))
-	for model, f := range fits {
-		shifts[model] = f.shift
-	}
-	return shifts
+	return all
 }
 
-func (f *modelFit) add(task predict.Task, label ability.Label) {
-	f.labels = append(f.labels, taskLabel{label, task})
+// corrections returns the fitted corrections, rounded so that the stored ones stay short.
+func (all fits) corrections() (*Corrections, error) {
+	c := &Corrections{Shifts: map[string]map[predict.Family]float64{}}
+	for model, f := range all {
+		for i, family := range predict.Families() {
+			shift := math.Round(1000*f.shifts[i]) / 1000
+			if math.Abs(shift) < minShift {
+				continue
+			}
+			if c.Shifts[model] == nil {
+				c.Shifts[model] = map[predict.Family]float64{}
+			}
+			c.Shifts[model][family] = shift
+		}
+	}
+	return c, c.setVersion()
+}
+
+func (f *modelFit) add(r *Rating, score, weight float64) {
+	f.labels = append(f.labels, label{r.Task.Index(), logit(r, &f.base), score, weight})
 }
 
 // addVerdict adds labels for both models of a comparison. They move the difference of the two probabilities towards the verdict, but do
 // not change their mean. A tie of two equally good models therefore changes nothing.
-func addVerdict(model, other *modelFit, r *Rating, label ability.Label) {
-	label.Loose = true
+func addVerdict(model, other *modelFit, r *Rating, weight float64) {
 	p, q := model.probability(r), other.probability(r)
 	gap := 2*r.Score - 1 - (p - q)
-	label.Score = p + gap/2
-	model.add(r.Task, label)
-	label.Score = q - gap/2
-	other.add(r.Task, label)
+	model.add(r, p+gap/2, weight)
+	other.add(r, q-gap/2, weight)
 }
 
 // probability returns the fitted success probability for the prompt of an outcome.
 func (f *modelFit) probability(r *Rating) float64 {
-	return sigmoid(logit(f.shift.Corrected.Vector, r.Skills) + f.shift.Tasks[r.Task])
+	return sigmoid(logit(r, &f.base) + f.shifts[r.Task.Index()])
 }
 
-// update fits the ability to all labels. It then fits a shift for each task to the remaining error.
+// update fits a shift that all families share, and then a shift of each family to the remaining error. The spread of a family follows from
+// the curvature of the posterior, with the prior of both shifts together.
 func (f *modelFit) update() {
-	plain := make([]ability.Label, len(f.labels))
-	byTask := map[predict.Task][]ability.Label{}
-	for i, l := range f.labels {
-		plain[i] = l.Label
+	common := 0.0
+	for _, s := range f.base.Spreads {
+		common += s / predict.FamilyCount
 	}
-	f.shift.Corrected = ability.Update(f.prior, plain)
+	shared, _ := fitShift(f.labels, common)
+	var byFamily [predict.FamilyCount][]label
 	for _, l := range f.labels {
-		l.Offset = logit(f.shift.Corrected.Vector, l.Skills)
-		byTask[l.task] = append(byTask[l.task], l.Label)
+		l.logit += shared
+		byFamily[l.family] = append(byFamily[l.family], l)
 	}
-	f.shift.Tasks = nil
-	for task, list := range byTask {
-		if shift := taskShift(list); math.Abs(shift) >= minShift {
-			if f.shift.Tasks == nil {
-				f.shift.Tasks = map[predict.Task]float64{}
-			}
-			f.shift.Tasks[task] = shift
-		}
+	for i := range f.shifts {
+		own, information := fitShift(byFamily[i], familySpread)
+		f.shifts[i] = shared + own
+		f.spreads[i] = 1 / math.Sqrt(information+1/(common*common+familySpread*familySpread))
 	}
 	f.labels = f.labels[:0]
 }
 
-// taskShift returns the most probable change of the logit. Its prior has mean 0 and standard deviation taskSpread. The offset of each label
-// is the predicted logit. The result is rounded so that stored corrections stay short.
-func taskShift(list []ability.Label) float64 {
-	shift := 0.0
+// fitShift returns the most probable change of the logit and the information of the labels about it. The prior of the change has mean 0 and
+// the given standard deviation.
+func fitShift(labels []label, spread float64) (shift, information float64) {
+	if spread <= 0 {
+		return 0, 0
+	}
 	for range 8 {
-		gradient, curvature := -shift/(taskSpread*taskSpread), 1/(taskSpread*taskSpread)
-		for i := range list {
-			p := sigmoid(list[i].Offset + shift)
-			gradient += list[i].Weight * (list[i].Score - p)
-			curvature += list[i].Weight * p * (1 - p)
+		gradient := -shift / (spread * spread)
+		information = 0
+		for i := range labels {
+			p := sigmoid(labels[i].logit + shift)
+			gradient += labels[i].weight * (labels[i].score - p)
+			information += labels[i].weight * p * (1 - p)
 		}
-		step := gradient / curvature
+		step := gradient / (information + 1/(spread*spread))
 		shift = min(max(shift+step, -maxShift), maxShift)
 		if math.Abs(step) < 1e-4 {
 			break
 		}
 	}
-	return math.Round(1000*shift) / 1000
+	return shift, information
 }
 
-func logit(vector, skills []float64) float64 {
-	sum := vector[0]
-	for i, z := range skills {
-		sum += z * vector[i+1]
-	}
-	return sum
+// success returns the predicted probability of a good answer to the prompt of an outcome.
+func success(r *Rating, a *predict.Ability) predict.Estimate {
+	return predict.Success(&predict.Features{Task: r.Task, Difficulty: r.Difficulty}, a, "")
+}
+
+func logit(r *Rating, a *predict.Ability) float64 {
+	p := success(r, a).Probability
+	return math.Log(p / (1 - p))
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

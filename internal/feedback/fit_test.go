@@ -1,14 +1,13 @@
 package feedback
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // simulation generates random outcomes of a workspace. shift is the difference between the true and the static logit of each model.
@@ -23,7 +22,7 @@ func newSimulation(seed uint64, shift map[string]float64) *simulation {
 }
 
 func (w *simulation) probability(model string, r *Rating) float64 {
-	return sigmoid(logit(bases[model].Vector, r.Skills) + w.shift[model])
+	return sigmoid(logit(r, new(bases[model])) + w.shift[model])
 }
 
 func (w *simulation) good(model string, r *Rating) float64 {
@@ -36,8 +35,8 @@ func (w *simulation) good(model string, r *Rating) float64 {
 func (w *simulation) rated(model string) Rating {
 	w.n++
 	r := draft(w.n, model, 0)
-	r.Time, r.Task = start.Add(time.Duration(w.n)*time.Minute), []predict.Task{predict.Code, predict.Maths}[w.IntN(2)]
-	r.Skills = []float64{w.NormFloat64() / 2, w.NormFloat64() / 2}
+	r.Time, r.Task = start.Add(time.Duration(w.n)*time.Minute), []predict.Family{predict.Code, predict.Maths}[w.IntN(2)]
+	r.Difficulty = 3 * w.Float64()
 	r.Score = w.good(model, &r)
 	return r
 }
@@ -57,83 +56,60 @@ func many(n int, draw func() Rating) []Rating {
 	return list
 }
 
-// fitted returns the corrections that an index derives from outcomes.
-func fitted(outcomes []Rating) *Corrections {
+func TestFitFindsTheShiftOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	const runs = 20
+	both := func(w *simulation) []Rating {
+		return append(many(200, func() Rating { return w.rated("small") }), many(200, func() Rating { return w.rated("large") })...)
+	}
+	badMaths := func(w *simulation) []Rating {
+		list := both(w)
+		for i := range list {
+			if list[i].Task == predict.Maths {
+				list[i].Score = 0
+			}
+		}
+		return list
+	}
+	none, up := map[string]float64{}, map[string]float64{"small": 1.5}
+	for _, c := range []struct {
+		name           string
+		shift          map[string]float64
+		outcomes       func(w *simulation) []Rating
+		model          string
+		family         predict.Family
+		atLeast, below float64 // mean shift
+	}{
+		{"agreement changes little", none, both, "small", predict.Code, -0.1, 0.1},
+		{"agreement changes little", none, both, "large", predict.Maths, -0.1, 0.1},
+		{"a better model in a rated family", up, both, "small", predict.Maths, 1.1, 1.6},
+		{"a better model in a family without ratings", up, both, "small", predict.Chat, 0.9, 1.6},
+		{"the other model stays", up, both, "large", predict.Maths, -0.1, 0.1},
+		{"bad maths", none, badMaths, "small", predict.Maths, -4, -1.5},
+		{"code after bad maths", none, badMaths, "small", predict.Code, -1, -0.1},
+		{"verdicts raise the better model", up, func(w *simulation) []Rating { return many(500, w.compared) }, "small", predict.Code, 0.5, 1.2},
+		{"verdicts lower the other", up, func(w *simulation) []Rating { return many(500, w.compared) }, "large", predict.Code, -1, -0.3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			mean := 0.0
+			for seed := range uint64(runs) {
+				mean += fitted(t, c.outcomes(newSimulation(seed, c.shift)), dayOf(start)).Shift(c.model, c.family) / runs
+			}
+			if !(mean >= c.atLeast && mean < c.below) {
+				t.Errorf("%s in %s moved by %.3f, want at least %v and below %v", c.model, c.family, mean, c.atLeast, c.below)
+			}
+		})
+	}
+}
+
+func TestSpreadShrinksInRatedFamilies(t *testing.T) {
+	t.Parallel()
+	w := newSimulation(6, nil)
 	b := newTestBook(newFakeStore(), &clock{t: start})
-	return &Corrections{Abilities: b.fit(b.usable(outcomes))}
-}
-
-// meanOf returns the mean success probability of a model over typical prompts of a task.
-func meanOf(c *Corrections, model string, task predict.Task) float64 {
-	if err := c.setVersion(); err != nil {
-		panic(err)
-	}
-	base := bases[model]
-	sum := 0.0
-	for i := range 200 {
-		skills := []float64{math.Sin(float64(i)) / 2, math.Cos(float64(3*i)) / 2}
-		sum += sigmoid(logit(c.Ability(model, task, &base).Vector, skills))
-	}
-	return sum / 200
-}
-
-func TestOutcomesThatAgreeWithThePredictorChangeLittle(t *testing.T) {
-	t.Parallel()
-	const runs = 40
-	change := map[string]float64{}
-	for seed := range uint64(runs) {
-		w := newSimulation(seed, nil)
-		c := fitted(append(many(150, func() Rating { return w.rated("small") }), many(150, func() Rating { return w.rated("large") })...))
-		for model := range bases {
-			change[model] += (meanOf(c, model, predict.Code) - meanOf(&Corrections{}, model, predict.Code)) / runs
-		}
-	}
-	for model, mean := range change {
-		if math.Abs(mean) > 0.02 {
-			t.Errorf("%s changed by %.3f on average, want at most 0.02", model, mean)
-		}
-	}
-}
-
-func TestRatingsOfOneModelAreLearned(t *testing.T) {
-	t.Parallel()
-	w := newSimulation(2, map[string]float64{"small": 1.5})
-	c := fitted(append(many(600, func() Rating { return w.rated("small") }), many(600, func() Rating { return w.rated("large") })...))
-	before, after := meanOf(&Corrections{}, "small", predict.Maths), meanOf(c, "small", predict.Maths)
-	if after < before+0.05 || c.Abilities["small"].Ratings != 600 {
-		t.Errorf("mean changed from %.3f to %.3f, want at least 0.05 more; %+v", before, after, c.Abilities["small"])
-	}
-}
-
-func TestRatingsOfATaskShiftItMost(t *testing.T) {
-	t.Parallel()
-	w := newSimulation(3, nil)
-	list := many(300, func() Rating { return w.rated("small") })
-	for i := range list {
-		if list[i].Task == predict.Maths {
-			list[i].Score = 0
-		}
-	}
-	c, none := fitted(list), &Corrections{}
-	code := meanOf(c, "small", predict.Code) - meanOf(none, "small", predict.Code)
-	if maths := meanOf(c, "small", predict.Maths) - meanOf(none, "small", predict.Maths); maths > -0.1 || maths > code-0.1 {
-		t.Errorf("bad ratings for maths shifted maths by %.3f and code by %.3f", maths, code)
-	}
-}
-
-func TestVerdictsMoveBothModelsApart(t *testing.T) {
-	t.Parallel()
-	w := newSimulation(4, map[string]float64{"small": 1})
-	c := fitted(many(2000, w.compared))
-	truth, n := 0.0, 400
-	for range n {
-		r := w.compared()
-		truth += (w.probability("small", &r) - w.probability("large", &r)) / float64(n)
-	}
-	before := meanOf(&Corrections{}, "small", predict.Code) - meanOf(&Corrections{}, "large", predict.Code)
-	after := meanOf(c, "small", predict.Code) - meanOf(c, "large", predict.Code)
-	if math.Abs(after-truth) > math.Abs(before-truth)/2 {
-		t.Errorf("difference %.3f before, %.3f after, true difference %.3f", before, after, truth)
+	spreads := b.fit(b.usable(many(200, func() Rating { return w.rated("small") })))["small"].spreads
+	if code, chat := spreads[predict.Code.Index()], spreads[predict.Chat.Index()]; !(code < 0.3 && chat > 0.6) {
+		t.Errorf("spread %.3f with a hundred outcomes, %.3f without; want below 0.3, above 0.6", code, chat)
 	}
 }
 
@@ -146,8 +122,8 @@ func TestTiesOfEqualModelsChangeNothing(t *testing.T) {
 	}
 	b := newTestBook(newFakeStore(), &clock{t: start})
 	b.options.Base = func(string) (predict.Ability, bool) { return bases["small"], true }
-	if diff := cmp.Diff(bases["small"].Vector, b.fit(b.usable(list))["small"].Corrected.Vector); diff != "" {
-		t.Error(diff)
+	if c, err := b.fit(b.usable(list)).corrections(); err != nil || len(c.Shifts) > 0 {
+		t.Errorf("shifts %v, %v; want none", c.Shifts, err)
 	}
 }
 
@@ -155,9 +131,9 @@ func TestOrderOfOutcomesDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	w := newSimulation(8, map[string]float64{"small": 1})
 	list := append(many(100, func() Rating { return w.rated("small") }), many(100, w.compared)...)
-	want := fitted(list)
+	want := fitted(t, list, dayOf(start))
 	w.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	if diff := cmp.Diff(want, fitted(list)); diff != "" {
+	if diff := cmp.Diff(want, fitted(t, list, dayOf(start))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/id"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Defaults and limits.

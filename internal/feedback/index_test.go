@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"fairlead.dev/internal/route/predict"
 )
 
 func TestRatingsDecayDaily(t *testing.T) {
@@ -44,7 +46,7 @@ func TestRefreshReloadsAnOlderDatabase(t *testing.T) {
 	b.reader, b.writer = older, older
 	rate(t, newTestBook(older, c), draft(7, "large", 1))
 	refresh(t, b, c)
-	if b.For("ws_2") != nil || b.For("ws_1").Abilities["large"] == nil {
+	if b.For("ws_2") != nil || b.For("ws_1").Shift("large", predict.Code) == 0 {
 		t.Errorf("corrections after the reload: ws_2 %v, ws_1 %v; want only those of the older store", b.For("ws_2"), b.For("ws_1"))
 	}
 }

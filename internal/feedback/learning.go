@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Settings configures how a workspace learns from outcomes.
@@ -31,7 +31,7 @@ type Learned struct {
 // LearnedTask is the learned ability of a model for a task. Abilities are mean success probabilities over the prompts with outcomes.
 type LearnedTask struct {
 	Model    string
-	Task     predict.Task
+	Task     predict.Family
 	Outcomes int
 	Static   float64 // mean ability predicted without outcomes
 	Learned  float64 // mean ability predicted with outcomes
@@ -58,10 +58,10 @@ func (b *Index) Configure(ctx context.Context, workspaceID string, s Settings) e
 }
 
 // describe returns the abilities by model and task for display, with the static ability for models without a correction.
-func (b *Index) describe(outcomes []Rating, c *Corrections) []LearnedTask {
+func (b *Index) describe(outcomes []Rating, fitted fits) []LearnedTask {
 	type group struct {
 		model string
-		task  predict.Task
+		task  predict.Family
 	}
 	sums := map[group]*LearnedTask{}
 	add := func(model string, r *Rating) {
@@ -71,12 +71,17 @@ func (b *Index) describe(outcomes []Rating, c *Corrections) []LearnedTask {
 			t = &LearnedTask{Model: model, Task: r.Task}
 			sums[group{model, r.Task}] = t
 		}
-		features := predict.Features{Skills: r.Skills, Known: 1}
-		after := predict.Success(&features, c.Ability(model, r.Task, &base))
+		after := base
+		if f := fitted[model]; f != nil {
+			i := r.Task.Index()
+			after.Levels[i] += f.shifts[i]
+			after.Spreads[i] = f.spreads[i]
+		}
+		estimate := success(r, &after)
 		t.Outcomes++
-		t.Static += predict.Success(&features, &base).Probability
-		t.Learned += after.Probability
-		t.High += after.Spread
+		t.Static += success(r, &base).Probability
+		t.Learned += estimate.Probability
+		t.High += estimate.Spread
 	}
 	for i := range outcomes {
 		r := &outcomes[i]

@@ -40,7 +40,7 @@ func TestFewVerdictsKeepTheStaticRouter(t *testing.T) {
 	b, kept := newGatewayIndex(newFakeStore(), c)
 	compare(t, b, c, 0, MinVerdicts-1)
 	refresh(t, b, c)
-	if got := b.For("ws_1"); got.Version != "" || len(got.Abilities) > 0 || len(*kept) > 0 {
+	if got := b.For("ws_1"); got.Version != "" || len(got.Shifts) > 0 || len(*kept) > 0 {
 		t.Errorf("corrections %+v, stored %v", got, *kept)
 	}
 	if l := b.Learning("ws_1"); l.Version != "" || l.Verdicts != MinVerdicts-1 || l.Tasks[0].Outcomes != MinVerdicts-1 || l.Tasks[0].Learned != l.Tasks[0].Static {

@@ -2,37 +2,29 @@ package feedback
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
-
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
 )
 
-// naive computes corrections from a list of ratings, oldest first.
-func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
-	byModel := map[string][]ability.Label{}
-	for _, r := range ratings {
-		weight := 1.0
-		if r.Time.Before(today) {
-			weight = math.Exp2(-float64(today.Sub(r.Time)) / float64(defaultHalfLife))
-		}
-		byModel[r.Model] = append(byModel[r.Model], ability.Label{Skills: r.Skills, Score: r.Score, Weight: weight})
+// fitted returns the corrections of a new index from a list of outcomes.
+func fitted(t testing.TB, outcomes []Rating, today time.Time) *Corrections {
+	t.Helper()
+	b := newTestBook(newFakeStore(), &clock{t: start})
+	b.day = today
+	c, err := b.fit(b.usable(outcomes)).corrections()
+	if err != nil {
+		t.Fatal(err)
 	}
-	abilities := map[string]predict.Ability{}
-	for model, labels := range byModel {
-		abilities[model] = ability.Update(bases[model], labels)
-	}
-	return abilities
+	return c
 }
 
 // TestIndexAgreesWithPlainList makes two replicas rate, reset, erase and refresh in random order and compares the result with
-// naive.
+// the corrections from a plain list of the ratings.
 func TestIndexAgreesWithPlainList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -76,18 +68,16 @@ func TestIndexAgreesWithPlainList(t *testing.T) {
 			},
 			"": func(rt *rapid.T) {
 				c.move(maxPause)
-				want := naive(list, dayOf(c.now()))
+				want := fitted(t, list, dayOf(c.now()))
 				for i, b := range books {
 					if err := b.Refresh(t.Context()); err != nil {
 						rt.Fatal(err)
 					}
-					got := map[string]predict.Ability{}
-					if corrections := b.For("ws_1"); corrections != nil {
-						for model, s := range corrections.Abilities {
-							got[model] = s.Corrected
-						}
+					got := b.For("ws_1")
+					if got == nil {
+						got = &Corrections{}
 					}
-					if diff := cmp.Diff(want, got); diff != "" {
+					if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 						rt.Fatalf("replica %d: %s", i, diff)
 					}
 				}
@@ -127,7 +117,7 @@ func TestConcurrentReadsAndWrites(t *testing.T) {
 	all.Wait()
 	refresh(t, b, c)
 	for _, ws := range []string{"ws_0", "ws_1"} {
-		if got := b.For(ws).Abilities["small"].Ratings; got != writers*each/2 {
+		if got := b.Learning(ws).Verdicts; got != writers*each/2 {
 			t.Errorf("%s: %d ratings count, want %d", ws, got, writers*each/2)
 		}
 	}

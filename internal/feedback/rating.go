@@ -10,7 +10,7 @@ import (
 
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Source is the origin of an outcome.
@@ -30,11 +30,8 @@ func (s Source) IsRating() bool { return s == FromAPI || s == FromDashboard }
 // IsVerdict reports whether the response was compared with another one.
 func (s Source) IsVerdict() bool { return s == FromShadow || s == FromHook }
 
-// Rating limits.
-const (
-	maxComment = 500 // maximum length of a comment in bytes
-	maxSkills  = 256
-)
+// maxComment is the maximum length of a comment in bytes.
+const maxComment = 500
 
 // Rating is the outcome of one response: the feedback of one rater, or the verdict of a comparison.
 type Rating struct {
@@ -53,11 +50,11 @@ type Rating struct {
 
 // Rated describes the rated model and its prompt.
 type Rated struct {
-	Model     string       // model that responded
-	Other     string       // model whose response was compared; only for a verdict
-	Task      predict.Task // task of the prompt, as classified by the predictor
-	Skills    []float64    // skills of the prompt
-	Predictor string       // version of the predictor that classified the prompt
+	Model      string         // model that responded
+	Other      string         // model whose response was compared; only for a verdict
+	Task       predict.Family // task of the prompt, as classified by the predictor
+	Difficulty float64        // difficulty of the prompt
+	Predictor  string         // version of the predictor that classified the prompt
 }
 
 // Rater identifies the rater. A later rating by the same rater replaces the earlier one.
@@ -104,13 +101,8 @@ func (r *Rating) checkInvariants() error {
 	if r.Source.IsVerdict() != (r.Other != "") {
 		return fmt.Errorf("rate %s: compared model %q does not match source %s", r.RequestID, r.Other, r.Source)
 	}
-	if len(r.Skills) > maxSkills {
-		return fmt.Errorf("rate %s: too many skills: %d", r.RequestID, len(r.Skills))
-	}
-	for _, z := range r.Skills {
-		if math.IsNaN(z) || math.IsInf(z, 0) {
-			return fmt.Errorf("rate %s: skill is not finite: %v", r.RequestID, z)
-		}
+	if math.IsNaN(r.Difficulty) || math.IsInf(r.Difficulty, 0) {
+		return fmt.Errorf("rate %s: difficulty is not finite: %v", r.RequestID, r.Difficulty)
 	}
 	return nil
 }

@@ -80,8 +80,7 @@ func TestInvalidRatingsAreRejected(t *testing.T) {
 		{"unknown source", func(r *Rating) { r.Source = "rumour" }, "defect"},
 		{"no rater", func(r *Rating) { r.KeyID = "" }, "defect"},
 		{"two raters", func(r *Rating) { r.AccountID = "acc_1" }, "defect"},
-		{"infinite skill", func(r *Rating) { r.Skills = []float64{math.Inf(1)} }, "defect"},
-		{"too many skills", func(r *Rating) { r.Skills = make([]float64, 257) }, "defect"},
+		{"infinite difficulty", func(r *Rating) { r.Difficulty = math.Inf(1) }, "defect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -117,10 +117,10 @@ func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceStat
 	if err != nil {
 		return nil, fmt.Errorf("compute corrections of workspace %s: %w", workspaceID, err)
 	}
-	outcomes, learned := b.usable(all), &Corrections{}
+	outcomes, fitted, learned := b.usable(all), fits{}, &Corrections{}
 	if len(outcomes) > 0 && len(outcomes) >= b.options.MinVerdicts {
-		learned.Abilities = b.fit(outcomes)
-		if err := learned.setVersion(); err != nil {
+		fitted = b.fit(outcomes)
+		if learned, err = fitted.corrections(); err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +134,7 @@ func (b *Index) compute(ctx context.Context, workspaceID string) (*workspaceStat
 	}
 	s.learned = Learned{
 		Settings: settings, Version: s.corrections.Version, Verdicts: len(outcomes), MinVerdicts: b.options.MinVerdicts,
-		Tasks: b.describe(outcomes, learned), At: b.options.Now(),
+		Tasks: b.describe(outcomes, fitted), At: b.options.Now(),
 	}
 	return s, nil
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/id"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
@@ -143,8 +143,16 @@ func (c *clock) move(d time.Duration) {
 
 // bases are the abilities before corrections.
 var bases = map[string]predict.Ability{
-	"small": {Vector: []float64{0.5, 1, -0.5}, Spread: 0.6, Source: "benchmarks"},
-	"large": {Vector: []float64{1.5, 0.5, 0.25}, Spread: 0.3, Source: "trained"},
+	"small": ability(-0.5, 0.6),
+	"large": ability(0.5, 0.3),
+}
+
+func ability(level, spread float64) predict.Ability {
+	a := predict.Ability{Source: predict.FromTable}
+	for i := range a.Levels {
+		a.Levels[i], a.Spreads[i] = level, spread
+	}
+	return a
 }
 
 func baseOf(model string) (predict.Ability, bool) {
@@ -166,7 +174,7 @@ func requestID(n int) string {
 func draft(n int, model string, score float64) Rating {
 	return Rating{
 		RequestID: requestID(n), WorkspaceID: "ws_1", KeyID: "key_1", Score: score, Source: FromAPI,
-		Rated: Rated{Model: model, Task: predict.Code, Skills: []float64{0.4, 0.2}, Predictor: "p1"},
+		Rated: Rated{Model: model, Task: predict.Code, Difficulty: 2, Predictor: "p1"},
 	}
 }
 
@@ -190,7 +198,7 @@ func refresh(t testing.TB, b *Index, c *clock) {
 
 // chance returns the predicted success probability of a code prompt.
 func chance(b *Index, workspaceID, model string) float64 {
-	base := bases[model]
-	features := predict.Features{Skills: []float64{0.4, 0.2}}
-	return predict.Success(&features, b.For(workspaceID).Ability(model, predict.Code, &base)).Probability
+	corrected := bases[model]
+	corrected.Levels[predict.Code.Index()] += b.For(workspaceID).Shift(model, predict.Code)
+	return predict.Success(&predict.Features{Task: predict.Code, Difficulty: 2}, &corrected, "").Probability
 }

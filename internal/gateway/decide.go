@@ -8,16 +8,17 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
@@ -63,14 +64,14 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 		return plan{}, err
 	}
 	policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
-	// Features are computed before route allocates its large input, so that the stack never holds both. A stack that has grown stays large
+	// The request is read before route allocates its large input, so that the stack never holds both. A stack that has grown stays large
 	// until the next garbage collection, and each open stream has its own stack.
-	features, state := g.features(p, policies)
-	d, err := g.route(in, who, p, policies, features, state)
+	reading := readRequest(p, policies)
+	d, err := g.route(in, who, p, policies, reading)
 	if err == nil && d.SessionBudget != nil {
 		// Route again: a request with a session budget needs a model with a price, and auto:cost if the budget is nearly spent.
 		if g.limitByPolicy(ctx, who.Grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
-			d, err = g.route(in, who, p, policies, features, state)
+			d, err = g.route(in, who, p, policies, reading)
 		}
 	}
 	if err != nil {
@@ -116,21 +117,20 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if req.Op == llm.Chat {
 		p.cache = g.Routing.Prefixes.Lookup(grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
 	}
-	features, state := g.features(p, policies)
-	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, features, state)
+	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, readRequest(p, policies))
 }
 
 // route makes the routing decision for a request. If no target can serve the request, it returns the decision and an *llm.Error.
-func (g *Gateway) route(in *incoming, who modelapi.Caller, p *prompt, policies *policy.Set, f predict.Features, state conversation.Findings) (*route.Decision, error) {
+func (g *Gateway) route(in *incoming, who modelapi.Caller, p *prompt, policies *policy.Set, reading predict.Reading) (*route.Decision, error) {
 	var input route.Input
-	if err := g.fillInput(&input, in, who, p, f); err != nil {
+	if err := g.fillInput(&input, in, who, p, reading.Features); err != nil {
 		return nil, err
 	}
-	input.Conversation = state
+	input.Conversation = reading.Findings
 	if usesFeatures(p.req, policies) {
-		input.Predictor = g.Routing.Predictor.Version()
+		input.Predictor = predict.Version()
 		if g.Routing.Lengths != nil {
-			input.Lengths = g.Routing.Lengths.Factors(input.Workspace.ID, f.Task)
+			input.Lengths = g.Routing.Lengths.Factors(input.Workspace.ID, reading.Features.Task)
 		}
 	}
 	return g.decideOn(&input, in, policies, &p.cache)
@@ -172,24 +172,12 @@ func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who modelapi.C
 	return g.decideOn(&input, in, policies, &promptcache.View{})
 }
 
-// featureBytes limits the prompt text that the predictor reads.
-const featureBytes = 12 << 10
-
-// features computes the features of a prompt and the state of its conversation. They are empty unless `auto` or a policy needs them.
-func (g *Gateway) features(p *prompt, policies *policy.Set) (predict.Features, conversation.Findings) {
-	req := p.req
-	if !usesFeatures(req, policies) || !bill.Generates(req.Op) {
-		return predict.Features{}, conversation.Findings{}
+// readRequest reads the task of a request and the state of its conversation. The result is empty unless `auto` or a policy needs it.
+func readRequest(p *prompt, policies *policy.Set) predict.Reading {
+	if !usesFeatures(p.req, policies) || !bill.Generates(p.req.Op) {
+		return predict.Reading{}
 	}
-	reading := conversation.Reading{Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4)}
-	if req.Op == llm.Chat {
-		reading = conversation.Read(req)
-	}
-	return g.Routing.Predictor.Features(predict.Prompt{
-		Text: reading.Text, System: reading.System,
-		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
-		Messages: req.Messages, Tokens: p.tokens,
-	}), reading.Findings
+	return predict.Read(p.req)
 }
 
 // usesFeatures reports whether the decision depends on the features of the prompt.
@@ -267,6 +255,11 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 		input.Baseline = route.Baseline{Model: key.Baseline, Source: route.BaselineKey}
 	case defaultModel != "":
 		input.Baseline = route.Baseline{Model: defaultModel, Source: route.BaselineDefault}
+	}
+	if budgets := append(budget.Applied(who.Grant), p.budgets...); len(budgets) > 0 && g.Ledger != nil {
+		if room := g.available(budgets); room < money.Max {
+			input.Room = &room
+		}
 	}
 	if who.AccountID == "" && key.ID != "" {
 		input.Key = condition.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}

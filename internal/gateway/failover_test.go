@@ -91,7 +91,7 @@ func TestDeniedModelCostsNoAttempt(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Attempts = true, 1 })
 		k.alpha.Always(failure(404, "model_not_found", "The model does not exist."))
 		for _, want := range []route.Kind{route.Fallback, route.Expected} {
-			got := k.post("/chat/completions", ask("auto:quality", ""))
+			got := k.post("/chat/completions", ask("auto:quality", `,"models":["large"]`))
 			if e := k.entry(); got.status != 200 || e.Provider != "beta" || e.DecisionKind != want {
 				t.Errorf("%d by %q, %s, want beta, %s: %s", got.status, path(e), e.DecisionKind, want, got.body)
 			}
@@ -142,16 +142,16 @@ func TestRejectionsFallBackWhenTheCallerAllowsIt(t *testing.T) {
 		class   llm.Kind
 		calls   int // number of calls to the provider that rejects the request
 	}{
-		"auto, unsupported parameter":            {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
+		"auto, unsupported parameter":            {parameter, ask("auto:quality", `,"models":["large"]`), 200, llm.UpstreamUnsupported, 1},
 		"a list, unsupported parameter":          {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
 		"a name, unsupported parameter":          {parameter, ask("large", ""), 400, llm.UpstreamUnsupported, 1},
-		"auto, unknown model in words":           {failure(400, "", "Invalid model."), ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
-		"auto, unknown model":                    {failure(400, "model_not_found", "no"), ask("auto:quality", ""), 200, llm.UpstreamNotFound, 1},
+		"auto, unknown model in words":           {failure(400, "", "Invalid model."), ask("auto:quality", `,"models":["large"]`), 200, llm.UpstreamUnsupported, 1},
+		"auto, unknown model":                    {failure(400, "model_not_found", "no"), ask("auto:quality", `,"models":["large"]`), 200, llm.UpstreamNotFound, 1},
 		"auto, content policy":                   {policy, ask("auto:quality", ""), 400, llm.UpstreamContentPolicy, 1},
 		"a name, content policy":                 {policy, ask("large", ""), 400, llm.UpstreamContentPolicy, 1},
 		"a list, content policy":                 {policy, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamContentPolicy, 2},
-		"auto, a request that no target accepts": {failure(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
-		"auto, a message that quotes a code":     {failure(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
+		"auto, a request that no target accepts": {failure(400, "invalid_value", "messages must not be empty"), ask("auto:quality", `,"models":["large"]`), 400, llm.UpstreamRejected, 1},
+		"auto, a message that quotes a code":     {failure(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", `,"models":["large"]`), 400, llm.UpstreamRejected, 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestParameterThatNoTargetSupportsIsAClientError(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		k.alpha.Always(failure(400, "unsupported_parameter", unsupported))
 		k.beta.Always(failure(422, "unknown_parameter", "Unknown parameter: 'top_p'."))
-		got := k.post("/chat/completions", ask("auto:quality", ""))
+		got := k.post("/chat/completions", ask("auto:quality", `,"models":["large"]`))
 		if e := k.entry(); got.status/100 != 4 || got.header.Get("X-Should-Retry") != "false" || len(e.Attempts) < 2 || e.Outcome != requestlog.ClientError {
 			t.Errorf("%d by %q: %s", got.status, path(e), got.body)
 		}

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/requestlog"
@@ -43,16 +43,10 @@ type Health interface {
 	States(now time.Time) func(target string) route.State
 }
 
-// Predictor computes the features of prompts.
-type Predictor interface {
-	Features(predict.Prompt) predict.Features
-	Version() string
-}
-
 // Lengths reports how observed response lengths differ from predictions. Factors are 0 without observations.
 type Lengths interface {
 	// Factors returns the factors of a workspace for a task type.
-	Factors(workspaceID string, task predict.Task) route.LengthFactors
+	Factors(workspaceID string, task predict.Family) route.LengthFactors
 	// Model returns the factor of a target's model.
 	Model(target string) float64
 }
@@ -85,10 +79,8 @@ type Tracing interface {
 	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }
 
-// Routing holds the inputs of routing decisions other than the request and the snapshot. Predictor, Policies, Feedback and Prefixes may
-// be nil.
+// Routing holds the inputs of routing decisions other than the request and the snapshot. Policies, Feedback and Prefixes may be nil.
 type Routing struct {
-	Predictor Predictor
 	Policies  Policies
 	Feedback  Feedback
 	Prefixes  *promptcache.Memory
@@ -107,11 +99,9 @@ type Parts struct {
 	Sessions   *session.Namer // derives session IDs and enforces session limits; nil to disable both
 	Dispatcher *attempt.Dispatcher
 	Responses
-	// PublishEnd sends a message to the other replicas, which pass it to ReceiveEnd; nil for a single replica.
-	PublishEnd func(ctx context.Context, message string)
-	StoredIDs  StoredIDs    // parses IDs of stored responses; nil if providers store no responses
-	Objects    batch.Store  // storage for files and batches; nil if the gateway offers none
-	Owners     batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
+	StoredIDs StoredIDs    // parses IDs of stored responses; nil if providers store no responses
+	Objects   batch.Store  // storage for files and batches; nil if the gateway offers none
+	Owners    batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
 	Recording
 }
 
@@ -160,9 +150,6 @@ func New(p Parts) *Gateway {
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
 	g.background.slots.Reserve, g.background.running = true, map[llm.StoredResponse]chan llm.Event{}
-	if g.Routing.Predictor == nil {
-		g.Routing.Predictor = noop{}
-	}
 	if g.Routing.Policies == nil {
 		g.Routing.Policies = noPolicies{}
 	}
@@ -199,11 +186,8 @@ func (g *Gateway) Drain(ctx context.Context) {
 	g.background.tasks.Wait()
 }
 
-// noop stands in for optional parts that are not configured: the predictor and the IDs of stored responses.
+// noop stands in for the IDs of stored responses if they are not configured.
 type noop struct{}
-
-func (noop) Features(predict.Prompt) predict.Features { return predict.Features{} }
-func (noop) Version() string                          { return "" }
 
 func (noop) Open(string, string) (llm.StoredResponse, bool) { return llm.StoredResponse{}, false }
 

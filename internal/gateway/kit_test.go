@@ -160,7 +160,7 @@ var readCatalog = sync.OnceValues(catalog.Default)
 
 func target(name string, in, out float64) *provider.Target {
 	return &provider.Target{
-		Model:    &catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common, Quality: in / 10, Context: 100_000, MaxOutput: 8_000},
+		Model:    &catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common, Quality: 0.8 + in/100, Context: 100_000, MaxOutput: 8_000},
 		Upstream: name + "-2026", FirstToken: 10 * time.Second,
 		Price: &catalog.Price{Input: money.PerMillion(in), Output: money.PerMillion(out), Source: "test"},
 	}

@@ -51,8 +51,8 @@ func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identi
 	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
 		p := &prompt{req: &llm.Request{Op: op, Payload: llm.Payload{Format: in.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
 		policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
-		features, state := g.features(p, policies)
-		return g.route(in, who, p, policies, features, state)
+		reading := readRequest(p, policies)
+		return g.route(in, who, p, policies, reading)
 	}
 	return o.Serve(ctx, endpoint(in.HTTP.URL.Path))
 }

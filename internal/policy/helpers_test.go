@@ -9,7 +9,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // testInventory returns a small inventory: two providers, three models, one alias and two tags.
@@ -75,7 +75,7 @@ func benchmarkSource(n int) string {
 	conditions := []string{
 		`request.task == "code" && key.tags["team"] == "infra"`,
 		`request.tokens > 100000 && !request.stream`,
-		`request.task in ["maths", "reasoning"] && request.tokens < 4000`,
+		`request.task in ["maths", "code"] && request.tokens < 4000`,
 		`key.name == "ci" && time.hour >= 22`,
 		`request.language == "de" || request.metadata["app"] == "mail"`,
 		`request.end_user.endsWith("@example.com") && request.tools`,

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // tasks lists the values of request.task.
@@ -22,7 +22,7 @@ func anyFacts() *rapid.Generator[*condition.Facts] {
 		f := facts()
 		f.Request.Stream = rapid.Bool().Draw(t, "stream")
 		f.Request.Tokens = rapid.Int64Range(0, 200_000).Draw(t, "tokens")
-		f.Request.Task = predict.Task(rapid.SampledFrom(tasks).Draw(t, "task"))
+		f.Request.Task = predict.Family(rapid.SampledFrom(tasks).Draw(t, "task"))
 		f.Key.Tags = rapid.MapOf(rapid.SampledFrom([]string{"team", "a", "b"}), rapid.SampledFrom([]string{"infra", "", "x"})).Draw(t, "tags")
 		return f
 	})

@@ -31,8 +31,8 @@ type Target struct {
 	Tags       []string // tags that policies can select
 	Retention
 	Traits
-	Efforts []catalog.Effort // reasoning efforts that the model accepts at this provider, lowest first; nil if unknown
-	Effort  string           // reasoning effort that the router chose; if empty, the effort in the client's request is sent
+	Efforts []string // reasoning efforts that the model accepts at this provider, lowest first; nil if unknown
+	Effort  string   // reasoning effort that the router chose; if empty, the effort in the client's request is sent
 }
 
 // Retention describes whether a provider stores requests.

@@ -17,7 +17,7 @@ import (
 // vendor, or only the given models. A connected account adds only models that it lists. The targets have catalog prices and no credentials. A simulator that is used only because no provider is
 // connected is removed. The snapshot is used only to compute decisions and cannot be used to send requests.
 func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.BacktestVendor) (*route.Snapshot, error) {
-	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Offered: l.Listed.offered(), Book: &catalog.PriceHistory{}, Predictor: abilities{l.Fitter, l.Typical}}
+	b := Builder{Config: c, Version: l.Version, Env: func(string) string { return "" }, Offered: l.Listed.offered(), Book: &catalog.PriceHistory{}}
 	all := slices.Clone(f.Providers)
 	if c.Simulator == "auto" {
 		all = slices.DeleteFunc(all, func(p *provider.Provider) bool { return p.Name == simulator.Provider })
@@ -64,7 +64,7 @@ func (l *Loader) WithCandidates(f *Set, c config.Config, list []policies.Backtes
 		}
 		all[at] = &connected
 	}
-	return route.NewSnapshot(f.Catalog, all, b.Predictor), nil
+	return route.NewSnapshot(f.Catalog, all, nil), nil
 }
 
 // only selects the targets of the models in c. It returns an error for a model without a target.

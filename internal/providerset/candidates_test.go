@@ -12,8 +12,6 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
@@ -21,10 +19,6 @@ import (
 
 func candidates(t *testing.T, mode string, list ...policies.BacktestVendor) (*route.Snapshot, error) {
 	t.Helper()
-	p, err := predict.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
 	known, err := catalog.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +28,7 @@ func candidates(t *testing.T, mode string, list ...policies.BacktestVendor) (*ro
 		{Name: simulator.Provider, Simulated: true},
 		{Name: "openai", Targets: []*provider.Target{{Provider: "openai", Model: mini, Upstream: "gpt-5-mini"}}},
 	}}
-	l := &Loader{Fitter: ability.New(p), Typical: p.Typical()}
+	l := &Loader{}
 	l.Listed.put("openai", &adminproviders.ProbeResult{Models: []string{"gpt-5-mini", "gpt-5-nano"}}, false, time.Time{})
 	return l.WithCandidates(set, config.Config{Simulator: mode}, list)
 }

@@ -17,8 +17,6 @@ import (
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/vault"
@@ -127,10 +125,6 @@ func newConnection(t *testing.T, environment map[string]string, sections ...conf
 	t.Helper()
 	c := config.Default()
 	c.DataDir, c.Providers = t.TempDir(), sections
-	predictor, err := predict.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
 	one := &connection{store: &memoryStore{settings: map[string]string{}}}
 	one.upstream = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+goodKey {
@@ -149,8 +143,8 @@ func newConnection(t *testing.T, environment map[string]string, sections ...conf
 	}
 	loader := &Loader{
 		Settings: one.store, Connected: one.store, Vault: sealer, Env: func(name string) string { return environment[name] },
-		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Typical: predictor.Typical(),
-		Client: func() *egress.Client { return client }, Report: func(task string, err error) { t.Errorf("%s: %v", task, err) },
+		Simulator: simulator.NewSimulator(simulator.Options{}),
+		Client:    func() *egress.Client { return client }, Report: func(task string, err error) { t.Errorf("%s: %v", task, err) },
 	}
 	apply := func(ctx context.Context) error {
 		set, err := loader.Load(ctx, c)
@@ -390,8 +384,8 @@ func TestChangesOfOtherReplicasAreLoaded(t *testing.T) {
 	t.Parallel()
 	c := newConnection(t, nil)
 	other := &Loader{
-		Settings: c.store, Connected: c.store, Vault: c.Loader.Vault, Env: c.Loader.Env, Simulator: c.Loader.Simulator, Fitter: c.Loader.Fitter,
-		Typical: c.Loader.Typical, Client: c.Loader.Client, Report: c.Loader.Report,
+		Settings: c.store, Connected: c.store, Vault: c.Loader.Vault, Env: c.Loader.Env, Simulator: c.Loader.Simulator,
+		Client: c.Loader.Client, Report: c.Loader.Report,
 	}
 	load := func() *Set {
 		t.Helper()

@@ -49,8 +49,8 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 						t.Fatal(err)
 					}
 					chosen := *p.Targets[0]
-					chosen.Effort = e.Level
-					call := &provider.Call{Target: &chosen, Request: req, Client: provider.WithEffort(client.format, e.Level), Access: provider.Access{Secret: "secret-0123456789"}}
+					chosen.Effort = e
+					call := &provider.Call{Target: &chosen, Request: req, Client: provider.WithEffort(client.format, e), Access: provider.Access{Secret: "secret-0123456789"}}
 					out, err := p.Chat.NewRequest(t.Context(), call)
 					if err != nil {
 						t.Fatalf("%s of %s to %s: %v", req.Format, o.Model, v.Name, err)
@@ -60,8 +60,8 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 						t.Fatal(err)
 					}
 					sent++
-					if !strings.Contains(string(body), `"`+e.Level+`"`) || strings.Contains(strings.Join(call.Warnings, "\n"), "effort") {
-						t.Errorf("%s to %s of %s at effort %s: sent %s, warnings %q", req.Format, o.Model, v.Name, e.Level, body, call.Warnings)
+					if !strings.Contains(string(body), `"`+e+`"`) || strings.Contains(strings.Join(call.Warnings, "\n"), "effort") {
+						t.Errorf("%s to %s of %s at effort %s: sent %s, warnings %q", req.Format, o.Model, v.Name, e, body, call.Warnings)
 					}
 				}
 			}

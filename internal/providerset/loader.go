@@ -8,11 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
 	"fairlead.dev/internal/pricebook"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/simulator"
@@ -54,8 +51,6 @@ type Loader struct {
 	Local     []LocalServer
 	Listed    ModelLists
 	Simulator *simulator.Simulator
-	Fitter    *ability.Fitter
-	Typical   []float64                    // skills assumed for an unknown prompt
 	Client    func() *egress.Client        // returns the client for login calls; called only when a call is made
 	Report    func(task string, err error) // receives the error for each unusable credential
 
@@ -115,7 +110,7 @@ func (l *Loader) builder(ctx context.Context, c config.Config) (Builder, error) 
 	}
 	return Builder{
 		Config: c, Version: l.Version, Env: l.Env, Connected: connected, Vault: secrets, Disabled: disabled, Local: l.Local, Listed: l.Listed.served(), Offered: l.Listed.offered(),
-		Simulator: l.Simulator, Book: book, Predictor: abilities{l.Fitter, l.Typical}, Fetch: &http.Client{Transport: LateClient(l.Client)},
+		Simulator: l.Simulator, Book: book, Fetch: &http.Client{Transport: LateClient(l.Client)},
 	}, nil
 }
 
@@ -170,15 +165,3 @@ type LateClient func() *egress.Client
 
 // RoundTrip implements http.RoundTripper.
 func (c LateClient) RoundTrip(r *http.Request) (*http.Response, error) { return c().Do(r) }
-
-// abilities implements route.Predictor with fitted abilities.
-type abilities struct {
-	fitter  *ability.Fitter
-	typical []float64
-}
-
-// Typical returns the skills assumed for an unknown prompt.
-func (p abilities) Typical() []float64 { return p.typical }
-
-// Ability returns the ability of a model.
-func (p abilities) Ability(m *catalog.Model) predict.Ability { return p.fitter.Of(m) }

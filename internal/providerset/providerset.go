@@ -95,7 +95,7 @@ func (b Builder) Assemble() (*Set, error) {
 	if err := errors.Join(f.rejected...); err != nil {
 		return nil, err
 	}
-	f.Routes = route.NewSnapshot(f.Catalog, f.Providers, b.Predictor)
+	f.Routes = route.NewSnapshot(f.Catalog, f.Providers, nil)
 	return f, nil
 }
 
@@ -113,7 +113,6 @@ type Builder struct {
 	Simulator *simulator.Simulator
 	Fetch     *http.Client          // client for the token services of vendors
 	Book      *catalog.PriceHistory // imported and manually set prices
-	Predictor route.Predictor
 }
 
 // add adds a provider to the set and allows calls to its configured address. A disabled provider is only

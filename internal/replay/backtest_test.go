@@ -17,17 +17,17 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // trio returns a snapshot with a small, a medium and a large model at two providers each. They cost 1, 4 and 16 dollars
 // per million input and output tokens.
 func trio(t testing.TB) *route.Snapshot {
 	t.Helper()
-	vectors := abilities{}
+	rows := abilities{}
 	var providers []*provider.Provider
 	for _, name := range []string{"east", "west"} {
 		p := &provider.Provider{Name: name}
@@ -41,21 +41,32 @@ func trio(t testing.TB) *route.Snapshot {
 				Provider: name, Upstream: model, Price: price,
 				Model: &catalog.Model{Name: model, Op: llm.Chat, Context: 128_000, Abilities: llm.Tools},
 			})
-			vectors[model] = predict.Ability{Vector: []float64{float64(i) - 1, 1}}
+			rows[model] = abilityAt(0.2 * float64(i))
 		}
 		providers = append(providers, p)
 	}
-	return route.NewSnapshot(knownModels(t), providers, vectors)
+	return route.NewSnapshot(knownModels(t), providers, rows)
 }
 
-func qualityOf(place int, difficulty float64) float64 {
-	return 1 / (1 + math.Exp(-(float64(place) - 1 + difficulty)))
+func abilityAt(level float64) (a predict.Ability) {
+	for i := range a.Levels {
+		a.Levels[i] = level
+	}
+	return a
+}
+
+// mediumChat are the features of every request.
+var mediumChat = predict.Features{Task: predict.Chat, Difficulty: 2}
+
+// qualityOf returns the predicted quality of a model of trio.
+func qualityOf(place int) float64 {
+	return predict.Success(&mediumChat, new(abilityAt(0.2*float64(place))), "").Probability
 }
 
 // asked returns a request for auto. Simple requests are routed to the small model, hard ones to the large model.
 func asked(n int, tradeoff float64) route.Input {
 	return route.Input{
-		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Prediction: route.Prediction{Predictor: predictor, Features: predict.Features{Task: predict.Chat, Skills: []float64{0.5}}}, ResponseOptions: route.ResponseOptions{Choices: 1},
+		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Prediction: route.Prediction{Predictor: predictor, Features: mediumChat}, ResponseOptions: route.ResponseOptions{Choices: 1},
 		PromptSize: route.PromptSize{InputTokens: 100}, At: noon.Add(-time.Duration(n) * time.Minute),
 	}
 }
@@ -113,7 +124,7 @@ policies:
 			SuccessBefore: &chances[0], SuccessAfter: &chances[1], Policy: "better",
 		}
 	}
-	small, middle, large := qualityOf(0, 0.5), qualityOf(1, 0.5), qualityOf(2, 0.5)
+	small, middle, large := qualityOf(0), qualityOf(1), qualityOf(2)
 	down := change(3, "east/large", "east/middle", "0.024", "0.006", large, middle)
 	up2, up1 := change(2, "east/small", "east/middle", "0.0015", "0.006", small, middle), change(1, "east/small", "east/middle", "0.0015", "0.006", small, middle)
 	steps := []float64{0, middle - small, middle - small, middle - large}
@@ -317,16 +328,16 @@ func TestRemovedModelKeepsRecordedQuality(t *testing.T) {
 	then := trio(t)
 	e := logged(t, 0, asked(0, 1), then, route.Conditions{})
 	east, _ := then.Provider("east")
-	vectors := abilities{}
+	rows := abilities{}
 	for _, name := range []string{"small", "middle"} {
-		vectors[name], _ = then.Ability(name)
+		rows[name], _ = then.Ability(name)
 	}
-	now := route.NewSnapshot(then.Catalog, []*provider.Provider{{Name: "east", Targets: east.Targets[:2]}}, vectors)
+	now := route.NewSnapshot(then.Catalog, []*provider.Provider{{Name: "east", Targets: east.Targets[:2]}}, rows)
 
 	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: now}, Predictor: predictor})
 
 	change := got.Logged.ByQuality[0]
-	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.SuccessBefore-qualityOf(2, 0.5)) > 1e-6 {
+	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.SuccessBefore-qualityOf(2)) > 1e-6 {
 		t.Errorf("change %+v, want east/large to east/middle with the recorded quality", change)
 	}
 	if got.Logged.Routes[0].From != "large" || got.Logged.Cost.Priced != 1 {

@@ -20,10 +20,10 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,10 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // noon is the current time in all tests.
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-const (
-	predictor = "predictor-1"
-	skills    = 8
-)
+const predictor = "predictor-1"
 
 // fakeStore is an in-memory Archive and Keeper.
 type fakeStore map[string][]byte
@@ -92,14 +89,14 @@ func some[T any](m maker, list []T, limit int) []T {
 	return out
 }
 
-// abilities holds the ability vectors of models.
+// abilities holds the abilities of models.
 type abilities map[string]predict.Ability
 
 func (a abilities) Ability(m *catalog.Model) predict.Ability { return a[m.Name] }
 
 // snapshot returns random targets. No provider has all models.
 func (m maker) snapshot(models, providers int) *route.Snapshot {
-	vectors := abilities{}
+	rows := abilities{}
 	var known []*catalog.Model
 	for i := range models {
 		model := &catalog.Model{
@@ -114,7 +111,7 @@ func (m maker) snapshot(models, providers int) *route.Snapshot {
 			model.Aliases = []string{model.Name + "-latest"}
 		}
 		known = append(known, model)
-		vectors[model.Name] = m.ability()
+		rows[model.Name] = m.ability()
 	}
 	var list []*provider.Provider
 	for i := range providers {
@@ -126,13 +123,13 @@ func (m maker) snapshot(models, providers int) *route.Snapshot {
 		}
 		list = append(list, p)
 	}
-	return route.NewSnapshot(m.catalog, list, vectors)
+	return route.NewSnapshot(m.catalog, list, rows)
 }
 
 func (m maker) ability() predict.Ability {
-	a := predict.Ability{Vector: []float64{m.NormFloat64()}, Spread: m.Float64(), Source: "trained"}
-	for range skills {
-		a.Vector = append(a.Vector, m.NormFloat64())
+	a := predict.Ability{Source: predict.FromTable, Efforts: map[string]float64{"low": -m.Float64(), "high": m.Float64()}}
+	for i := range a.Levels {
+		a.Levels[i], a.Spreads[i] = m.NormFloat64(), m.Float64()
 	}
 	return a
 }
@@ -221,10 +218,10 @@ func (m maker) policy(name string, names policy.Inventory) policy.Policy {
 
 // corrections returns random corrections.
 func (m maker) corrections(snap *route.Snapshot) *feedback.Corrections {
-	shifts := map[string]feedback.Shift{}
+	shifts := map[string]map[predict.Family]float64{}
 	for _, t := range snap.Targets() {
-		if base, _ := snap.Ability(t.Model.Name); m.chance(0.3) {
-			shifts[t.Model.Name] = feedback.Shift{Base: base.Vector, Corrected: m.ability(), Ratings: 7, Tasks: map[predict.Task]float64{predict.Code: m.Float64(), predict.Chat: -0.3}}
+		if m.chance(0.3) {
+			shifts[t.Model.Name] = map[predict.Family]float64{predict.Code: m.Float64(), predict.Chat: -0.3}
 		}
 	}
 	body, err := json.Marshal(shifts)
@@ -289,6 +286,9 @@ func (m maker) input(snap *route.Snapshot) route.Input {
 		in.Key = condition.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": pick(m, "infra", "web")}}
 		in.Metadata = map[string]string{"tier": pick(m, "free", "paid")}
 	}
+	if in.Turns > 0 && m.chance(0.5) {
+		in.Last, in.Conversation.Loop = pick(m, snap.Targets()...).ID(), m.chance(0.3)
+	}
 	m.controls(&in, snap)
 	return in
 }
@@ -319,11 +319,9 @@ func (m maker) controls(in *route.Input, snap *route.Snapshot) {
 }
 
 func (m maker) features() predict.Features {
-	s := predict.Features{Task: pick(m, predict.Tasks()...), Language: pick(m, "", "en", "de"), Known: float64(m.IntN(1000)) / 1000}
-	for range skills {
-		s.Skills = append(s.Skills, float64(m.IntN(4000)-2000)/1000)
+	return predict.Features{
+		Task: pick(m, predict.Families()...), Difficulty: 3 * m.Float64(), Output: m.Int64N(2000), Language: pick(m, "", "en", "de"), Known: m.Float64(),
 	}
-	return s
 }
 
 // stored encodes and decodes the decision.

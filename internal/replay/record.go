@@ -32,6 +32,7 @@ type record struct {
 	baseline *money.Amount
 	in       route.Input
 	chosen   string // target of the first choice; empty if the decision had no choice
+	effort   string // reasoning effort of the first choice; empty for the model's default
 	served   string // target that served the request
 	seen     sightings
 
@@ -127,13 +128,15 @@ func (r *record) readDecision(s *rawjson.Scanner, key []byte) {
 
 func (r *record) readCandidate(s *rawjson.Scanner) {
 	var one sighting
-	var target string
+	var target, effort string
 	var code route.Reason
 	var rank int64
 	eachMember(s, func(key []byte) {
 		switch string(key) {
 		case "target":
 			target = r.readName(s)
+		case "effort":
+			effort = r.readName(s)
 		case "rank":
 			rank = readInt(s)
 		case "quality":
@@ -151,7 +154,7 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 		}
 	})
 	if rank == 1 {
-		r.chosen = target
+		r.chosen, r.effort = target, effort
 	}
 	one.rated = rank > 0 || code == route.CircuitOpen || code == route.CredentialBackingOff
 	r.seen[target] = one

@@ -47,7 +47,7 @@ func recordOf(d *route.Decision) record {
 	r := record{in: d.Input, seen: sightings{}}
 	for _, c := range d.Candidates {
 		if c.Rank == 1 {
-			r.chosen = c.Target
+			r.chosen, r.effort = c.Target, c.Effort
 		}
 		r.seen[c.Target] = sighting{
 			state: c.Seen, cache: c.Cache, quality: c.Quality,

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Verification is the result of recomputing a logged decision.
@@ -94,7 +94,6 @@ func (c *comparer) decision() {
 	a, b := c.logged, c.again
 	c.text("kind", string(a.Kind), string(b.Kind))
 	c.text("plan", planText(a), planText(b))
-	c.text("quality target", targetText(a.QualityTarget), targetText(b.QualityTarget))
 	c.text("policy", a.Policy, b.Policy)
 	c.text("choice without policies", a.Alone, b.Alone)
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
@@ -116,6 +115,7 @@ func (c *comparer) decision() {
 		c.text(fmt.Sprintf("policy %d", i+1), before, after)
 	}
 	c.candidates()
+	c.text("because", a.Because, b.Because)
 }
 
 func (c *comparer) candidates() {
@@ -152,8 +152,6 @@ func planText(d *route.Decision) string {
 	return strings.Join(targets, ", ")
 }
 
-func targetText(a route.QualityTarget) string { return number(a.Target) + " of " + number(a.Best) }
-
 func adjustmentsText(list []route.Adjustment) string {
 	var parts []string
 	for _, a := range list {
@@ -173,7 +171,7 @@ func stayText(s *route.Stay) string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s rather than %s, switching costs %s", s.Target, s.Alternative, s.Switch)
+	return fmt.Sprintf("%s rather than %s (%s), switching costs %s", s.Target, s.Alternative, s.Reason, s.Switch)
 }
 
 func hitText(h *route.PolicyHit) string {
@@ -210,7 +208,7 @@ func partsText(c *route.Candidate) string {
 }
 
 func featuresText(s *predict.Features) string {
-	return fmt.Sprintf("%s %s, known %s, skills %v", s.Task, s.Language, number(s.Known), s.Skills)
+	return fmt.Sprintf("%s %s, difficulty %s, known %s, output %d", s.Task, s.Language, number(s.Difficulty), number(s.Known), s.Output)
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

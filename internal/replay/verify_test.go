@@ -186,7 +186,7 @@ func TestChangedRecordIsReported(t *testing.T) {
 		{"hit", func(d *route.Decision) { d.Policies[0].Matched = !d.Policies[0].Matched }, "policy 1"},
 		{"missing hit", func(d *route.Decision) { d.Policies = d.Policies[1:] }, "policy 1"},
 		{"stay", func(d *route.Decision) { d.Stay = &route.Stay{Target: "a", Alternative: "b"} }, "stay"},
-		{"objective", func(d *route.Decision) { d.QualityTarget.Best = 0.123 }, "quality target"},
+		{"sentence", func(d *route.Decision) { d.Because = "A coin said so." }, "because"},
 		{"bound", func(d *route.Decision) { d.MaxOutput = 77 }, "output limit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

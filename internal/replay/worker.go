@@ -7,9 +7,9 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // worker recomputes one decision at a time.
@@ -96,7 +96,7 @@ func (w *worker) logged() choice {
 	} else {
 		_, c.model, _ = strings.Cut(c.target, "/")
 	}
-	c.quality = w.quality(c.model)
+	c.quality = w.quality(c.model, r.effort)
 	if s := r.seen[c.target]; c.quality == nil && s.rated && r.in.Op == llm.Chat {
 		c.quality = &s.quality // the model was removed, so use the recorded prediction
 	}
@@ -138,7 +138,7 @@ func (w *worker) choose(by *Rules) choice {
 	first := d.Plan[0]
 	c.target, c.model = first.ID(), first.Model.Name
 	c.cost = w.cost(first)
-	c.quality = w.quality(c.model)
+	c.quality = w.quality(c.model, first.Effort)
 	if d.Alone != "" {
 		c.alone = w.cost(w.target(by, d.Alone))
 	}
@@ -161,9 +161,9 @@ func (w *worker) cost(t *provider.Target) *money.Amount {
 	return new(t.Price.At(r.in.At).Cost(usageWith(r.usage, r.seen[id].cache))) // cost with the cache hit that was recorded for the target
 }
 
-// quality returns a model's predicted success probability with the active abilities, or nil if it is unknown. If only the draft
-// includes the model, quality uses the draft's ability.
-func (w *worker) quality(model string) *float64 {
+// quality returns a model's predicted success probability at a reasoning effort with the active abilities, or nil if it is unknown. If only
+// the draft includes the model, quality uses the draft's ability.
+func (w *worker) quality(model, effort string) *float64 {
 	in, live := &w.record.in, &w.options.Live
 	ability, ok := live.Snapshot.Ability(model)
 	if draft := w.options.Draft; !ok && draft != nil {
@@ -172,12 +172,10 @@ func (w *worker) quality(model string) *float64 {
 	if !ok || in.Op != llm.Chat && in.Op != llm.Complete || in.Predictor != w.options.Predictor {
 		return nil
 	}
-	best := &ability
-	if live.Corrections != nil {
-		best = live.Corrections.Ability(model, in.Features.Task, best)
+	if task := in.Features.Task; live.Corrections != nil {
+		ability.Levels[task.Index()] += live.Corrections.Shift(model, task)
 	}
-	probability := predict.Success(&in.Features, best).Probability
-	return &probability
+	return new(predict.Success(&in.Features, &ability, effort).Probability)
 }
 
 func (w *worker) target(by *Rules, id string) *provider.Target {

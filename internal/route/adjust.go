@@ -2,10 +2,10 @@ package route
 
 import (
 	"fmt"
+	"slices"
 
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // AdjustmentCode is the kind of an Adjustment.
@@ -31,19 +31,18 @@ const MaxEscalation = 3
 
 // escalations holds the effects of each escalation step.
 var escalations = [MaxEscalation + 1]struct {
-	logitDrop float64 // decrease of the logit of every prediction, because the task is harder than its text suggests
-	doubt     float64 // weight of a typical prompt's skills, relative to the skills predicted from the text
-	shift     float64 // fraction of the distance to 1 by which the trade-off is increased
-}{{}, {0.4, 0.3, 0.25}, {1, 0.6, 0.85}, {1.5, 0.9, 0.95}}
+	harder float64 // increase of the difficulty, because the task is harder than its text suggests
+	shift  float64 // fraction of the distance to the best end of the dial by which the objective moves
+}{{}, {0.5, 0.25}, {1, 0.5}, {1.5, 0.75}}
 
-// escalation returns the escalation step for a conversation.
-func escalation(t *conversation.Trouble) int {
+// escalation returns the escalation step for a predict.
+func escalation(t *predict.Trouble) int {
 	switch {
-	case t.Level < conversation.Troubled:
+	case t.Level < predict.Troubled:
 		return 0
-	case t.Level == conversation.Troubled:
+	case t.Level == predict.Troubled:
 		return 1
-	case t.Level < conversation.MaxTrouble:
+	case t.Level < predict.MaxTrouble:
 		return 2
 	}
 	return MaxEscalation
@@ -64,6 +63,9 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 		return o, 0
 	}
 	c := &in.Conversation
+	if t := in.Route; t != nil && t.Tradeoff != nil && o.Name == "auto" && !r.Objective.IsSet() {
+		o.Tradeoff = *t.Tradeoff
+	}
 	if c.Purpose != "" && o.Tradeoff < 1 && !r.Objective.IsSet() {
 		o.Tradeoff = 0
 		return o, 0
@@ -79,21 +81,56 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 	return o, step
 }
 
-// escalateFeatures returns features that lower the predictions according to the escalation step.
-func escalateFeatures(f predict.Features, step int, typical []float64) predict.Features {
-	if step == 0 {
-		return f
+// stay keeps the model of the conversation, unless another is worth the change. In a healthy tool loop it always stays: a switch would lose
+// the cached prompt and the reasoning, and the prediction knows nothing about a loop that its model does not know better. At a new turn, the
+// other model must be better by stayPoints, or at most half as dear. A stuck task looks for a better model.
+func (r *ranking) stay() *Stay {
+	in, first := r.in, r.ready[0]
+	if in.Last == "" || in.Op != llm.Chat || !IsAuto(in.Model) || in.Conversation.Purpose != "" || r.step > 0 {
+		return nil
 	}
-	e := &escalations[step]
-	f.Ease -= e.logitDrop
-	if len(typical) == len(f.Skills) {
-		skills := make([]float64, len(f.Skills))
-		for i, z := range f.Skills {
-			skills[i] = (1-e.doubt)*z + e.doubt*typical[i]
+	at := slices.IndexFunc(r.ready, func(cand *candidate) bool { return cand.Target == in.Last })
+	if at < 0 {
+		return nil
+	}
+	last := r.ready[at]
+	if last.fallbackOrder != first.fallbackOrder || last.providerOrder != first.providerOrder || last.preference != first.preference {
+		return nil // the caller or a policy orders the targets
+	}
+	if at == 0 {
+		return r.cacheStay(first)
+	}
+	reason := StayGain
+	switch {
+	case in.Conversation.Loop:
+		reason = StayLoop
+	case first.Quality >= last.Quality+stayPoints, 2*first.option.total <= last.option.total:
+		return nil
+	}
+	r.moveToFront(last.Model)
+	if i := slices.Index(r.ready, last); i > 0 { // another provider of the model
+		copy(r.ready[1:i+1], r.ready[:i])
+		r.ready[0] = last
+	}
+	return &Stay{Target: last.Target, Alternative: first.Target, Switch: first.option.total.Sub(last.option.total), Reason: reason}
+}
+
+// cacheStay returns a Stay if another target would have been chosen without cached prompts.
+func (r *ranking) cacheStay(first *candidate) *Stay {
+	if first.Cache.Read == 0 {
+		return nil
+	}
+	other := first
+	for _, cand := range r.ready[1:] {
+		same := cand.fallbackOrder == first.fallbackOrder && cand.providerOrder == first.providerOrder && cand.preference == first.preference
+		if same && cand.option.standing == fair && cand.option.valueIdle > other.option.valueIdle {
+			other = cand
 		}
-		f.Skills = skills
 	}
-	return f
+	if other == first || other.option.total <= first.option.total {
+		return nil
+	}
+	return &Stay{Target: first.Target, Alternative: other.Target, Switch: other.option.total.Sub(first.option.total), Reason: StayCache}
 }
 
 // adjustments returns the effects of the conversation on the decision.
@@ -115,7 +152,7 @@ func (r *ranking) adjustments() []Adjustment {
 	}
 	switch {
 	case c.Purpose != "" && r.objective.Tradeoff == 0:
-		list = append(list, Adjustment{Housekeeping, string(c.Purpose)})
+		list = append(list, Adjustment{Housekeeping, "a call that the client makes for itself"})
 	case r.step > 0:
 		list = append(list, Adjustment{Escalated, c.Trouble.Cause()})
 	case c.Trouble.Recovered:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route/predict"
 )
 
 // archived is the stored form of a snapshot. It is used to recompute decisions after targets and prices have changed.
@@ -15,7 +15,6 @@ type archived struct {
 	Catalog   string             `json:"catalog"`
 	Providers []archivedProvider `json:"providers"`
 	Models    []archivedModel    `json:"models"`
-	Typical   []float64          `json:"typical,omitempty"`
 }
 
 type archivedProvider struct {
@@ -33,7 +32,7 @@ func (s *Snapshot) Version() string { return s.version }
 
 // Archive encodes the data on which decisions depend, for Restore.
 func (s *Snapshot) Archive() ([]byte, error) {
-	kept := archived{Models: make([]archivedModel, len(s.models)), Typical: s.typical}
+	kept := archived{Models: make([]archivedModel, len(s.models))}
 	if s.Catalog != nil {
 		kept.Catalog = s.Catalog.Version()
 	}
@@ -65,7 +64,7 @@ func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 	if err := decoder.Decode(&kept); err != nil {
 		return nil, fmt.Errorf("read archived snapshot: %w", err)
 	}
-	abilities := archivedAbilities{typical: kept.Typical, byModel: make(map[string]predict.Ability, len(kept.Models))}
+	abilities := archivedAbilities{byModel: make(map[string]predict.Ability, len(kept.Models))}
 	for _, m := range kept.Models {
 		abilities.byModel[m.Name] = m.Ability
 	}
@@ -84,11 +83,7 @@ func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 
 type archivedAbilities struct {
 	byModel map[string]predict.Ability
-	typical []float64
 }
 
 // Ability implements Predictor.
 func (r archivedAbilities) Ability(m *catalog.Model) predict.Ability { return r.byModel[m.Name] }
-
-// Typical implements typicalPredictor.
-func (r archivedAbilities) Typical() []float64 { return r.typical }

@@ -30,7 +30,10 @@ func (r *ranking) collect() error {
 		return r.addNamed([]string{pin}, false)
 	}
 	if IsAuto(r.in.Model) && len(r.in.Controls.Models) == 0 {
-		return r.addAll()
+		if t := r.in.Route; t != nil && len(t.Pool) > 0 {
+			return r.addNamed(t.Pool, true)
+		}
+		return r.addPool()
 	}
 	names := r.in.Controls.Models
 	if !IsAuto(r.in.Model) {
@@ -39,19 +42,77 @@ func (r *ranking) collect() error {
 	return r.addNamed(names, IsAuto(r.in.Model))
 }
 
-func (r *ranking) addAll() error {
-	r.candidates = slices.Grow(r.candidates, len(r.snap.entries))
+// addPool adds the targets of the default pool, of models that a policy prefers, and the target that the conversation has used so far.
+// Operations other than chat have no pool.
+func (r *ranking) addPool() error {
 	prices := r.snap.pricesAt(r.in.At)
+	offered := false
 	for i := range r.snap.entries {
-		if entry := &r.snap.entries[i]; entry.target.Serves(r.in.Op) && !entry.target.NamedOnly() {
+		entry := &r.snap.entries[i]
+		t := entry.target
+		if !t.Serves(r.in.Op) || t.NamedOnly() {
+			continue
+		}
+		offered = true
+		preferred := len(r.rules.Prefer) > 0 && r.rules.Rank(t.Provider, t.Model.Name) < len(r.rules.Prefer)
+		if r.in.Op != llm.Chat || r.snap.inPool[entry.model] || preferred || entry.id == r.in.Last {
 			r.add(entry, &prices[i], 0, false)
 		}
 	}
-	if len(r.candidates) == 0 {
+	if !offered {
 		return llm.Errorf(llm.NoRoute, "No configured provider offers a model for %s. Add a provider or a model in the configuration.", r.in.Op).
 			With("excluded", []string{})
 	}
 	return nil
+}
+
+// maxJoined is the maximum number of models that join the pool for a request.
+const maxJoined = 4
+
+// join adds able models outside the default pool if no model of the pool can serve the request, or only one because of its needs. It reports
+// whether any joined.
+func (r *ranking) join(needs llm.Abilities) bool {
+	if r.in.Op != llm.Chat || !IsAuto(r.in.Model) || len(r.in.Controls.Models) > 0 || r.rules.Pin.Value != "" || r.in.Route != nil && len(r.in.Route.Pool) > 0 {
+		return false
+	}
+	able := map[int]bool{}
+	for _, cand := range r.ranked {
+		able[cand.model] = true
+	}
+	unable := slices.ContainsFunc(r.excluded, func(cand *candidate) bool {
+		code := cand.excluded.Code
+		return code == MissingCapability || code == ContextTooSmall || code == OutputLimitExceeded
+	})
+	if len(able) > 1 || len(able) == 1 && !unable {
+		return false
+	}
+	var x Exclusion
+	var joining []option
+	prices := r.snap.pricesAt(r.in.At)
+	for i := range r.snap.entries {
+		entry := &r.snap.entries[i]
+		if t := entry.target; !t.Serves(llm.Chat) || t.NamedOnly() || slices.ContainsFunc(r.candidates, func(cand candidate) bool { return cand.target == t }) {
+			continue
+		}
+		cand := &candidate{Candidate: Candidate{Target: entry.id, Model: entry.target.Model.Name, Provider: entry.target.Provider}, entry: entry, target: entry.target, model: entry.model, price: &prices[i]}
+		cand.prompt = r.promptFor(cand)
+		if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), &x) || r.rules.forbid(cand, &x) {
+			continue
+		}
+		o := r.optionFor(cand, nil)
+		o.value = r.value(&o, o.total)
+		joining = append(joining, o)
+	}
+	slices.SortStableFunc(joining, func(a, b option) int { return a.compare(&b) })
+	models := map[int]bool{}
+	for _, o := range joining {
+		if len(models) == maxJoined && !models[o.cand.model] {
+			continue
+		}
+		models[o.cand.model] = true
+		r.add(o.cand.entry, o.cand.price, 0, false)
+	}
+	return len(models) > 0
 }
 
 // addNamed adds the targets for the names in order. If restrict is set, the names limit the choice of auto, and their order has no effect.

@@ -6,8 +6,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/token"
 )
 
@@ -46,22 +46,23 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	if r.rules.restrict() && r.policiesChangedRanking() {
 		d.attributeToPolicy(r)
 	}
+	d.Stay = r.stay()
+	r.moveShare()
 	d.HeldOut = r.holdOut()
-	d.QualityTarget = r.target
 	d.Adjustments = r.adjustments()
 	d.Candidates = r.results()
 	d.Plan = make([]*provider.Target, len(r.ready))
 	for i, cand := range r.ready {
 		if d.Plan[i] = cand.target; cand.Effort != "" {
-			d.Plan[i] = cand.effort.target // target with the effort chosen by the router
+			d.Plan[i] = cand.option.effort.target // target with the effort chosen by the router
 		}
 	}
 	if len(r.ready) > 1 {
 		d.RunnerUp = r.ready[1].Target
 		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
 	}
-	d.Stay = r.keptTarget()
 	d.Baseline = r.baseline()
+	d.Because = r.because(d)
 	return d, nil
 }
 
@@ -77,27 +78,16 @@ type candidate struct {
 	named         bool // whether the caller or a policy named the model
 	trusted       bool // whether the request or a pin names the model, not as a choice for auto; the catalog's limits are then less strict
 	eligible      bool // whether the target can serve the request, regardless of policies
-	scored        bool
-	providerOrder int // index of the provider in provider.order
-	preference    int // index of the first matching policy preference
+	providerOrder int  // index of the provider in provider.order
+	preference    int  // index of the first matching policy preference
 	excluded      *Exclusion
-	estimates
+	option        *option      // effort that the target would run at; nil before the options are judged
+	cost          money.Amount // expected cost of the option; valid if priced
 }
 
-// estimates holds the expected cost and latency of a candidate with a certain reasoning effort, and the resulting penalty.
-type estimates struct {
-	effort             *effortEntry // reasoning effort; nil for the model's default
-	cost               money.Amount // expected cost of the request; valid if priced
-	total              money.Amount // expected cost of the request, of reading the prompt again in later turns, and of discarded reasoning
-	totalUncached      money.Amount // value of total without cached prompts
-	delay              float64      // expected latency in doublings of minLatency
-	penaltyWithoutCost float64      // penalty without the cost component
-	penalty            float64
-}
+func (c *candidate) ready() bool { return c.excluded == nil }
 
-func (r *candidate) ready() bool { return r.excluded == nil }
-
-func (r *candidate) priced() bool { return r.scored && r.target.Price != nil }
+func (c *candidate) priced() bool { return c.option != nil && c.target.Price != nil }
 
 // ranking holds the working state of one decision. Rankings are pooled, and decisions keep no references to them.
 type ranking struct {
@@ -109,24 +99,22 @@ type ranking struct {
 	hits        []policy.Hit
 	criteria
 	promptTokens
-	candidates  []candidate
-	success     []estimate // success probabilities by model, computed on first use
-	bestByModel []float64  // smallest penalty of each model
+	candidates []candidate
+	options    []option
+	bestOf     []*option // best option of each model, while sorting
 	standings
 }
 
 // criteria holds the inputs of the ranking that are the same for all candidates.
 type criteria struct {
-	objective   Objective
-	step        int              // escalation step of the conversation
-	features    predict.Features // features after applying the escalation
-	weights     weights
-	target      QualityTarget
-	reference   float64      // reference cost of the request, in dollars
-	discards    money.Amount // cost of the reasoning that is lost if another target continues the tool loop
-	outputPrior outputPrior
-	session     Session // expected remainder of the conversation
-	maxOutput   int64   // maximum output tokens set by caller and policies; 0 for no limit
+	objective        Objective
+	criterion        criterion
+	step             int              // escalation step of the conversation
+	features         predict.Features // features after applying the escalation
+	best, bestSpread float64          // highest quality of an available candidate, and its standard deviation
+	reference        float64          // reference cost of the request, in dollars
+	session          Session          // expected remainder of the conversation
+	maxOutput        int64            // maximum output tokens set by caller and policies; 0 for no limit
 }
 
 // promptTokens caches the number of prompt tokens for each model, counted on first use.
@@ -148,27 +136,27 @@ type standings struct {
 func (s *Snapshot) newRanking(in *Input, c *Conditions) *ranking {
 	r, ok := s.rankings.Get().(*ranking)
 	if !ok {
-		r = &ranking{snap: s, success: make([]estimate, len(s.models)), promptTokens: promptTokens{prompt: make([]int64, len(s.models))}, bestByModel: make([]float64, len(s.models))}
+		r = &ranking{snap: s, promptTokens: promptTokens{prompt: make([]int64, len(s.models))}, bestOf: make([]*option, len(s.models))}
 	}
-	r.in, r.c, r.outputPrior = in, c, expectedOutput(in)
-	r.session = expectedSession(in, r.outputPrior)
+	r.in, r.c = in, c
 	return r
 }
 
 // recycle clears a ranking and returns it to the pool.
 func (s *Snapshot) recycle(r *ranking) {
 	clear(r.candidates)
+	clear(r.options)
 	clear(r.hits)
 	clear(r.reasons)
-	clear(r.success)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.policyRules, r.target, r.tokenMeter, r.measured, r.features = nil, nil, nil, rules{}, QualityTarget{}, token.Meter{}, false, predict.Features{}
-	r.candidates, r.ranked, r.ready, r.excluded, r.reasons = r.candidates[:0], r.ranked[:0], r.ready[:0], r.excluded[:0], r.reasons[:0]
+	r.in, r.c, r.rules, r.policyRules, r.criteria, r.tokenMeter, r.measured = nil, nil, nil, rules{}, criteria{}, token.Meter{}, false
+	r.candidates, r.options, r.ranked, r.ready, r.excluded, r.reasons = r.candidates[:0], r.options[:0], r.ranked[:0], r.ready[:0], r.excluded[:0], r.reasons[:0]
 	s.rankings.Put(r)
 }
 
-// rank filters, scores and sorts the candidates.
+// rank filters, values and sorts the candidates.
 func (r *ranking) rank() {
+	r.reference = r.referenceCost()
 	r.evaluate()
 	r.sort(r.ranked)
 	if len(r.ready) == len(r.ranked) {
@@ -179,62 +167,61 @@ func (r *ranking) rank() {
 	r.restrictFallbacks()
 }
 
-// evaluate filters and scores the candidates. If no candidate remains, it drops optional needs of the request and tries again, unless the
-// request sets require_parameters. The adapter of the chosen provider omits the fields of the dropped needs and adds a warning.
+// evaluate filters and values the candidates. If too few models of the pool can serve the request, able models outside the pool join. If no
+// candidate remains, it drops optional needs of the request and tries again, unless the request sets require_parameters. The adapter of the
+// chosen provider omits the fields of the dropped needs and adds a warning.
 func (r *ranking) evaluate() {
-	r.target, r.reference, r.discards = r.qualityTarget(), r.referenceCost(), r.discardedReasoningCost()
 	const optional = llm.ParallelTools | llm.Logprobs | llm.WebSearch
 	for i, without := range [...]llm.Abilities{0, optional, optional | llm.ManyChoices | llm.Reasoning} {
 		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {
 			continue
 		}
-		r.evaluateFor(r.in.Needs &^ without)
+		needs := r.in.Needs &^ without
+		r.evaluateFor(needs)
+		if r.join(needs) {
+			r.evaluateFor(needs)
+		}
 	}
 }
 
-// evaluateFor filters and scores the candidates for the given needs.
+// evaluateFor filters and values the candidates for the given needs.
 func (r *ranking) evaluateFor(needs llm.Abilities) {
-	for i := range r.candidates {
-		r.candidates[i].excluded = nil
-	}
-	r.excluded, r.reasons = r.excluded[:0], r.reasons[:0]
+	r.excluded, r.reasons, r.ranked, r.ready, r.options = r.excluded[:0], r.reasons[:0], r.ranked[:0], r.ready[:0], r.options[:0]
 	var x Exclusion
 	for i := range r.candidates {
 		cand := &r.candidates[i]
-		if !r.admits(cand, needs, &x) {
+		cand.excluded, cand.option = nil, nil
+		cand.prompt = r.promptFor(cand)
+		if r.c.State != nil {
+			cand.Seen = r.c.State(cand.Target)
+		}
+		if r.c.CacheHit != nil {
+			cand.Cache = r.c.CacheHit(cand.target, cand.prompt, !r.policyRules.CacheMarks.IsSet())
+		}
+		if cand.eligible = !permanentlyExcluded(r.in, cand, needs, r.outputTokens(), &x); !cand.eligible {
 			r.exclude(cand, x)
-			r.excluded = append(r.excluded, cand)
+		}
+	}
+	r.assess()
+	for i := range r.candidates {
+		cand := &r.candidates[i]
+		switch {
+		case !cand.eligible:
+		case r.rules.forbid(cand, &x), r.rules.aboveLimit(r, cand, &x):
+			r.exclude(cand, x)
+		case temporarilyExcluded(cand, &x):
+			r.exclude(cand, x)
+			r.ranked = append(r.ranked, cand)
+			continue
+		default:
+			r.ranked = append(r.ranked, cand)
+			r.ready = append(r.ready, cand)
 			continue
 		}
-		r.ranked = append(r.ranked, cand)
-		if temporarilyExcluded(cand, &x) {
-			r.exclude(cand, x)
-			continue
-		}
-		r.ready = append(r.ready, cand)
+		r.excluded = append(r.excluded, cand)
 	}
-}
-
-// admits reports whether a target can serve the request and policies permit it. If so, it scores the target. Otherwise, it stores the
-// reason in x. A target that is excluded only for its expected cost is scored, too.
-func (r *ranking) admits(cand *candidate, needs llm.Abilities, x *Exclusion) bool {
-	cand.prompt = r.promptFor(cand)
-	if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), x) {
-		return false
-	}
-	cand.eligible = true
-	if r.rules.forbid(cand, x) {
-		return false
-	}
-	r.score(cand)
-	if !r.rules.above(cand) {
-		return true
-	}
-	if r.rules.costReason == "" {
-		r.rules.costReason = "the expected cost is above max_cost_usd " + r.rules.MaxCost.Value.String()
-	}
-	x.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: r.rules.MaxCost.Policy, cause: r.rules.costReason})
-	return false
+	r.leaveOverBudget()
+	r.judge()
 }
 
 // outputTokens returns the number of tokens that the context window must have left for the output.

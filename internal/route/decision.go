@@ -5,13 +5,12 @@ package route
 import (
 	"time"
 
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Kind states whether the router's first choice, a fallback or a policy determined the served model.
@@ -27,11 +26,11 @@ const (
 // Decision is the plan for one request with its reasons. It is stored in the request's log entry and can be recomputed from its input and
 // the data with the recorded versions.
 type Decision struct {
-	Kind          Kind          `json:"kind"`
-	Input         Input         `json:"input"`
-	QualityTarget QualityTarget `json:"quality_target,omitzero"`
-	Candidates    []Candidate   `json:"candidates"` // targets of the plan in order, followed by the excluded targets
-	Baseline      *Baseline     `json:"baseline,omitempty"`
+	Kind       Kind        `json:"kind"`
+	Input      Input       `json:"input"`
+	Because    string      `json:"because,omitempty"` // the reason for the choice in one sentence
+	Candidates []Candidate `json:"candidates"`        // targets of the plan in order, followed by the excluded targets
+	Baseline   *Baseline   `json:"baseline,omitempty"`
 	Lead
 	PolicyChange
 	Stay *Stay `json:"stay,omitempty"`
@@ -81,12 +80,6 @@ type Versions struct {
 	Feedback  string `json:"feedback,omitempty"` // version of the corrections from the workspace's ratings
 }
 
-// QualityTarget is the predicted quality that `auto` requires.
-type QualityTarget struct {
-	Best   float64 `json:"best"`                // highest success probability of any configured model
-	Target float64 `json:"success_probability"` // success probability above which more quality adds nothing to the score
-}
-
 // Candidate is a target that was considered: ranked with a score, or excluded with a reason.
 type Candidate struct {
 	Target   string `json:"target"` // target name in the form provider/model
@@ -114,25 +107,27 @@ type Scores struct {
 
 // ExpectedCost holds the expected costs of a request if the candidate serves it.
 type ExpectedCost struct {
-	Price    *money.Amount `json:"expected_cost_usd,omitempty"`
-	Ahead    money.Amount  `json:"ahead_usd,omitzero"`    // expected cost of later turns in the conversation
-	Discards money.Amount  `json:"discards_usd,omitzero"` // cost of the reasoning that a switch inside a tool loop discards
+	Price *money.Amount `json:"expected_cost_usd,omitempty"`
+	Ahead money.Amount  `json:"ahead_usd,omitzero"` // expected cost of later turns in the conversation
 }
 
-// Stay reports that the conversation keeps its target because part of its prompt is cached there, or because only this target can read
-// the reasoning of the current tool loop.
+// Stay reports that the conversation keeps its model although another would have been chosen for the request alone.
 type Stay struct {
 	Target      string       `json:"target"`      // kept target
-	Alternative string       `json:"alternative"` // choice without cached prompts or, for StayReasoning, without the cost of discarded reasoning
-	Switch      money.Amount `json:"switch_usd"`  // additional cost of switching, now and in later turns
-	Reason      StayReason   `json:"reason,omitempty"`
+	Alternative string       `json:"alternative"` // choice for the request alone
+	Switch      money.Amount `json:"switch_usd"`  // additional cost of switching, now and in later turns; negative if switching would save
+	Reason      StayReason   `json:"reason"`
 }
 
-// StayReason is the reason why a conversation keeps its target. It is empty for a cached prompt.
+// StayReason is the reason why a conversation keeps its model.
 type StayReason string
 
-// StayReasoning is used if another target could not read the reasoning of the tool loop.
-const StayReasoning StayReason = "reasoning"
+// The reasons to stay.
+const (
+	StayLoop  StayReason = "loop"  // the tool loop makes progress, and its reasoning and its cache belong to the model
+	StayGain  StayReason = "gain"  // the other model is not better enough
+	StayCache StayReason = "cache" // the other model would have to read the whole prompt again
+)
 
 // Baseline is the model used to measure savings.
 type Baseline struct {
@@ -145,12 +140,11 @@ type BaselineSource string
 
 // The sources of a baseline, most specific first.
 const (
-	BaselineCaller        BaselineSource = "caller" // the baseline is the requested model
-	BaselineHeader        BaselineSource = "header"
-	BaselinePolicy        BaselineSource = "policy"
-	BaselineKey           BaselineSource = "key"
-	BaselineDefault       BaselineSource = "default"
-	BaselineMostExpensive BaselineSource = "most_expensive" // the baseline is the most expensive candidate
+	BaselineCaller  BaselineSource = "caller" // the baseline is the requested model
+	BaselineHeader  BaselineSource = "header"
+	BaselinePolicy  BaselineSource = "policy"
+	BaselineKey     BaselineSource = "key"
+	BaselineDefault BaselineSource = "default"
 )
 
 // Objective is the caller's trade-off between quality, cost and speed.
@@ -163,7 +157,8 @@ type Objective struct {
 type Input struct {
 	Op        llm.Op    `json:"op"`
 	Format    string    `json:"format,omitempty"`
-	Model     string    `json:"model"` // model name as requested
+	Model     string    `json:"model"`           // model name as requested
+	Route     *Route    `json:"route,omitempty"` // route that the name stands for; nil for auto itself and for models
 	Objective Objective `json:"objective"`
 	Downgrade string    `json:"downgrade,omitempty"` // reason why Model replaces the requested model: how much of a budget is spent
 	Prediction
@@ -175,7 +170,9 @@ type Input struct {
 	At time.Time `json:"at,omitzero"` // time of the request, used for prices and policies
 	History
 	Caller
-	Holdout *Holdout `json:"holdout,omitempty"` // comparison with a baseline model; nil for none
+	Holdout *Holdout      `json:"holdout,omitempty"`         // comparison with a baseline model; nil for none
+	Room    *money.Amount `json:"budget_left_usd,omitempty"` // what the budgets of the request can still hold; nil without a budget
+	Draw    float64       `json:"draw,omitempty"`            // place of the session in the shares of the route, from 0 to 1
 }
 
 // Prediction holds the data used to predict the success and the length of a response.
@@ -223,15 +220,15 @@ type Settings struct {
 	Controls      llm.Controls `json:"controls,omitzero"`
 	AllowedModels []string     `json:"allowed_models,omitempty"` // models allowed by the key; empty allows all models
 	AllowUnpriced bool         `json:"allow_unpriced,omitempty"`
-	Baseline      Baseline     `json:"baseline_hint,omitzero"` // baseline set by the caller, the key or the workspace; empty for the most expensive candidate
+	Baseline      Baseline     `json:"baseline_hint,omitzero"` // baseline set by the caller, the key or the workspace; empty for none
 	PinnedEmbed   string       `json:"pinned_embedding,omitempty"`
 }
 
 // History describes the conversation so far.
 type History struct {
-	Turns        int                   `json:"turns,omitempty"` // number of previous responses
-	Last         string                `json:"last,omitempty"`  // target of the latest response
-	Conversation conversation.Findings `json:"conversation,omitzero"`
+	Turns        int              `json:"turns,omitempty"` // number of previous responses
+	Last         string           `json:"last,omitempty"`  // target of the latest response
+	Conversation predict.Findings `json:"conversation,omitzero"`
 }
 
 // Caller identifies the sender of the request, for policies.
@@ -269,10 +266,10 @@ type CacheHit struct {
 	Caches bool  `json:"caches,omitempty"` // whether the whole prompt will be cached for the next turn
 }
 
-// Corrections adjusts abilities to the outcomes of a workspace.
+// Corrections are what a workspace learned about models.
 type Corrections interface {
-	// Ability returns the corrected ability of a model for a task, or base for a model without outcomes.
-	Ability(model string, task predict.Task, base *predict.Ability) *predict.Ability
+	// Shift returns the change of a model's ability in a task family, in logits.
+	Shift(model string, task predict.Family) float64
 }
 
 // Conditions holds the inputs of a decision in addition to the request and the snapshot. The zero value has no policies and no

@@ -31,6 +31,7 @@ const (
 	UnsupportedDimensions Reason = "unsupported_dimensions"
 	NotPinned             Reason = "not_pinned"
 	Unsupported           Reason = "unsupported_field"
+	OverBudget            Reason = "over_budget"
 )
 
 // Exclusion is the reason why a candidate cannot be chosen. The sentence that Reason returns is formatted on demand, because most decisions

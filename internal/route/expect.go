@@ -1,51 +1,27 @@
 package route
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/token"
 )
 
-// outputPrior holds the expected numbers of visible tokens, and of reasoning tokens for reasoning models. The estimates are used to compare
-// prices; the bill uses the actual counts.
-type outputPrior struct{ visible, reasoning int64 }
+// usualOutput is the number of visible tokens assumed for a request without a predicted length, such as one that names its model.
+const usualOutput = 300
 
-// outputPriors holds the typical numbers for each task. They are used if the features contain no length.
-var outputPriors = map[predict.Task]outputPrior{
-	predict.Chat:        {350, 500},
-	predict.Code:        {700, 2000},
-	predict.Maths:       {450, 2500},
-	predict.Reasoning:   {450, 2500},
-	predict.Knowledge:   {150, 700},
-	predict.Translation: {0, 300}, // 0 visible tokens, because the output is about as long as the prompt
-	predict.Extraction:  {200, 400},
-	predict.ToolUse:     {120, 240},
-	predict.Vision:      {250, 600},
-	predict.LongContext: {500, 1000},
-	"":                  {400, 1100},
+// visibleTokens returns the expected visible output of the request, corrected with the lengths observed in the workspace.
+func visibleTokens(in *Input) int64 {
+	return scaled(cmp.Or(in.Features.Output, usualOutput), in.Lengths.Visible)
 }
 
-const reasoningGrowth = 0.4 // relative growth of the reasoning tokens per logit of difficulty, which is -Features.Ease
-
-// expectedOutput returns the expected output for a request, corrected with the lengths observed in the workspace.
-func expectedOutput(in *Input) outputPrior {
-	a := predictedOutput(&in.Features)
-	return outputPrior{scaled(a.visible, in.Lengths.Visible), scaled(a.reasoning, in.Lengths.Reasoning)}
-}
-
-// predictedOutput returns the output that the features predict. The number of reasoning tokens is proportional to the visible length, and
-// higher for a difficult prompt.
-func predictedOutput(f *predict.Features) outputPrior {
-	a := outputPriors[f.Task]
-	if f.Output <= 0 || a.visible == 0 {
-		return a
-	}
-	ratio := float64(a.reasoning) / float64(a.visible) * (1 + reasoningGrowth*max(0, -f.Ease))
-	return outputPrior{f.Output, int64(ratio * float64(f.Output))}
+// reasoningTokens returns the expected reasoning of the request at an effort, corrected with the lengths observed in the workspace.
+func reasoningTokens(in *Input, effort string) int64 {
+	return scaled(int64(predict.Reasoning(in.Features.Difficulty, effort)), in.Lengths.Reasoning)
 }
 
 // scaled returns n times a factor, where 0 means no factor.
@@ -62,17 +38,18 @@ type Length struct{ Visible, Reasoning float64 }
 // ExpectedLength returns the length of a target's response that is predicted from the features, without corrections. Lengths that the
 // decision does not contain are 0.
 func (d *Decision) ExpectedLength(target string) Length {
-	raw := predictedOutput(&d.Input.Features)
-	expected := Length{Visible: float64(raw.visible)}
+	raw := d.Input.Features.Output
+	if raw == 0 {
+		return Length{}
+	}
+	expected := Length{Visible: float64(raw)}
 	for i := range d.Candidates {
-		cand := &d.Candidates[i]
-		if cand.Target != target || raw.visible == 0 {
-			continue
-		}
-		corrected := scaled(expectedOutput(&d.Input).visible, cand.Seen.Length)
-		expected.Reasoning = float64(max(0, cand.Output-corrected))
-		if f := d.Input.Lengths.Reasoning; f > 0 {
-			expected.Reasoning /= f
+		if cand := &d.Candidates[i]; cand.Target == target {
+			visible := scaled(visibleTokens(&d.Input), cand.Seen.Length)
+			expected.Reasoning = float64(max(0, cand.Output-visible))
+			if f := d.Input.Lengths.Reasoning; f > 0 {
+				expected.Reasoning /= f
+			}
 		}
 	}
 	return expected
@@ -100,7 +77,7 @@ type Session struct {
 // expectedSession returns the expected remainder of the conversation. An agent that has taken n turns is expected to take t²/(t+n) more
 // turns, but at least min(n, horizon)/2. t is the typical number of turns for the length of its first prompt. Further turns of an agent
 // need little reasoning.
-func expectedSession(in *Input, output outputPrior) Session {
+func expectedSession(in *Input) Session {
 	turns := float64(min(in.Turns, horizon))
 	if in.Op != llm.Chat || !in.Needs.Has(llm.Tools) || in.Conversation.Purpose != "" {
 		return Session{Turns: turns}
@@ -108,7 +85,7 @@ func expectedSession(in *Input, output outputPrior) Session {
 	n, prompt := float64(in.Turns), float64(in.InputTokens)
 	first := max(prompt-n*growthTokens, prompt/4)
 	typical := min(agentTurns*math.Pow(max(first/agentPrompt, 1), agentPower), mostTurns)
-	return Session{Turns: max(typical*typical/(typical+n), turns/2), Growth: growthTokens + growthShare*first, Output: float64(output.visible)}
+	return Session{Turns: max(typical*typical/(typical+n), turns/2), Growth: growthTokens + growthShare*first, Output: float64(visibleTokens(in))}
 }
 
 // usage returns the token usage of the further requests. prompt is the current length of the prompt. If caches is true, repeated tokens
@@ -123,17 +100,18 @@ func (s Session) usage(prompt int64, caches bool) llm.Usage {
 	return u
 }
 
-// expect estimates the cost of the request at a target, with cached tokens at the cached price, and the cost of the remainder of the
-// conversation.
-func (r *ranking) expect(cand *candidate) {
-	u := llm.Usage{Input: cand.prompt, Output: r.outputPrior.output(r.in, cand, r.maxOutput)}
-	cand.Output = u.Output
+// expect estimates the output and the cost of an option, with cached tokens at the cached price. The total includes reading the prompt again
+// in later turns. If it included the whole session, the cost of a switch would be a small share of it, and agents would often change models.
+func (r *ranking) expect(o *option) {
+	cand := o.cand
+	u := llm.Usage{Input: cand.prompt, Output: r.outputOf(o)}
+	o.output = u.Output
 	if cand.price.price == nil {
 		return
 	}
 	rates := cand.price.ratesFor(cand.prompt)
-	uncachedCost := rates.Cost(&u)
-	cand.cost = uncachedCost
+	uncached := rates.Cost(&u)
+	o.cost = uncached
 	if cached := &cand.Cache; cached.Read != 0 || cached.Write != 0 {
 		u.CacheRead = min(cached.Read, u.Input)
 		u.CacheWrite = min(cached.Write, u.Input-u.CacheRead)
@@ -141,65 +119,83 @@ func (r *ranking) expect(cand *candidate) {
 			u.CacheWriteLong = u.CacheWrite
 		}
 		u.Input -= u.CacheRead + u.CacheWrite
-		cand.cost = rates.Cost(&u)
+		o.cost = rates.Cost(&u)
 	}
-	cand.total, cand.totalUncached = cand.cost, uncachedCost
+	o.total, o.uncached = o.cost, uncached
 	if r.session.Turns > 0 {
 		ahead := r.session.usage(cand.prompt, cand.Cache.Caches)
 		cand.Ahead = rates.Cost(&ahead)
 	}
-	// The comparison of targets includes only the cost of reading the prompt again in later turns. If it included the whole session, the
-	// cost of a switch would be a small share of the total, and agents would often change models.
 	again := Session{Turns: float64(min(r.in.Turns, horizon))}
 	if again.Turns == 0 {
 		return
 	}
-	uncached, cached := again.usage(cand.prompt, false), again.usage(cand.prompt, cand.Cache.Caches)
-	cand.total, cand.totalUncached = cand.cost.Add(rates.Cost(&cached)), uncachedCost.Add(rates.Cost(&uncached))
+	full, cached := again.usage(cand.prompt, false), again.usage(cand.prompt, cand.Cache.Caches)
+	o.total, o.uncached = o.cost.Add(rates.Cost(&cached)), uncached.Add(rates.Cost(&full))
 }
 
-// discardedReasoningCost returns the cost of the reasoning that is lost if another target continues a tool loop. Reasoning is signed or
-// encrypted for the target that generated it. The cost is the same for all other targets, so it does not change their order. The cost is 0
-// for a stuck loop, so that the request can escalate to another model.
-func (r *ranking) discardedReasoningCost() money.Amount {
+// outputOf estimates the number of output tokens of an option.
+func (r *ranking) outputOf(o *option) int64 {
 	in := r.in
-	if !in.Conversation.Loop || in.Last == "" || !IsAuto(in.Model) || in.Effort == "none" || in.Conversation.Trouble.Level >= conversation.Troubled {
-		return 0
-	}
-	for i := range r.candidates {
-		cand := &r.candidates[i]
-		if cand.Target != in.Last {
-			continue
-		}
-		if !cand.target.Model.Abilities.Has(llm.Reasoning) || cand.price.price == nil {
-			return 0
-		}
-		lost := llm.Usage{Output: r.outputPrior.reasoning * int64(min(max(in.Turns, 1), horizon))}
-		return cand.price.ratesFor(r.promptFor(cand)).Cost(&lost)
-	}
-	return 0
-}
-
-// output estimates the number of output tokens for a candidate. A limit of 0 means no limit.
-func (a outputPrior) output(in *Input, cand *candidate, limit int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate || in.Op.Media() {
 		return 0
 	}
-	n := scaled(a.visible, cand.Seen.Length)
-	if in.Features.Task == predict.Translation {
-		n = cand.prompt + cand.prompt/10
+	n := scaled(visibleTokens(in), o.cand.Seen.Length)
+	if o.cand.target.Model.Abilities.Has(llm.Reasoning) {
+		level := llm.DefaultEffort
+		if o.effort != nil {
+			level = o.effort.level
+		}
+		n += reasoningTokens(in, level)
 	}
-	switch {
-	case !cand.target.Model.Abilities.Has(llm.Reasoning):
-	case cand.effort == nil:
-		n += a.reasoning
-	default:
-		n += int64(cand.effort.length * float64(a.reasoning))
-	}
-	if limit > 0 {
-		n = min(n, limit)
+	if r.maxOutput > 0 {
+		n = min(n, r.maxOutput)
 	}
 	return n * int64(max(in.Choices, 1))
+}
+
+// leaveOverBudget excludes the targets whose answer may not fit what the budgets of the request can still hold. If none fits, only the
+// cheapest remains, and the hold tells the caller what is missing.
+func (r *ranking) leaveOverBudget() {
+	if r.in.Room == nil || !IsAuto(r.in.Model) || len(r.ready) == 0 {
+		return
+	}
+	needs := make([]money.Amount, len(r.ready))
+	for i, cand := range r.ready {
+		needs[i] = r.ampleCost(cand)
+	}
+	limit := max(*r.in.Room, slices.Min(needs))
+	kept := r.ready[:0]
+	for i, cand := range r.ready {
+		if needs[i] <= limit {
+			kept = append(kept, cand)
+			continue
+		}
+		r.exclude(cand, Exclusion{Code: OverBudget, format: "may cost $%g, which is more than the budget has left", dollar: round(needs[i].Dollars())})
+		r.excluded = append(r.excluded, cand)
+	}
+	r.ready = kept
+	r.ranked = slices.DeleteFunc(r.ranked, func(cand *candidate) bool { return !cand.ready() && cand.excluded.Code == OverBudget })
+}
+
+// ampleCost returns the cost of the request with ample room for the answer. Without an output limit of the caller, the gateway sets one that
+// the budget can pay for, so that a multiple of the expected output is enough.
+func (r *ranking) ampleCost(cand *candidate) money.Amount {
+	const ample, least = 3, 1024 // multiple of the expected output, and minimum
+	if cand.price.price == nil {
+		return 0
+	}
+	output := r.maxOutput
+	for i := range r.options {
+		if o := &r.options[i]; o.cand == cand && output == 0 {
+			output = max(o.output*ample, least) // the lowest effort comes first
+		}
+	}
+	if m := cand.target.Model.MaxOutput; m > 0 {
+		output = min(output, m)
+	}
+	u := llm.Usage{Input: cand.prompt, Output: output * int64(max(r.in.Choices, 1))}
+	return cand.price.ratesFor(cand.prompt).Cost(&u)
 }
 
 // promptFor returns the number of prompt tokens for the candidate's model. For an input stored without text statistics, it returns the

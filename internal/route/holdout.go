@@ -1,7 +1,5 @@
 package route
 
-import "slices"
-
 // Holdout configures serving a share of routed requests with a baseline model, in order to compare it with the router's choice. The
 // baseline is selected if Draw is below Share.
 type Holdout struct {
@@ -14,28 +12,12 @@ type Holdout struct {
 // empty string if the request is not held out.
 func (r *ranking) holdOut() string {
 	h := r.in.Holdout
-	if h == nil || h.Share <= 0 || !IsAuto(r.in.Model) {
-		return ""
-	}
-	if r.discards > 0 {
-		return "" // another model could not read the reasoning of the tool loop
-	}
-	if !slices.ContainsFunc(r.ready, func(cand *candidate) bool { return cand.Model == h.Model }) {
-		return ""
-	}
-	if h.Draw >= h.Share || r.ready[0].Model == h.Model {
-		return ""
+	if h == nil || h.Draw >= h.Share || !IsAuto(r.in.Model) || r.in.Conversation.Loop || r.ready[0].Model == h.Model {
+		return "" // a model that joins a tool loop could not read its reasoning
 	}
 	routed := r.ready[0].Target
-	front := make([]*candidate, 0, len(r.ready))
-	rest := make([]*candidate, 0, len(r.ready))
-	for _, cand := range r.ready {
-		if cand.Model == h.Model {
-			front = append(front, cand)
-		} else {
-			rest = append(rest, cand)
-		}
+	if !r.moveToFront(h.Model) {
+		return ""
 	}
-	r.ready = slices.Concat(front, rest)
 	return routed
 }

@@ -1,7 +1,9 @@
 package route
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/policy"
@@ -51,8 +53,10 @@ func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 func (r *ranking) setRules(rules *rules) {
 	r.rules = rules
 	r.objective, r.step = rules.adjusted(r.in)
-	r.features = escalateFeatures(r.in.Features, r.step, r.snap.typical)
-	r.weights = weigh(r.in, r.objective)
+	r.criterion = criterionOf(r.in, r.objective)
+	r.features = r.in.Features
+	r.features.Difficulty += escalations[r.step].harder
+	r.session = expectedSession(r.in)
 	r.maxOutput = r.in.MaxOutput
 	if limit := rules.MaxOutput; limit.IsSet() && (r.maxOutput <= 0 || limit.Value < r.maxOutput) {
 		r.maxOutput = limit.Value
@@ -91,9 +95,25 @@ func (r *rules) forbid(cand *candidate, why *Exclusion) bool {
 	return x != nil && why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: x.Policy, cause: x.Reason})
 }
 
-// above reports whether a target costs more than policies allow.
-func (r *rules) above(cand *candidate) bool {
-	return r.MaxCost.IsSet() && cand.priced() && cand.cost > r.MaxCost.Value
+// aboveLimit rules out the options that cost more than policies allow. If none remains, it stores the reason in why.
+func (r *rules) aboveLimit(k *ranking, cand *candidate, why *Exclusion) bool {
+	if !r.MaxCost.IsSet() {
+		return false
+	}
+	left := false
+	for i := range k.options {
+		if o := &k.options[i]; o.cand == cand {
+			o.out = cand.target.Price != nil && o.cost > r.MaxCost.Value
+			left = left || !o.out
+		}
+	}
+	if left {
+		return false
+	}
+	if r.costReason == "" {
+		r.costReason = "the expected cost is above max_cost_usd " + r.MaxCost.Value.String()
+	}
+	return why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: r.MaxCost.Policy, cause: r.costReason})
 }
 
 // reason returns the name of the policy that changed the choice. alone is the candidate that the router chooses without policies.
@@ -107,7 +127,7 @@ func (r *rules) reason(alone *candidate) string {
 		}
 	}
 	switch {
-	case r.above(alone):
+	case r.MaxCost.IsSet() && alone.priced() && alone.cost > r.MaxCost.Value:
 		return r.MaxCost.Policy
 	case len(r.Prefer) > 0:
 		return r.Prefer[0].Policy
@@ -117,6 +137,59 @@ func (r *rules) reason(alone *candidate) string {
 		return r.MaxEscalation.Policy
 	}
 	return r.MaxOutput.Policy // the only remaining cause: the output limit changed the expected cost
+}
+
+// policiesChangedRanking reports whether policies affected the ranking. If they match without affecting it, the ranking without policies
+// is the same and need not be computed.
+func (r *ranking) policiesChangedRanking() bool {
+	if r.rules.Pin.Value != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput || r.rules.MaxCost.IsSet() {
+		return true
+	}
+	if objective, step := noRules.adjusted(r.in); step != r.step || objective != r.objective {
+		return true
+	}
+	return slices.ContainsFunc(r.reasons, func(x Exclusion) bool { return x.Code == ExcludedByPolicy })
+}
+
+// attributeToPolicy computes the ranking without policies and records the policy that changed the choice.
+func (d *Decision) attributeToPolicy(r *ranking) {
+	alone := r.snap.newRanking(r.in, r.c)
+	defer r.snap.recycle(alone)
+	alone.setRules(&noRules)
+	copy(alone.prompt, r.prompt) // token counts do not depend on policies
+	if alone.collect() == nil {
+		alone.rank()
+		d.Aside = r.unlistedSightings(alone)
+	}
+	if len(alone.ready) == 0 { // without policies no target is available, which is possible only with a pin or an output limit
+		d.Policy = cmp.Or(r.rules.Pin.Policy, r.rules.MaxOutput.Policy)
+	} else if first := alone.ready[0]; first.Target != r.ready[0].Target {
+		d.Policy, d.Alone = r.rules.reason(first), first.Target
+	}
+	if d.Policy != "" && d.Kind != Fallback { // Fallback takes precedence
+		d.Kind = Policy
+	}
+}
+
+// Sighting is the observed state of a target that policies excluded. The router's choice without policies depends on this state, so the
+// state is stored for recomputing the decision.
+type Sighting struct {
+	Target string   `json:"target"`
+	Seen   State    `json:"seen,omitzero"`
+	Cache  CacheHit `json:"cached_prefix,omitzero"`
+}
+
+// unlistedSightings returns the states of the targets in alone, except those that the decision's candidates already contain.
+func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
+	var list []Sighting
+	for i := range alone.candidates {
+		cand := &alone.candidates[i]
+		if (cand.Seen == State{} && cand.Cache == CacheHit{}) || slices.ContainsFunc(r.candidates, func(own candidate) bool { return own.target == cand.target }) {
+			continue
+		}
+		list = append(list, Sighting{Target: cand.Target, Seen: cand.Seen, Cache: cand.Cache})
+	}
+	return list
 }
 
 // PolicyHit is the result of one evaluated policy. The sentences that Effect and Reason return are formatted on demand.

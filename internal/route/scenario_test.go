@@ -15,13 +15,12 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policy/condition"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route/predict"
 )
 
 var update = flag.Bool("update", false, "rewrite the plans of the scenarios")
@@ -262,6 +261,7 @@ func readPolicies(t *testing.T, text []byte) *policy.Set {
 func readRequest(t *testing.T, text string) Input {
 	t.Helper()
 	in := Input{Op: llm.Chat, Model: "auto", PromptSize: PromptSize{InputTokens: 1000}, ResponseOptions: ResponseOptions{Choices: 1}}
+	in.Features = predict.Features{Task: predict.Chat, Difficulty: middling, Output: 350} // at this difficulty, the quality of a model is its success probability
 	tradeoff := ""
 	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")
@@ -271,7 +271,9 @@ func readRequest(t *testing.T, text string) Input {
 		case "model":
 			in.Model = value
 		case "task":
-			in.Features.Task = predict.Task(value)
+			in.Features.Task = predict.Family(value)
+		case "difficulty":
+			in.Features.Difficulty = number(t, value)
 		case "turns":
 			in.Turns = int(number(t, value))
 		case "last":
@@ -279,7 +281,7 @@ func readRequest(t *testing.T, text string) Input {
 		case "loop":
 			in.Conversation.Loop = true
 		case "purpose":
-			in.Conversation.Purpose = conversation.Purpose(value)
+			in.Conversation.Purpose = predict.Purpose(value)
 		case "inherited":
 			in.Conversation.Inherited = int(number(t, value))
 		case "trouble":
@@ -395,11 +397,9 @@ func plan(d *Decision, err error) string {
 	for _, a := range d.Adjustments {
 		fmt.Fprintf(&b, "adjusted %s: %s\n", a.Code, a.Reason)
 	}
+	fmt.Fprintf(&b, "because: %s\n", d.Because)
 	if d.Stay != nil {
-		fmt.Fprintf(&b, "stayed at %s: switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Alternative, d.Stay.Switch)
-		if d.Stay.Reason != "" {
-			fmt.Fprintf(&b, "stayed because of %s\n", d.Stay.Reason)
-		}
+		fmt.Fprintf(&b, "stayed at %s (%s): switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Reason, d.Stay.Alternative, d.Stay.Switch)
 	}
 	if d.Baseline != nil {
 		fmt.Fprintf(&b, "baseline %s (%s)\n", d.Baseline.Model, d.Baseline.Source)

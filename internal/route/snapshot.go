@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,22 +14,19 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/token"
 )
 
 // Router is the version of the routing rules, stored with each decision.
-const Router = "utility-4"
+const Router = "pool-1"
 
 // Predictor estimates the abilities of models.
 type Predictor interface {
 	// Ability returns the ability of a model from its name, benchmark scores or configured quality.
 	Ability(m *catalog.Model) predict.Ability
 }
-
-// typicalPredictor is a Predictor that provides typical skills for an unknown prompt.
-type typicalPredictor interface{ Typical() []float64 }
 
 // Snapshot is an immutable view of targets, prices and abilities. A reload creates a new snapshot.
 type Snapshot struct {
@@ -41,16 +37,16 @@ type Snapshot struct {
 	targets  []*provider.Target // targets sorted by ID, so that the order in the configuration has no effect
 	entries  []targetEntry      // targets with precomputed values
 	models   []modelEntry
-	typical  []float64      // typical skills of an unknown prompt; nil without a trained predictor
+	pool     Pool
+	inPool   []bool         // by model
 	index    map[string]int // indexes in models by model name
 	byModel  map[string][]*provider.Target
 	byName   map[string]*provider.Provider
 	rankings sync.Pool
 	prices   atomic.Pointer[pricesAtTime]
 
-	// nearlyBest and best are indexes in entries. nearlyBest is the cheapest target whose model reaches 95 % of the
-	// highest mean success probability, and best is the cheapest target whose model reaches 99 %. Both are -1 without
-	// priced chat models. The reference cost of a request is computed from their prices.
+	// nearlyBest and best are indexes in entries: the cheapest target of the pool whose model reaches 95 % and 99 % of the highest quality.
+	// Both are -1 without a pool. The reference cost of a request is computed from their prices.
 	nearlyBest, best int
 }
 
@@ -65,12 +61,12 @@ type targetEntry struct {
 func (s *Snapshot) newTargetEntry(t *provider.Target) targetEntry {
 	vocabulary := token.Model{Vendor: t.Model.Vendor, Name: t.Model.Name}.Vocabulary()
 	efforts := make([]effortEntry, len(t.Efforts))
-	for i, e := range t.Efforts {
+	for i, level := range t.Efforts {
 		chosen := *t
-		length := llm.EffortLength(e.Level)
-		chosen.Effort = e.Level
+		length := llm.EffortLength(level)
+		chosen.Effort = level
 		chosen.FirstToken = time.Duration(max(length, 1) * float64(t.FirstToken)) // the model reasons before the first token
-		efforts[i] = effortEntry{level: e.Level, logit: e.Logit, length: length, target: &chosen}
+		efforts[i] = effortEntry{level: level, target: &chosen}
 	}
 	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary, efforts: efforts}
 }
@@ -85,15 +81,26 @@ func (s *Snapshot) entryOf(t *provider.Target) *targetEntry {
 
 // modelEntry is a model with at least one target.
 type modelEntry struct {
-	model     *catalog.Model
-	ability   predict.Ability
-	maxEffort float64 // logit change of the success probability at the highest effort that any target of the model supports
+	model   *catalog.Model
+	ability predict.Ability
+	quality float64 // mean predicted quality over the families for a task of medium difficulty
 }
 
-// NewSnapshot returns a snapshot of the providers' targets. A nil predictor uses the configured quality of each model.
+// middling is the difficulty at which models are compared regardless of a request.
+const middling = 2
+
+func meanQuality(a *predict.Ability) float64 {
+	sum := 0.0
+	for _, family := range predict.Families() {
+		sum += predict.Success(&predict.Features{Task: family, Difficulty: middling}, a, "").Probability
+	}
+	return sum / predict.FamilyCount
+}
+
+// NewSnapshot returns a snapshot of the providers' targets. A nil predictor uses the ability table.
 func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predictor) *Snapshot {
 	if p == nil {
-		p = catalogQuality{}
+		p = predict.NewTable(cat)
 	}
 	s := &Snapshot{
 		Catalog:   cat,
@@ -111,17 +118,16 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 		name := t.Model.Name
 		if _, known := s.index[name]; !known {
 			s.index[name] = len(s.models)
-			s.models = append(s.models, modelEntry{model: t.Model, ability: p.Ability(t.Model)})
-		}
-		if n := len(t.Efforts); n > 0 {
-			m := &s.models[s.index[name]]
-			m.maxEffort = max(m.maxEffort, t.Efforts[n-1].Logit)
+			ability := p.Ability(t.Model)
+			s.models = append(s.models, modelEntry{model: t.Model, ability: ability, quality: meanQuality(&ability)})
 		}
 		s.byModel[name] = append(s.byModel[name], t)
 		s.entries = append(s.entries, s.newTargetEntry(t))
 	}
-	if t, ok := p.(typicalPredictor); ok {
-		s.typical = t.Typical()
+	s.pool = NewPool(s.poolModels())
+	s.inPool = make([]bool, len(s.models))
+	for _, name := range s.pool.Models {
+		s.inPool[s.index[name]] = true
 	}
 	s.nearlyBest, s.best = s.cheapest(0.95), s.cheapest(0.99)
 	if data, err := s.Archive(); err == nil {
@@ -131,18 +137,18 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 	return s
 }
 
-// cheapest returns the index of the cheapest target whose model reaches the given share of the highest mean success probability.
+// cheapest returns the index of the cheapest target of the pool whose model reaches the given share of the highest quality.
 func (s *Snapshot) cheapest(share float64) int {
-	bestQuality := 0.0
+	best := 0.0
 	for i := range s.models {
-		if m := &s.models[i]; m.comparable() {
-			bestQuality = max(bestQuality, m.ability.Mean)
+		if s.inPool[i] {
+			best = max(best, s.models[i].quality)
 		}
 	}
 	at, least := -1, money.Amount(0)
 	for i := range s.entries {
 		e := &s.entries[i]
-		if m := &s.models[e.model]; !m.comparable() || e.target.Price == nil || m.ability.Mean < share*bestQuality {
+		if !s.inPool[e.model] || e.target.Price == nil || s.models[e.model].quality < share*best {
 			continue
 		}
 		if cost := e.target.Price.Cost(typicalUsage); at < 0 || cost < least {
@@ -152,18 +158,8 @@ func (s *Snapshot) cheapest(share float64) int {
 	return at
 }
 
-// comparable reports whether auto can choose the model for a chat request.
-func (m *modelEntry) comparable() bool { return m.model.Op == llm.Chat && !m.model.Deprecated }
-
-// catalogQuality is a Predictor that uses only the quality in the catalog.
-type catalogQuality struct{}
-
-// Ability returns the same success probability for every prompt.
-func (catalogQuality) Ability(m *catalog.Model) predict.Ability {
-	quality := cmp.Or(m.Quality, 0.4)
-	quality = min(max(quality, 0.01), 0.99)
-	return predict.Ability{Vector: []float64{math.Log(quality / (1 - quality))}, Source: "quality", Mean: quality}
-}
+// Pool returns the default pool of auto.
+func (s *Snapshot) Pool() Pool { return s.pool }
 
 // Ability returns the ability of a model in the snapshot.
 func (s *Snapshot) Ability(model string) (predict.Ability, bool) {

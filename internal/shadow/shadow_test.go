@@ -50,7 +50,7 @@ func TestRoutedResponsesAreComparedWithTheBaseline(t *testing.T) {
 					w.Code, r.State, r.Method, r.Difference, r.Reason)
 			}
 			want := proof.Sample{
-				Request: w.Header().Get("X-Request-Id"), Shadow: r.Shadow, At: r.At, Key: "key_1", Model: routed, Baseline: "sim-flagship", Difference: 1, Propensity: 1,
+				Request: w.Header().Get("X-Request-Id"), Shadow: r.Shadow, At: r.At, Key: "key_1", Task: r.Task, Model: routed, Baseline: "sim-flagship", Difference: 1, Propensity: 1,
 				Method: judge.Model, Reason: "SIMULATED verdict.",
 			}
 			if diff := cmp.Diff(want, r.Sample); diff != "" || routed == "" || r.Shadow == "" {

@@ -109,7 +109,6 @@ func decided() *requestlog.Entry {
 	d.Input.Features.Task, d.Input.Features.Language = "chat", "en"
 	for i := range 28 {
 		d.Input.Text.Counts[i] = int32(i * i)
-		d.Input.Features.Skills = append(d.Input.Features.Skills, float64(i*37-200)/1000)
 	}
 	for i := range 6 {
 		price := money.Amount(123_450 * (i + 1))

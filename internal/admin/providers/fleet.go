@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/quality"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Fleet returns the current models and providers of the instance.
@@ -26,8 +26,8 @@ type Fleet interface {
 type Market interface {
 	// Catalog returns the active catalog.
 	Catalog() *catalog.Catalog
-	// Rating returns the predicted quality of a model for a workspace, or nil if it is unknown.
-	Rating(workspaceID string, m *catalog.Model) *quality.Rating
+	// Rating returns the predicted quality of a model for a workspace, or nil if it is not a chat model.
+	Rating(workspaceID string, m *catalog.Model) *predict.Rating
 	// Backoffs returns the active backoffs of a provider, sorted by end time.
 	Backoffs(providerName string) []health.ActiveBackoff
 }

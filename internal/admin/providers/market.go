@@ -15,8 +15,7 @@ import (
 	"fairlead.dev/internal/admin/requests"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/quality"
+	"fairlead.dev/internal/route/predict"
 )
 
 // marketSpan is the period of the figures on model pages.
@@ -37,8 +36,8 @@ type CatalogModelView struct {
 	Connect    []string `json:"connect" doc:"Vendors that have the model and can be connected with connect-provider."`
 
 	Price   *MarketPriceView   `json:"price,omitempty" doc:"Lowest price at a connected provider, otherwise the list price. Absent if unknown."`
-	Quality *QualityView       `json:"quality,omitempty" doc:"Absent if nothing is known about the model, and for models that are not for chat."`
-	Tasks   map[string]float64 `json:"tasks" doc:"Predicted quality by task type. Task types that the model does not support are absent."`
+	Quality *QualityView       `json:"quality,omitempty" doc:"Absent for models that are not for chat."`
+	Tasks   map[string]float64 `json:"tasks" doc:"Predicted quality by task type. Empty for models that are not for chat."`
 
 	Requests     int64        `json:"requests" doc:"This workspace's requests in the last 30 days."`
 	Cost         money.Amount `json:"cost_usd"`
@@ -54,12 +53,12 @@ type MarketPriceView struct {
 	Typical   money.Amount  `json:"typical_per_mtok_usd" doc:"Price per million tokens of a request with three input tokens for each output token."`
 }
 
-// QualityView is a predicted success probability with its 95 % interval, from 0 to 1.
+// QualityView is the predicted probability of a good answer to a medium task with its 95 % interval, from 0 to 1.
 type QualityView struct {
 	Mean   float64 `json:"mean"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	Source string  `json:"source" enum:"trained,benchmarks,quality" doc:"What the prediction is based on: responses in the training data, published benchmark scores, or a quality set for the model."`
+	Source string  `json:"source" enum:"table,prior,quality" doc:"What the prediction is based on: the ability table (published benchmark scores and recorded outcomes), the vendor, price and release date of the model, or a quality set for the model."`
 }
 
 // CatalogList holds the models of the catalog and the connected providers.
@@ -74,8 +73,8 @@ type ModelDetail struct {
 	Connected    bool               `json:"connected"`
 	Needs        []string           `json:"needs" doc:"Restrictions of requests: default_sampling (temperature and similar parameters are rejected), max_completion_tokens (max_tokens is rejected), tools_need_responses_api, no_responses_stream."`
 	Offers       []OfferView        `json:"offers" doc:"Providers of the catalog that have the model, connected ones first."`
-	Rating       *QualityView       `json:"rating,omitempty" doc:"Predicted quality over all task types that need only text, as the router predicts it. Absent if unknown."`
-	Tasks        []TaskQualityView  `json:"tasks" doc:"Predicted quality by task type: the mean over reference prompts of the probabilities"`
+	Rating       *QualityView       `json:"rating,omitempty" doc:"Mean predicted quality over the task types. Absent for models that are not for chat."`
+	Tasks        []TaskQualityView  `json:"tasks" doc:"Predicted probability of a good answer to a medium task, by task type."`
 	Observed     []ObservedView     `json:"observed" doc:"Speed and errors by provider in the last 30 days."`
 	Month        requests.FigureSet `json:"month" doc:"This workspace's traffic in the last 30 days."`
 	MonthPercent *float64           `json:"month_share_percent" doc:"Share of this workspace's requests in the last 30 days."`
@@ -146,7 +145,7 @@ type listing struct {
 	model     *catalog.Model
 	targets   []TargetState
 	price     *catalog.Price
-	rating    *quality.Rating
+	rating    *predict.Rating
 	simulated bool
 }
 
@@ -190,7 +189,7 @@ func marketPrice(p *catalog.Price) *MarketPriceView {
 	return &MarketPriceView{Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: rate(p.CacheRead), Typical: typical(p)}
 }
 
-func qualityView(r *quality.Rating) *QualityView {
+func qualityView(r *predict.Rating) *QualityView {
 	if r == nil {
 		return nil
 	}
@@ -213,8 +212,8 @@ func (a *handlers) listCatalog(ctx context.Context, c *adminapi.Call, _ *struct{
 		}
 	}
 	list := CatalogList{Models: []CatalogModelView{}}
-	for _, t := range predict.Tasks() {
-		list.Tasks = append(list.Tasks, string(t))
+	for _, f := range predict.Families() {
+		list.Tasks = append(list.Tasks, string(f))
 	}
 	for _, l := range a.listings(c.WorkspaceID) {
 		m, t := l.model, traffic[l.model.Name]
@@ -229,8 +228,8 @@ func (a *handlers) listCatalog(ctx context.Context, c *adminapi.Call, _ *struct{
 			v.Connect = names
 		}
 		if l.rating != nil {
-			for _, task := range l.rating.Tasks {
-				v.Tasks[string(task.Task)] = rounded(task.Mean)
+			for i, f := range predict.Families() {
+				v.Tasks[string(f)] = rounded(l.rating.Families[i].Mean)
 			}
 		}
 		list.Models = append(list.Models, v)
@@ -284,8 +283,9 @@ func (a *handlers) getModel(ctx context.Context, c *adminapi.Call, in *ModelPath
 		hideCalls(v.Targets)
 	}
 	if found.rating != nil {
-		for _, t := range found.rating.Tasks {
-			v.Tasks = append(v.Tasks, TaskQualityView{Task: string(t.Task), Mean: rounded(t.Mean), Low: rounded(t.Low), High: rounded(t.High), Learned: t.Learned})
+		for i, f := range predict.Families() {
+			q := &found.rating.Families[i]
+			v.Tasks = append(v.Tasks, TaskQualityView{Task: string(f), Mean: rounded(q.Mean), Low: rounded(q.Low), High: rounded(q.High), Learned: found.rating.Learned[i]})
 		}
 	}
 	v.Cheaper, v.Better = alternatives(found, all)

@@ -97,7 +97,7 @@ type RequestDetail struct {
 	Tries          []AttemptView     `json:"attempts" doc:"Attempts in order."`
 	Bill           *BillView         `json:"bill,omitempty"`
 	BaselineBill   *BillView         `json:"baseline_bill,omitempty"`
-	BaselineSource *string           `json:"baseline_source" doc:"Origin of the baseline model: caller, header, policy, key, default or most_expensive."`
+	BaselineSource *string           `json:"baseline_source" doc:"Origin of the baseline model: caller, header, policy, key or default."`
 	Metadata       map[string]string `json:"metadata"`
 	Warnings       []string          `json:"warnings"`
 	UsageFlag      *string           `json:"usage_flag" nullable:"true" enum:"rejected,above_hold" doc:"Why the request was not charged by the reported usage. rejected: the reported usage was implausible and the gateway's count was charged. above_hold: the usage costs more than the hold, and the hold was charged. null otherwise."`

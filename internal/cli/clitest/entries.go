@@ -46,6 +46,7 @@ func Served() requestlog.Entry {
 						Choices:   1, Needs: llm.Tools | llm.JSONSchema, Stream: true,
 					}, PromptParts: route.PromptParts{Messages: 3},
 				},
+				Because: "small-b is good enough (70 %) for a medium coding task; large-a adds 22 points for 20 × the price.",
 				Candidates: []route.Candidate{
 					{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Scores: route.Scores{Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61}, ExpectedCost: route.ExpectedCost{Price: Nano(360_000)}, Latency: 900},
 					{Target: "provider-y/large-a", Provider: "provider-y", Model: "large-a", Rank: 2, Scores: route.Scores{Score: 0.7811, Quality: 0.92, Cost: 0.62, Speed: 0.4}, ExpectedCost: route.ExpectedCost{Price: Nano(7_200_000)}, Latency: 2400},

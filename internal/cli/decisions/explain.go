@@ -36,7 +36,8 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use: "explain [FILE]", Short: "Show how a request would be routed, without sending it", Args: cli.OptionalArg("a file with a request"),
-		Long: "Compute the routing decision for a chat request and explain it: features, matching policies and every candidate.\n" +
+		Long: "Compute the routing decision for a chat request and explain it: the reason, the candidates that compare with the choice,\n" +
+			"matching policies and exclusions. --json lists every candidate.\n" +
 			"The request is JSON as clients send it, in a file or on standard input (-), or a prompt given with --prompt. No provider is called. The\n" +
 			"latencies, failures and prompt caches that a running server has observed are not available here; the dry run in the dashboard uses them.",
 		Example: `  fairlead explain --prompt "Prove that 17 is prime."

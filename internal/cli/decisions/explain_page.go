@@ -13,16 +13,32 @@ import (
 // Page formats a decision as text.
 type Page struct{ cli.Page }
 
-// explanation writes the outcome of a decision and the decision.
+// explanation writes the reason and the outcome of a decision, and the decision.
 func (p *Page) explanation(d *route.Decision, refusal *llm.Error) {
+	if d.Because != "" {
+		p.Paragraph(d.Because, 0)
+	}
 	p.Paragraph(outcome(d, refusal), 0)
+	p.choice(d)
 	p.Section("Request")
-	p.Decision(d)
+	p.request(d)
 }
 
-// Decision writes the features, the evaluated policies and the candidates of a decision.
+// Decision writes the reason for a decision, the data it was computed from and the candidates that explain it.
 func (p *Page) Decision(d *route.Decision) {
-	p.seen(d)
+	if d.Because != "" {
+		p.Field("because", d.Because)
+	}
+	p.request(d)
+	p.choice(d)
+}
+
+// choice writes the candidates that explain a decision, the policies and the excluded targets.
+func (p *Page) choice(d *route.Decision) {
+	if rows := d.Rows(); len(rows) > 0 {
+		p.Section("Choice")
+		p.Table(choiceTable(rows))
+	}
 	if len(d.Policies) > 0 {
 		p.Section("Policies")
 		for _, hit := range d.Policies {
@@ -33,25 +49,18 @@ func (p *Page) Decision(d *route.Decision) {
 			p.Field(result, strings.TrimSuffix(hit.Name+": "+text, ": "))
 		}
 	}
-	ranked, excluded := 0, 0
-	excludedTable := &cli.Table{Columns: []cli.Column{{Title: "TARGET", Soft: true}, {Title: "CODE"}, {Title: "REASON"}}}
+	excluded := 0
+	table := &cli.Table{Columns: []cli.Column{{Title: "TARGET", Soft: true}, {Title: "CODE"}, {Title: "REASON"}}}
 	for i := range d.Candidates {
-		if c := &d.Candidates[i]; c.Excluded == nil {
-			ranked++
-		} else {
-			excludedTable.Row(c.Target, string(c.Excluded.Code), c.Excluded.Reason())
+		if c := &d.Candidates[i]; c.Excluded != nil {
+			table.Row(c.Target, string(c.Excluded.Code), c.Excluded.Reason())
 			excluded++
 		}
 	}
-	if ranked > 0 {
-		p.Section("Candidates")
-		p.Table(rankedTable(d))
-	}
 	if excluded > 0 {
 		p.Section("Excluded")
-		p.Table(excludedTable)
+		p.Table(table)
 	}
-	p.choice(d)
 }
 
 // outcome describes the outcome of a decision in one sentence.
@@ -74,24 +83,25 @@ func outcome(d *route.Decision, refusal *llm.Error) string {
 	return fmt.Sprintf("%s. Expected cost: %s.", text, cli.Cost(first.Price))
 }
 
-func (p *Page) seen(d *route.Decision) {
+// request writes the data from which the decision was computed.
+func (p *Page) request(d *route.Decision) {
 	in := &d.Input
 	if in.Features.Task != "" {
-		task := string(in.Features.Task)
+		task := fmt.Sprintf("%s, difficulty %s of 3", in.Features.Task, strconv.FormatFloat(in.Features.Difficulty, 'f', 1, 64))
 		if in.Features.Language != "" {
 			task += ", language " + in.Features.Language
 		}
-		p.Field("task", fmt.Sprintf("%s; %s %% similar to training prompts", task, strconv.FormatFloat(100*in.Features.Known, 'f', 0, 64)))
+		p.Field("task", fmt.Sprintf("%s; %s %% of its words are known", task, strconv.FormatFloat(100*in.Features.Known, 'f', 0, 64)))
 	}
 	p.Field("features", features(in))
-	if d.QualityTarget != (route.QualityTarget{}) {
-		p.Field("target", fmt.Sprintf("quality %s (best available: %s)", chance(d.QualityTarget.Target), chance(d.QualityTarget.Best)))
-	}
 	if in.Turns > 0 {
 		p.Field("turns", strings.TrimSuffix(fmt.Sprintf("%s so far, the latest from %s", cli.Plural(in.Turns, "turn"), in.Last), ", the latest from "))
 	}
 	for _, a := range d.Adjustments {
 		p.Field("adjusted", strings.ReplaceAll(string(a.Code), "_", " ")+": "+a.Reason)
+	}
+	if d.Baseline != nil {
+		p.Field("baseline", d.Baseline.Model+", "+BaselineSource(d.Baseline.Source))
 	}
 	if d.MaxOutput > 0 {
 		p.Field("limit", "policies allow "+cli.Count(d.MaxOutput)+" output tokens")
@@ -103,39 +113,28 @@ func (p *Page) seen(d *route.Decision) {
 	p.Field("versions", fmt.Sprintf("router %s, predictor %s, catalog %s, policies %s, feedback %s", cli.OrDash(v.Router), cli.OrDash(v.Predictor), cli.OrDash(v.Catalog), cli.OrDash(v.Policy), cli.OrDash(v.Feedback)))
 }
 
-func rankedTable(d *route.Decision) *cli.Table {
+// choiceTable lists the candidates that explain the choice.
+func choiceTable(rows []route.Row) *cli.Table {
 	t := &cli.Table{Columns: []cli.Column{
-		{Title: "RANK", Right: true},
-		{Title: "TARGET", Soft: true},
+		{Title: "ROLE"},
+		{Title: "MODEL", Soft: true},
 		{Title: "PREDICTED QUALITY", Right: true},
 		{Title: "EXPECTED COST", Right: true},
-		{Title: "OUTPUT", Right: true},
-		{Title: "CACHED INPUT", Right: true},
-		{Title: "EXPECTED LATENCY", Right: true},
-		{Title: "SCORE", Right: true},
 	}}
-	for i := range d.Candidates {
-		c := &d.Candidates[i]
-		if c.Excluded != nil {
-			continue
-		}
-		look := cli.Plain
+	for i := range rows {
+		c := &rows[i].Candidate
+		look, quality := cli.Plain, cli.Dash
 		if c.Rank == 1 {
 			look = cli.Green
 		}
 		target := c.Target
 		if c.Effort != "" {
-			target += " (effort " + c.Effort + ")"
+			target += " (" + c.Effort + " effort)"
 		}
-		quality, cached := cli.Dash, cli.Dash
 		if c.Quality != 0 {
-			quality = chance(c.Quality) + " ± " + chance(c.Spread)
+			quality = percent(c.Quality) + " ± " + percent(c.Spread) + " %"
 		}
-		if c.Cache.Read != 0 {
-			cached = cli.Count(c.Cache.Read)
-		}
-		t.Add(cli.Cell{Text: strconv.Itoa(c.Rank)}, cli.Cell{Text: target, Paint: look}, cli.Cell{Text: quality}, cli.Cell{Text: cli.Cost(c.Price)}, cli.Cell{Text: cli.Count(c.Output)},
-			cli.Cell{Text: cached}, cli.Cell{Text: expected(c.Latency)}, cli.Cell{Text: cli.Score(c.Score)})
+		t.Add(cli.Cell{Text: rows[i].Role}, cli.Cell{Text: target, Paint: look}, cli.Cell{Text: quality}, cli.Cell{Text: cli.Cost(c.Price)})
 	}
 	return t
 }
@@ -143,25 +142,8 @@ func rankedTable(d *route.Decision) *cli.Table {
 // chance formats a success probability with three decimals.
 func chance(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
 
-func (p *Page) choice(d *route.Decision) {
-	if d.Baseline == nil && d.RunnerUp == "" && d.Stay == nil {
-		return
-	}
-	p.Section("Choice")
-	if d.Baseline != nil {
-		p.Field("baseline", d.Baseline.Model+", "+BaselineSource(d.Baseline.Source))
-	}
-	if d.RunnerUp != "" {
-		p.Field("runner-up", fmt.Sprintf("%s, %s behind", d.RunnerUp, cli.Score(d.Margin)))
-	}
-	if d.Stay != nil {
-		because := "its prompt cache has this conversation"
-		if d.Stay.Reason == route.StayReasoning {
-			because = "only it can read the reasoning of this tool loop"
-		}
-		p.Field("kept", fmt.Sprintf("%s, because %s: switching to %s would cost %s more", d.Stay.Target, because, d.Stay.Alternative, cli.Dollars(d.Stay.Switch)))
-	}
-}
+// percent formats a probability as a whole percentage.
+func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 0, 64) }
 
 // features describes the features of a request.
 func features(in *route.Input) string {
@@ -188,20 +170,12 @@ func features(in *route.Input) string {
 	return strings.Join(parts, "; ")
 }
 
-// expected formats an expected latency in milliseconds. It returns a dash if ms is not positive.
-func expected(ms int64) string {
-	if ms <= 0 {
-		return cli.Dash
-	}
-	return cli.Count(ms) + " ms"
-}
-
 // BaselineSource describes why a model is the baseline.
 func BaselineSource(source route.BaselineSource) string {
 	texts := map[route.BaselineSource]string{
 		route.BaselineCaller: "the model that the caller requested", route.BaselineHeader: "the model named in a header",
 		route.BaselinePolicy: "the baseline set by a policy", route.BaselineKey: "the baseline of the API key",
-		route.BaselineDefault: "the default model", route.BaselineMostExpensive: "the most expensive candidate",
+		route.BaselineDefault: "the default model",
 	}
 	if text, ok := texts[source]; ok {
 		return text

@@ -7,17 +7,17 @@ import (
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // sampleDecision returns a decision that contains every part of the explanation.
 func sampleDecision() *route.Decision {
 	d := *clitest.Served().Decision
 	d.Kind, d.Policy, d.Alone = route.Policy, "cheap", "provider-y/large-a"
-	d.Input.Features = predict.Features{Task: predict.Code, Language: "en", Known: 0.81}
+	d.Input.Features = predict.Features{Task: predict.Code, Difficulty: 2.2, Language: "en", Known: 0.81}
 	d.Input.Turns, d.Input.Last = 3, "provider-x/small-b"
-	d.QualityTarget = route.QualityTarget{Best: 0.92, Target: 0.874}
+	d.Because = "Policy cheap chose small-b (low effort) instead of large-a."
 	d.MaxOutput, d.OmitBodies = 500, true
 	d.Candidates = append([]route.Candidate{}, d.Candidates...)
 	d.Candidates[0].Spread, d.Candidates[0].Effort, d.Candidates[0].Output, d.Candidates[0].Cache = 0.04, "low", 350, route.CacheHit{Read: 1800}
@@ -25,8 +25,7 @@ func sampleDecision() *route.Decision {
 		route.NewPolicyHit("cheap", "workspace", true, "objective cost", ""),
 		route.NewPolicyHit("night", "workspace", false, "", "time.hour < 6 is false (time.hour is 12)"),
 	}
-	d.Stay = &route.Stay{Target: "provider-x/small-b", Alternative: "provider-y/large-a", Switch: 4_200_000}
-	d.Versions = route.Versions{Router: "utility-1", Catalog: "c91d73960d7b", Predictor: "p-1", Policy: "57ff86d50bba"}
+	d.Versions = route.Versions{Router: "pool-1", Catalog: "c91d73960d7b", Predictor: "p-1", Policy: "57ff86d50bba"}
 	return &d
 }
 
@@ -40,12 +39,12 @@ func TestExplanationText(t *testing.T) {
 func TestExplanationOfARejection(t *testing.T) {
 	t.Parallel()
 	d := sampleDecision()
-	d.Policy, d.Candidates, d.Baseline, d.RunnerUp, d.Stay = "no-code", nil, nil, "", nil
+	d.Policy, d.Because, d.Candidates, d.Baseline = "no-code", "", nil, nil
 	p := &Page{cli.Page{Width: 120}}
 	p.explanation(d, llm.Errorf(llm.PolicyRejected, "Code stays inside."))
 	text := p.String()
 	clitest.MustContain(t, text, "Rejected (POLICY_REJECTED): Code stays inside. Rejected by policy no-code.")
-	if strings.Contains(text, "Candidates") || strings.Contains(text, "Choice") {
+	if strings.Contains(text, "Choice") {
 		t.Errorf("the explanation of a rejected request lists candidates:\n%s", text)
 	}
 }
@@ -54,7 +53,7 @@ func TestExplainDecidesWithoutCalling(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "explain", "--prompt", "Translate into German: good morning")
-	clitest.MustContain(t, out, "Routed to simulator/", "(expected)", "Request", "Candidates", "RANK", "baseline")
+	clitest.MustContain(t, out, "Routed to simulator/", "(expected)", "Choice", "ROLE", "chosen", "Request")
 
 	body := l.File("request.json", `{"model":"auto:quality","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`)
 	out, _ = l.Run(cli.ExitOK, "explain", body, "--json")

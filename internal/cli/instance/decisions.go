@@ -17,10 +17,10 @@ import (
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policystore"
-	"fairlead.dev/internal/predict"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/settings"
 )
 
@@ -42,11 +42,7 @@ func (r *Routing) WithCandidates(list []policies.BacktestVendor) (*route.Snapsho
 
 // Routing loads providers, policies and ratings. Credentials that cannot be decrypted are logged and excluded.
 func (i *Instance) Routing(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Routing, error) {
-	predictor, err := predict.Embedded()
-	if err != nil {
-		return nil, fmt.Errorf("load predictor: %w", err)
-	}
-	loader := i.loader(ctx, env, version, log, predictor)
+	loader := i.loader(ctx, env, version, log)
 	set, err := i.loadProviders(ctx, loader) // loading providers makes no calls
 	if err != nil {
 		return nil, err
@@ -56,7 +52,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
 	ratings := feedback.NewIndex(i.Store.Feedback, i.Store.Feedback, feedback.Options{
-		Base: set.Snapshot().Ability, Predictor: predictor.Version(), HalfLife: func() time.Duration { return i.Config.Routing.HalfLife },
+		Base: set.Snapshot().Ability, Predictor: predict.Version(), HalfLife: func() time.Duration { return i.Config.Routing.HalfLife },
 		MinVerdicts: feedback.MinVerdicts,
 	})
 	if err := ratings.Refresh(ctx); err != nil {
@@ -68,10 +64,10 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 			Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Recording: gateway.Recording{Logger: log},
 			Settings: settings.Gateway(c), Snapshot: set.Snapshot(),
 			Routing: gateway.Routing{
-				Predictor: predictor, Policies: rules, Feedback: ratings, Prefixes: promptcache.NewMemory(1),
+				Policies: rules, Feedback: ratings, Prefixes: promptcache.NewMemory(1),
 			},
 		}),
-		Policies: rules, Feedback: ratings, Predictor: predictor, Accounts: i.Accounts, Store: i.Store,
+		Policies: rules, Feedback: ratings, Accounts: i.Accounts, Store: i.Store,
 		Catalog: func() *catalog.Catalog { return set.Catalog }, Routes: settings.Routes(),
 	}}, nil
 }

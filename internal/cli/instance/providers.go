@@ -3,7 +3,6 @@ package instance
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -15,8 +14,6 @@ import (
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/predict"
-	"fairlead.dev/internal/predict/ability"
 	"fairlead.dev/internal/pricebook"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/providerset"
@@ -36,12 +33,8 @@ type ProviderSet struct {
 
 // Providers builds the providers as a server does at startup. Credentials that cannot be decrypted are logged and excluded.
 func (i *Instance) Providers(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*ProviderSet, error) {
-	predictor, err := predict.Embedded()
-	if err != nil {
-		return nil, fmt.Errorf("load predictor: %w", err)
-	}
 	var client *egress.Client
-	loader := i.loader(ctx, env, version, log, predictor)
+	loader := i.loader(ctx, env, version, log)
 	loader.Client = func() *egress.Client { return client }
 	set, err := i.loadProviders(ctx, loader)
 	if err != nil {
@@ -56,10 +49,10 @@ func (i *Instance) Providers(ctx context.Context, env func(string) string, versi
 }
 
 // loader returns a loader for the providers of the instance. The caller must set Client if the providers are called.
-func (i *Instance) loader(ctx context.Context, env func(string) string, version string, log *slog.Logger, predictor *predict.Predictor) *providerset.Loader {
+func (i *Instance) loader(ctx context.Context, env func(string) string, version string, log *slog.Logger) *providerset.Loader {
 	loader := &providerset.Loader{
 		Settings: i.Store, Connected: i.Store.Config, Vault: i.vault, Env: env, Version: version,
-		Simulator: simulator.NewSimulator(simulator.Options{}), Fitter: ability.New(predictor), Typical: predictor.Typical(),
+		Simulator: simulator.NewSimulator(simulator.Options{}),
 		Client: func() *egress.Client { return nil },
 		Report: func(task string, err error) {
 			log.WarnContext(ctx, "credential unusable", "task", task, "error", err.Error())

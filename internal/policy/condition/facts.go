@@ -6,9 +6,8 @@ package condition
 import (
 	"time"
 
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Facts is the input of conditions. It is stored with the decision.
@@ -21,29 +20,29 @@ type Facts struct {
 
 // Request holds the facts that are known before a target is chosen.
 type Request struct {
-	Model     string               `json:"model"` // model as given by the caller
-	Auto      bool                 `json:"auto,omitempty"`
-	Op        llm.Op               `json:"op"`
-	Format    string               `json:"format,omitempty"` // wire format, such as chat
-	Source    string               `json:"source,omitempty"` // source of the request: key or playground
-	Task      predict.Task         `json:"task,omitempty"`
-	Language  string               `json:"language,omitempty"`
-	Tokens    int64                `json:"tokens,omitempty"`     // estimated input tokens
-	MaxOutput int64                `json:"max_output,omitempty"` // maximum output tokens set by the caller; 0 for no limit
-	Messages  int                  `json:"messages,omitempty"`
-	Client    string               `json:"client,omitempty"`  // recognised agent or chat client
-	Mode      conversation.Mode    `json:"mode,omitempty"`    // mode that the client reports
-	Purpose   conversation.Purpose `json:"purpose,omitempty"` // purpose of an agent's housekeeping call; empty for a user task
-	Trouble   int                  `json:"trouble,omitempty"` // how stuck the task is, from 0 to 6
-	Images    int                  `json:"images,omitempty"`
-	Choices   int                  `json:"choices,omitempty"`
-	Needs     llm.Abilities        `json:"needs,omitempty"`
-	Stream    bool                 `json:"stream,omitempty"`
-	Objective string               `json:"objective,omitempty"` // auto, cost, quality, speed, or "number" for a numeric trade-off
-	EndUser   string               `json:"end_user,omitempty"`
-	Session   string               `json:"session,omitempty"`
-	Metadata  map[string]string    `json:"metadata,omitempty"`
-	Tags      map[string]string    `json:"tags,omitempty"`
+	Model     string            `json:"model"` // model as given by the caller
+	Auto      bool              `json:"auto,omitempty"`
+	Op        llm.Op            `json:"op"`
+	Format    string            `json:"format,omitempty"` // wire format, such as chat
+	Source    string            `json:"source,omitempty"` // source of the request: key or playground
+	Task      predict.Family    `json:"task,omitempty"`
+	Language  string            `json:"language,omitempty"`
+	Tokens    int64             `json:"tokens,omitempty"`     // estimated input tokens
+	MaxOutput int64             `json:"max_output,omitempty"` // maximum output tokens set by the caller; 0 for no limit
+	Messages  int               `json:"messages,omitempty"`
+	Client    string            `json:"client,omitempty"`  // recognised agent or chat client
+	Mode      predict.Mode      `json:"mode,omitempty"`    // mode that the client reports
+	Purpose   predict.Purpose   `json:"purpose,omitempty"` // purpose of an agent's housekeeping call; empty for a user task
+	Trouble   int               `json:"trouble,omitempty"` // how stuck the task is, from 0 to 6
+	Images    int               `json:"images,omitempty"`
+	Choices   int               `json:"choices,omitempty"`
+	Needs     llm.Abilities     `json:"needs,omitempty"`
+	Stream    bool              `json:"stream,omitempty"`
+	Objective string            `json:"objective,omitempty"` // auto, cost, quality, speed, or "number" for a numeric trade-off
+	EndUser   string            `json:"end_user,omitempty"`
+	Session   string            `json:"session,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
+	Tags      map[string]string `json:"tags,omitempty"`
 }
 
 // Key describes the API key of the request. It is the zero value for the playground.

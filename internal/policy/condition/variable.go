@@ -8,9 +8,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"fairlead.dev/internal/conversation"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 )
 
 // Field describes a variable of conditions, for editors and the reference.
@@ -114,21 +113,21 @@ func requestVariables() []variable {
 		return func(f *Facts) bool { return f.Request.Needs&a != 0 }
 	}
 	ops := texts(llm.Chat, llm.Embed, llm.Complete, llm.Moderate, llm.Count, llm.Speech, llm.Transcribe, llm.GenerateImages, llm.Rerank, llm.Realtime)
-	modes := texts(conversation.Plan, conversation.Subagent)
+	modes := texts(predict.Plan, predict.Subagent)
 	return []variable{
 		{name: "request.model", kind: text(func(f *Facts) string { return f.Request.Model }), doc: "model as the caller wrote it"},
 		{name: "request.auto", kind: flag(func(f *Facts) bool { return f.Request.Auto }), doc: "the router chooses the model"},
 		{name: "request.op", kind: enum(ops, func(f *Facts) string { return string(f.Request.Op) }), doc: "requested operation"},
 		{name: "request.format", kind: enum([]string{"chat", "responses", "messages", "gemini"}, func(f *Facts) string { return f.Request.Format }), doc: "wire format of the request"},
 		{name: "request.source", kind: enum([]string{"key", "playground"}, func(f *Facts) string { return f.Request.Source }), doc: "where the request came from"},
-		{name: "request.task", kind: enum(texts(predict.Tasks()...), func(f *Facts) string { return string(f.Request.Task) }), doc: "task type, estimated from the prompt"},
+		{name: "request.task", kind: enum(texts(predict.Families()...), func(f *Facts) string { return string(f.Request.Task) }), doc: "task type, estimated from the prompt"},
 		{name: "request.language", kind: text(func(f *Facts) string { return f.Request.Language }), doc: "language of the prompt as two letters, such as de; empty if unknown"},
 		{name: "request.tokens", kind: number(func(f *Facts) int64 { return f.Request.Tokens }), doc: "estimated input tokens"},
 		{name: "request.max_output", kind: number(func(f *Facts) int64 { return f.Request.MaxOutput }), doc: "output tokens the caller allows; 0 without a limit"},
 		{name: "request.messages", kind: number(func(f *Facts) int64 { return int64(f.Request.Messages) }), doc: "messages in the conversation"},
 		{name: "request.client", kind: text(func(f *Facts) string { return f.Request.Client }), doc: "recognised client, such as claude_code; empty if unknown"},
 		{name: "request.mode", kind: enum(modes, func(f *Facts) string { return string(f.Request.Mode) }), doc: "mode of an agent; empty if unknown"},
-		{name: "request.purpose", kind: enum(texts(conversation.Purposes()...), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "purpose of an agent's housekeeping call; empty for a user task"},
+		{name: "request.purpose", kind: enum(texts(predict.Housekeeping), func(f *Facts) string { return string(f.Request.Purpose) }), doc: "housekeeping for a call that a client makes for itself, such as a title; empty for a user task"},
 		{name: "request.trouble", kind: number(func(f *Facts) int64 { return int64(f.Request.Trouble) }), doc: "how stuck the task is, from 0 to 6; escalation starts at 3"},
 		{name: "request.images", kind: number(func(f *Facts) int64 { return int64(f.Request.Images) }), doc: "images in the conversation"},
 		{name: "request.choices", kind: number(func(f *Facts) int64 { return int64(f.Request.Choices) }), doc: "requested number of choices (n)"},

@@ -22,13 +22,13 @@ const (
 const FamilyCount = 6
 
 // Families lists the task families in the order of the ability table.
-func Families() [FamilyCount]Family {
-	return [FamilyCount]Family{Short, Chat, Knowledge, Maths, Code, Agents}
-}
+func Families() []Family { return families[:] }
+
+var families = [FamilyCount]Family{Short, Chat, Knowledge, Maths, Code, Agents}
 
 // Index returns the position of a family in the ability table. An unknown family has the position of Chat.
 func (f Family) Index() int {
-	for i, known := range Families() {
+	for i, known := range families {
 		if f == known {
 			return i
 		}
@@ -82,4 +82,20 @@ func Success(f *Features, a *Ability, effort string) Estimate {
 	logit := a.Levels[i] + trivialLogit - stepLogit*f.Difficulty + a.Efforts[effort]*min(max(f.Difficulty/3, 0), 1)
 	p := 1 / (1 + math.Exp(-logit))
 	return Estimate{Probability: p, Spread: p * (1 - p) * a.Spreads[i]}
+}
+
+// AtQuality returns the ability with which a model answers a task of medium difficulty well with the given probability, in every family. A
+// quality of 0 is unknown.
+func AtQuality(quality float64) Ability {
+	const unknown, spread = 0.6, 0.6
+	if quality <= 0 {
+		quality = unknown
+	}
+	quality = min(max(quality, 0.01), 0.99)
+	level := math.Log(quality/(1-quality)) - trivialLogit + 2*stepLogit
+	a := Ability{Source: FromQuality}
+	for i := range a.Levels {
+		a.Levels[i], a.Spreads[i] = level, spread
+	}
+	return a
 }

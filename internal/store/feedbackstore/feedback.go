@@ -4,7 +4,6 @@ package feedbackstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -22,8 +21,8 @@ type Store struct {
 // New returns a store that uses db.
 func New(db *sqldb.DB) *Store {
 	fields := slices.Concat(
-		sqldb.TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), sqldb.NumberFields("at"), sqldb.RealFields("score"),
-		sqldb.TextFields("label", "comment", "source", "model", "task", "skills", "predictor", "other"),
+		sqldb.TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), sqldb.NumberFields("at"), sqldb.RealFields("score", "difficulty"),
+		sqldb.TextFields("label", "comment", "source", "model", "task", "predictor", "other"),
 	)
 	return &Store{
 		db:            db,
@@ -37,30 +36,22 @@ func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { retur
 // replaceRating is the SQL clause that replaces an earlier rating by the same rater.
 const replaceRating = `on conflict (workspace_id, request_id, rater) do update set id = excluded.id, at = excluded.at,
 	score = excluded.score, label = excluded.label, comment = excluded.comment, source = excluded.source,
-	model = excluded.model, task = excluded.task, skills = excluded.skills, predictor = excluded.predictor, other = excluded.other`
+	model = excluded.model, task = excluded.task, difficulty = excluded.difficulty, predictor = excluded.predictor, other = excluded.other`
 
-func ratingRow(r *feedback.Rating) ([]any, error) {
-	skills, err := json.Marshal(r.Skills)
-	if err != nil {
-		return nil, err
-	}
+func ratingRow(r *feedback.Rating) []any {
 	return []any{
-		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, sqldb.Millis(r.Time), r.Score, r.Label, r.Comment,
-		string(r.Source), r.Model, string(r.Task), string(skills), r.Predictor, r.Other,
-	}, nil
+		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, sqldb.Millis(r.Time), r.Score, r.Difficulty, r.Label, r.Comment,
+		string(r.Source), r.Model, string(r.Task), r.Predictor, r.Other,
+	}
 }
 
 // SaveRating stores a rating. It replaces an earlier rating by the same rater.
 func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
-	row, err := ratingRow(&r)
-	if err != nil {
-		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
-	}
 	if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, r.WorkspaceID); err != nil {
 			return err
 		}
-		_, err := s.db.Insert(ctx, tx, s.insertRatings, [][]any{row})
+		_, err := s.db.Insert(ctx, tx, s.insertRatings, [][]any{ratingRow(&r)})
 		return err
 	}); err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)

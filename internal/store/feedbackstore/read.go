@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"fairlead.dev/internal/feedback"
@@ -12,7 +11,7 @@ import (
 )
 
 const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,
-	r.source, r.model, r.task, r.skills, r.predictor, r.other from ratings r `
+	r.source, r.model, r.task, r.difficulty, r.predictor, r.other from ratings r `
 
 // Each of these statements uses an index, so its cost does not depend on the number of ratings.
 const (
@@ -26,17 +25,10 @@ const (
 func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
 	var r feedback.Rating
 	var at int64
-	var skills string
 	err := row.Scan(&r.WorkspaceID, &r.RequestID, &r.ID, &r.KeyID, &r.AccountID, &at, &r.Score, &r.Label, &r.Comment,
-		&r.Source, &r.Model, &r.Task, &skills, &r.Predictor, &r.Other)
-	if err != nil {
-		return r, err
-	}
+		&r.Source, &r.Model, &r.Task, &r.Difficulty, &r.Predictor, &r.Other)
 	r.Time = sqldb.FromMillis(at)
-	if err := json.Unmarshal([]byte(skills), &r.Skills); err != nil {
-		return r, fmt.Errorf("decode the skills of rating %s: %w", r.ID, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // CountedRatings calls visit for each model with its newest ratings, at most limit per model, without those that a reset excludes.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/predict"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/store/logstore"
@@ -20,7 +20,7 @@ func rated(workspace, requestID string, at time.Time, score float64) feedback.Ra
 	return feedback.Rating{
 		ID: fmt.Sprintf("rat_%08d", serial.Add(1)), RequestID: requestID, WorkspaceID: workspace, KeyID: "key_1",
 		Time: at, Score: score, Label: "good", Comment: "it's 100%_ right ä€😀", Source: feedback.FromAPI,
-		Rated: feedback.Rated{Model: "small-b", Task: predict.Code, Skills: []float64{0.125, -1.5, 0}, Predictor: "p1"},
+		Rated: feedback.Rated{Model: "small-b", Task: predict.Code, Difficulty: 1.625, Predictor: "p1"},
 	}
 }
 
@@ -50,7 +50,7 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
 	one, two, three := entryID(now), entryID(now), entryID(now)
 	byKey, byPerson := rated(ws, one, now, 1), rated(ws, one, now.Add(time.Second), 0.25)
-	byPerson.KeyID, byPerson.AccountID, byPerson.Source, byPerson.Skills = "", "acc_ann", feedback.FromDashboard, nil
+	byPerson.KeyID, byPerson.AccountID, byPerson.Source, byPerson.Difficulty = "", "acc_ann", feedback.FromDashboard, 0
 	third, foreign := rated(ws, two, now, 0), rated(other, one, now, 0)
 	if !changesRevision(t, db, ws, func() {
 		for _, r := range []feedback.Rating{byKey, byPerson, third, foreign} {
@@ -83,7 +83,7 @@ func laterRatingReplaces(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	request := entryID(now)
 	first, later := rated(ws, request, now, 1), rated(ws, request, now.Add(time.Minute), 0)
-	later.Label, later.Comment, later.Model, later.Task, later.Skills, later.Predictor = "bad", "", "large-a", predict.Maths, []float64{1}, "p2"
+	later.Label, later.Comment, later.Model, later.Task, later.Difficulty, later.Predictor = "bad", "", "large-a", predict.Maths, 3, "p2"
 	otherKey := rated(ws, request, now, 0.5)
 	otherKey.KeyID = "key_2"
 	for _, r := range []feedback.Rating{first, otherKey, later} {

@@ -10,6 +10,7 @@ import { Section } from "../../components/Section";
 import { notifyDone } from "../../lib/notify";
 import { formatCount, formatQuality } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
+import { taskLabel } from "../../lib/tasks";
 import { statusText } from "./learning";
 import classes from "./learning.module.css";
 import { enableLearning, learningQuery, resetLearning } from "./query";
@@ -101,7 +102,7 @@ function Abilities({
           {rows.map((row, index) => (
             <Table.Tr key={`${row.model} ${row.task}`}>
               <Table.Td>{row.model}</Table.Td>
-              <Table.Td>{row.task.replaceAll("_", " ") || "unknown"}</Table.Td>
+              <Table.Td>{taskLabel(row.task) || "unknown"}</Table.Td>
               {[
                 formatCount(row.outcomes),
                 formatQuality(row.static),

@@ -6,6 +6,7 @@ import { ChartPanel } from "../../components/charts/ChartPanel";
 import { PageLink } from "../../components/PageLink";
 import { formatMoney } from "../../lib/money";
 import { formatCount, formatDuration, formatQuality, plural } from "../../lib/numbers";
+import { taskLabel } from "../../lib/tasks";
 import { useGo } from "../../lib/search";
 import { formatListPrice } from "./models";
 import {
@@ -19,7 +20,6 @@ import {
   pointsOf,
   qualityScale,
   radiusOf,
-  taskLabel,
 } from "./scatter";
 import classes from "./scatter.module.css";
 

@@ -1,13 +1,13 @@
 import { Badge, Table, Text } from "@mantine/core";
 
 import { formatQuality } from "../../lib/numbers";
+import { taskLabel } from "../../lib/tasks";
 import type { ModelDetail } from "./ModelPage";
-import { taskLabel } from "./scatter";
 import classes from "./scatter.module.css";
 
 const sources: Record<string, string> = {
-  trained: "Based on responses of this model in the training data.",
-  benchmarks: "Based on published benchmark scores.",
+  table: "Based on published benchmark scores and recorded outcomes.",
+  prior: "Based on the vendor, price and release date: no scores of this model are published.",
   quality: "Based on the quality set for this model in the configuration file.",
 };
 
@@ -16,8 +16,7 @@ export function TaskQuality({ model }: { model: ModelDetail }) {
   if (model.tasks.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        The quality of this model is unknown: it is not in the training data and has no published benchmark
-        scores. Set a quality in the configuration file to compare it.
+        Quality is predicted only for chat models.
       </Text>
     );
   }
@@ -74,7 +73,7 @@ export function TaskQuality({ model }: { model: ModelDetail }) {
         </Table>
       </div>
       <Text size="xs" c="dimmed" mt={4}>
-        The router’s prediction: mean probability of a good response to reference prompts of each type.{" "}
+        The router’s prediction: probability of a good response to a task of medium difficulty.{" "}
         {sources[model.rating?.source ?? ""]}
       </Text>
     </>

@@ -115,7 +115,7 @@ const quality: Column<Row> = {
   id: "quality",
   label: "Quality",
   numeric: true,
-  hint: "Predicted by the router, from 0 to 1, averaged over all tasks",
+  hint: "Predicted by the router, from 0 to 1, averaged over all task types",
   sort: (m) => m.market?.quality?.mean,
   render: (m) => formatQuality(m.market?.quality?.mean),
 };

@@ -159,21 +159,3 @@ export function neighbour(points: Point[], at: number, key: string): number {
       return at;
   }
 }
-
-const taskLabels: Record<string, string> = {
-  chat: "Chat and writing",
-  code: "Code",
-  maths: "Maths",
-  reasoning: "Reasoning",
-  knowledge: "Knowledge",
-  translation: "Translation",
-  extraction: "Extraction and summaries",
-  tools: "Tool use",
-  vision: "Images",
-  long_context: "Long context",
-};
-
-/** The name of a task type. */
-export function taskLabel(task: string): string {
-  return taskLabels[task] ?? task;
-}

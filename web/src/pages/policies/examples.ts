@@ -11,11 +11,11 @@ export interface Example {
 export const examples: Example[] = [
   {
     title: "Better models for hard tasks",
-    why: "Prefers quality for code, maths and reasoning. Other tasks stay cheap.",
+    why: "Prefers quality for code, maths and agents. Other tasks stay cheap.",
     policy: {
       name: "hard-tasks",
-      description: "Use better models for code, maths and reasoning.",
-      when: 'request.auto && request.task in ["code", "maths", "reasoning"]',
+      description: "Use better models for code, maths and agents.",
+      when: 'request.auto && request.task in ["code", "maths", "agents"]',
       objective: "0.9",
     },
   },

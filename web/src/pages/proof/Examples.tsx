@@ -9,6 +9,7 @@ import { PageLink } from "../../components/PageLink";
 import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
 import { useSession } from "../../lib/session";
+import { taskLabel } from "../../lib/tasks";
 import { type DiffPart, wordDiff } from "../../lib/wordDiff";
 import { exampleQuery } from "./examples";
 import classes from "./examples.module.css";
@@ -45,7 +46,7 @@ export function Examples({ title, rows }: { title: string; rows: Example[] }) {
                 <Table.Td>
                   <Time at={row.time} />
                 </Table.Td>
-                <Table.Td>{row.task}</Table.Td>
+                <Table.Td>{taskLabel(row.task)}</Table.Td>
                 <Table.Td>
                   <Anchor component={PageLink} to="/requests/$id" params={{ id: row.request_id }}>
                     {row.model}

@@ -18,6 +18,7 @@ import { formatCount, formatPercent, plural } from "../../lib/numbers";
 import { invalidEnds, type Range, rangeOf } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
+import { taskLabels } from "../../lib/tasks";
 import { ComparisonSummary } from "../comparison/ComparisonSummary";
 import { Examples } from "./Examples";
 import {
@@ -212,7 +213,7 @@ function QualitySections({ quality, names }: { quality: Quality; names: Record<s
   return (
     <>
       <IntervalChart days={quality.days} />
-      <Groups title="Quality by task" rows={quality.tasks} />
+      <Groups title="Quality by task" rows={quality.tasks} names={taskLabels} />
       <Groups title="Quality by model" rows={quality.models} />
       <Groups title="Quality by key" rows={quality.keys} names={names} />
       <Examples title="Worst examples" rows={quality.worst} />

@@ -743,7 +743,7 @@ create table ratings (
     model        text collate "C" not null,
     other        text collate "C" not null default '',
     task         text collate "C" not null,
-    skills       text not null,
+    difficulty   double precision not null,
     predictor    text collate "C" not null,
     primary key (workspace_id, request_id, rater)
 );

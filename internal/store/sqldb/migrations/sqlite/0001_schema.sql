@@ -687,7 +687,7 @@ create table ratings (
     model        text not null,
     other        text not null default '',
     task         text not null,
-    skills       text not null,
+    difficulty   double precision not null,
     predictor    text not null,
     primary key (workspace_id, request_id, rater)
 );

@@ -3,12 +3,11 @@ import type { ReactNode } from "react";
 
 import type { Schema } from "../../../api/client";
 import { Icon } from "../../../components/Icon";
-import { formatMoney } from "../../../lib/money";
 import { formatCount, formatMicros } from "../../../lib/numbers";
 import { Candidates } from "./Candidates";
 import classes from "./detail.module.css";
 import { Differs } from "./Differs";
-import { adjustmentLabels, baselineLabels, featuresOf, hitDiffers, targetText } from "./trace";
+import { adjustmentLabels, baselineLabels, featuresOf, hitDiffers } from "./trace";
 
 type Decision = Schema["Decision"];
 
@@ -25,6 +24,7 @@ interface Props {
 export function Trace({ trace, attempts = [], against, name }: Props) {
   return (
     <Stack gap="md">
+      {trace.because && <Text fw={500}>{trace.because}</Text>}
       <TraceStep number={1} title="Features">
         <Features input={trace.input} />
       </TraceStep>
@@ -32,11 +32,6 @@ export function Trace({ trace, attempts = [], against, name }: Props) {
         <Policies hits={trace.policies} against={against?.policies} />
       </TraceStep>
       <TraceStep number={3} title="Candidates">
-        {trace.quality_target && (
-          <Text size="sm" mb={4}>
-            {targetText(trace.quality_target)}
-          </Text>
-        )}
         <Candidates trace={trace} attempts={attempts} against={against} name={name} />
       </TraceStep>
       <TraceStep number={4} title="Choice">
@@ -173,9 +168,8 @@ function Remarks({ trace }: { trace: Decision }) {
   if (trace.stay) {
     remarks.push(
       <>
-        Kept the current model <strong>{trace.stay.target}</strong>: switching to{" "}
-        <strong>{trace.stay.alternative}</strong> would cost {formatMoney(trace.stay.switch_usd)}, because the
-        conversation is cached.
+        Kept the current model <strong>{trace.stay.target}</strong> instead of{" "}
+        <strong>{trace.stay.alternative}</strong>.
       </>,
     );
   }

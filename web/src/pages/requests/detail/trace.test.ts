@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../../api/client";
-import { candidateDiffers, featuresOf, hitDiffers, qualityText, targetText } from "./trace";
+import { candidateDiffers, featuresOf, hitDiffers, qualityText } from "./trace";
 
 const input: Schema["Input"] = {
   choices: 1,
@@ -22,25 +22,21 @@ describe("featuresOf", () => {
     ]);
   });
 
-  it("shows the task, the language and the similarity to training prompts", () => {
-    const features = { task: "long_context", language: "de", known: 0.43, skills: [] };
-    const shown = featuresOf({ ...input, predictor: "p1", features: features as Schema["Features"] });
+  it("shows the task, the difficulty, the language and the known words", () => {
+    const features = { task: "agents", difficulty: 1.3, language: "de", known: 0.43 };
+    const shown = featuresOf({ ...input, predictor: "p1", features });
     expect(shown.map(({ name, value }) => `${name}: ${value}`)).toEqual(
-      expect.arrayContaining(["Task: long context", "Language: de", "Similar to training prompts: 43 %"]),
+      expect.arrayContaining([
+        "Task: Agents and tools",
+        "Difficulty: 1.3",
+        "Language: de",
+        "Known words: 43 %",
+      ]),
     );
   });
 });
 
 describe("texts of a trace", () => {
-  it("show the target quality and the best available", () => {
-    expect(targetText({ best: 0.97, success_probability: 0.92 })).toBe(
-      "Target quality 0.92 (best available: 0.97). Cheaper models above the target win.",
-    );
-    expect(targetText({ best: 0.97, success_probability: 0.97 })).toBe(
-      "Target quality 0.97, the best available.",
-    );
-  });
-
   it("show the predicted quality with its spread, if known", () => {
     expect(qualityText({ quality: 0.689, spread: 0.24 })).toBe("0.69 ± 0.24");
     expect(qualityText({ quality: 0.5 })).toBe("0.50");

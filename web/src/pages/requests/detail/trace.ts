@@ -1,5 +1,6 @@
 import type { Schema } from "../../../api/client";
 import { formatQuality, formatCount, formatPercent } from "../../../lib/numbers";
+import { taskLabel } from "../../../lib/tasks";
 
 type Decision = Schema["Decision"];
 type Candidate = Schema["Candidate"];
@@ -20,7 +21,6 @@ export const baselineLabels: Record<string, string> = {
   policy: "set by a policy",
   key: "set for the key",
   default: "default model",
-  most_expensive: "most expensive eligible candidate",
 };
 
 /** A feature of a request that the router uses. */
@@ -36,12 +36,17 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
   const list: [name: string, value: string | number | undefined, hint?: string][] = [
     ["Requested model", input.model],
     ["Objective", `${input.objective.name} (trade-off ${input.objective.tradeoff})`],
-    ["Task", features?.task.replaceAll("_", " "), "Task type, estimated from the prompt"],
+    ["Task", features && taskLabel(features.task), "Task type, estimated from the prompt"],
+    [
+      "Difficulty",
+      features && input.predictor ? features.difficulty.toFixed(1) : undefined,
+      "0 trivial, 1 easy, 2 medium, 3 hard",
+    ],
     ["Language", features?.language],
     [
-      "Similar to training prompts",
+      "Known words",
       features && input.predictor ? formatPercent(100 * features.known, 0) : undefined,
-      "Similarity to the prompts that the predictor was trained on. For unfamiliar prompts the prediction stays close to each model’s average.",
+      "Share of the words of the request that the difficulty was learned from",
     ],
     ["Input", `≈ ${formatCount(input.input_tokens)} tokens`],
     ["Max output", input.max_output ? `${formatCount(input.max_output)} tokens` : undefined],
@@ -59,13 +64,6 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
   return list.flatMap(([name, value, hint]) =>
     value === undefined || value === "" ? [] : [{ name, value: String(value), hint }],
   );
-}
-
-/** Describes the quality target of a decision. */
-export function targetText({ best, success_probability: target }: Schema["QualityTarget"]): string {
-  return target < best
-    ? `Target quality ${formatQuality(target)} (best available: ${formatQuality(best)}). Cheaper models above the target win.`
-    : `Target quality ${formatQuality(target)}, the best available.`;
 }
 
 /** Formats the predicted quality with one standard deviation. */
