@@ -103,13 +103,12 @@ def thresholds(values):
 class Table:
     """Inputs of a table: steps of measures and stems."""
 
-    def __init__(self, rows, minimum, step_scale, prune=None):
+    def __init__(self, rows, minimum, step_scale):
         names = sorted({m for r in rows for m in r["measures"]})
         self.step_scale = step_scale
         self.steps = [(m, t) for m in names for t in thresholds([r["measures"].get(m, 0) for r in rows])]
         count = collections.Counter(s for r in rows for s in set(r["stems"]))
-        self.stems = {s: i for i, s in enumerate(s for s, n in sorted(count.items()) if n >= minimum and (prune is None or s in prune))}
-        self.count = count
+        self.stems = {s: i for i, s in enumerate(s for s, n in sorted(count.items()) if n >= minimum)}
 
     def matrix(self, rows):
         x = np.zeros((len(rows), 1 + len(self.steps) + len(self.stems)), dtype=np.float32)
@@ -166,7 +165,8 @@ def difficulty(levels, estimates):
     return np.clip(i + (estimates - low) / (high - low), 0, 3)
 
 
-STEP, PENALTY, MINIMUM, LIMIT = 0.15, 1.0, 3, 4500
+PARTS = [[0] + list(range(3, 9)), [1], [2]]
+STEP, PENALTY, MINIMUM = 0.15, 1.0, 5  # scale of the steps, penalty, rows that a stem must occur in
 
 
 def train_requests(program, items, out):
@@ -204,25 +204,19 @@ def train_requests(program, items, out):
     def solve(fit):
         x = table.matrix(read_rows)
         result = []
-        for part in (slice(0, 1), slice(1, 2), slice(2, 3), slice(3, 9)):
-            a = known[:, part.start]
-            result.append(fit(x, a, part))
-        return result
+        for part in PARTS:  # columns that are known for the same rows
+            result.append(fit(x, known[:, part[0]], part))
+        return np.hstack(result)[:, np.argsort(sum(PARTS, []))]
 
     def whole(x, a, part):
-        return ridge(x[a], y[a, part], weight[a], PENALTY)
+        return ridge(x[a], y[np.ix_(a, part)], weight[a], PENALTY)
 
     def folds(x, a, part):
-        p = np.full((len(meta), part.stop - part.start), np.nan, np.float32)
-        p[a] = fold_predictions(x[a], y[a, part], weight[a], PENALTY, groups[a])
+        p = np.full((len(meta), len(part)), np.nan, np.float32)
+        p[a] = fold_predictions(x[a], y[np.ix_(a, part)], weight[a], PENALTY, groups[a])
         return p
 
-    if len(table.stems) > LIMIT:
-        w = np.hstack(solve(whole))[1 + len(table.steps):]
-        strength = np.abs(w / np.array([1, 1.5, .4] + [.4] * 6)).max(axis=1) * np.sqrt([table.count[s] for s in table.stems])
-        best = {s for s, v in zip(table.stems, strength) if v >= np.sort(strength)[-LIMIT]}
-        table = Table(read_rows, MINIMUM, STEP, best)
-    p = np.hstack(solve(folds))
+    p = solve(folds)
     real = np.array([m[1] == 1 for m in meta])
     a = real & (classes >= 0)
     loop = np.array(["loop" in r["reading"]["Findings"] for r in read_rows])
@@ -236,7 +230,7 @@ def train_requests(program, items, out):
     for limit in (0.3, 0.35, 0.4, 0.5):
         h, t = p[real, 2] > limit, y[real, 2] > 0.5
         print("housekeeping above %.2f: precision %.3f recall %.3f of %d" % (limit, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), t.sum()))
-    table.write(os.path.join(out, "requests.csv"), columns, np.hstack(solve(whole)), levels)
+    table.write(os.path.join(out, "requests.csv"), columns, solve(whole), levels)
     print(len(table.steps), "steps,", len(table.stems), "stems,", len(meta), "rows")
 
 

@@ -30,7 +30,10 @@ func RequestInputs(req *llm.Request) Inputs {
 // TextInputs returns the inputs of the table for results or replies, whose stems have the prefix "result " or "reply ".
 func TextInputs(prefix, text string) Inputs {
 	in := Inputs{Stems: []string{}}
-	s := scan(&table{}, prefix, head(text, resultBytes), &in.Stems)
+	if len(text) > resultBytes {
+		text = head(text, resultBytes/4*3) + "\n" + tail(text, resultBytes/4) // as in contentText
+	}
+	s := scan(&table{}, prefix, text, &in.Stems)
 	in.setMeasures(s.count[:])
 	return in
 }

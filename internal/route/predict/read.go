@@ -47,8 +47,13 @@ const (
 	maxTurns  = 12      // maximum number of user turns that are read to find the task
 )
 
-// housekeeping is the estimate above which a request is a call that a client makes for itself.
-const housekeeping = 0.4
+// A request is a call that a client makes for itself above housekeeping. A request that looks difficult, or that lets the model act, needs
+// more evidence.
+const (
+	housekeeping  = 0.34
+	perDifficulty = 0.08 // added to housekeeping for each class of difficulty
+	withTools     = 0.25 // added for a request with tools
+)
 
 // Read reads a request. The cost is linear in the size of the body. Only the beginning and the end of long content are decoded.
 func Read(req *llm.Request) Reading {
@@ -61,12 +66,12 @@ func Read(req *llm.Request) Reading {
 			estimate.add(&s.weights, 1)
 		}
 	}
-	if estimate[housekeepingColumn] > housekeeping && !c.findings.Loop {
+	f := Features{Task: estimate.family(), Difficulty: requests.difficulty(estimate[difficultyColumn]), Language: c.language}
+	if estimate[housekeepingColumn] > housekeeping+perDifficulty*f.Difficulty+withTools*min(c.measures[tools], 1) && !c.findings.Loop {
 		c.findings.Purpose = Housekeeping
 	} else {
 		c.findings.Trouble = c.trouble()
 	}
-	f := Features{Task: estimate.family(), Difficulty: requests.difficulty(estimate[difficultyColumn]), Language: c.language}
 	if task.total > 0 {
 		f.Known = math.Round(100*float64(task.known)/float64(task.total)) / 100
 	}

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -28,6 +29,7 @@ const (
 	marks                     // characters that are frequent in source code
 	maths                     // characters that are frequent in formulas
 	fenced                    // bytes in fenced code blocks
+	asks                      // whether the text ends with a question, apart from thanks
 	announces                 // whether the text ends with a colon
 	foreign                   // 1 for a script other than Latin, 2 for a script without spaces
 	textMeasures
@@ -53,7 +55,7 @@ const noLimit = 1e6
 var measureNames = func() [allMeasures]string {
 	names := [allMeasures]string{
 		"words", "long_words", "sentences", "lines", "bullets", "numbers", "big_numbers", "questions", "commas", "colons", "quotes",
-		"capitals", "names", "marks", "maths", "fenced", "announces", "foreign",
+		"capitals", "names", "marks", "maths", "fenced", "asks", "announces", "foreign",
 		document: "document", turns: "turns", tools: "tools", images: "images", jsonMode: "json", fields: "fields", nested: "nested", limit: "limit",
 	}
 	for m := range textMeasures {
@@ -311,8 +313,14 @@ func r2b(r rune) byte {
 	return ' '
 }
 
+// endBytes is the number of bytes at the end of a text that are searched for a question mark.
+const endBytes = 45
+
 // finish sets the measures that depend on the end of the text.
 func (s *scanner) finish(text string) {
+	if strings.ContainsAny(tail(text, endBytes), "?？؟") {
+		s.count[asks] = 1
+	}
 	for end := len(text); end > 0; {
 		r, size := utf8.DecodeLastRuneInString(text[:end])
 		switch r {

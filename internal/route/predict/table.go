@@ -71,7 +71,7 @@ var (
 )
 
 // maxRows limits the number of stems in a table.
-const maxRows = 8192
+const maxRows = 1 << 13
 
 // parseTable reads a table. It panics if the embedded table is malformed.
 func parseTable(rows string) *table {
@@ -108,7 +108,9 @@ func parseTable(rows string) *table {
 				panic(fmt.Sprintf("row %q: unknown measure or threshold", line))
 			}
 			t.steps = append(t.steps, step{measure(m), at, weights})
-		case len(t.stems) < maxRows:
+		case len(t.stems) == maxRows:
+			panic("too many rows")
+		default:
 			t.stems[input] = &row{len(t.stems), weights}
 		}
 	}

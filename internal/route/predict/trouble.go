@@ -54,7 +54,7 @@ const (
 	maxResults   = 24      // maximum number of tool results and user turns that are read
 	maxCalls     = 64      // maximum number of calls without a result that are kept
 	maxArguments = 8 << 10 // maximum length in bytes of arguments that are checked
-	resultBytes  = 900     // maximum number of bytes read from a result
+	resultBytes  = 400     // maximum number of bytes read from a result
 	resultErrors = 32      // maximum number of distinct failures that are counted
 	minRepeated  = 20      // minimum length in bytes of a turn that is compared with earlier turns
 	askWeight    = 2       // increase of the level for each repeated request after the first
@@ -298,7 +298,7 @@ func HasFailed(text string) bool {
 }
 
 // failure is the estimate above which a result is a failure. Healthy results are much more frequent than failures.
-const failure = 0.6
+const failure = 0.5
 
 // exitCodes finds the exit code of a command, such as "exit code 1" or "exit_code": 0.
 var exitCodes = regexp.MustCompile(`xit(?:ed)?(?: with)?[ _]*(?:[Cc]ode|[Ss]tatus)?["\s:=]*(\d+)`)
