@@ -31,6 +31,7 @@ import (
 	"fairlead.dev/internal/cli/providers"
 	"fairlead.dev/internal/cli/reports"
 	"fairlead.dev/internal/cli/requests"
+	"fairlead.dev/internal/cli/routes"
 	"fairlead.dev/internal/cli/server"
 	"fairlead.dev/internal/cli/sessions"
 	"fairlead.dev/internal/cli/statements"
@@ -90,6 +91,7 @@ func commands() []cli.Command {
 		providers.New,
 		reports.New,
 		requests.New,
+		routes.New,
 		server.NewHealth,
 		server.NewServe,
 		sessions.New,

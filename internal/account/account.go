@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/route"
 )
 
 // Errors that stores return.
@@ -43,7 +44,8 @@ type Workspace struct {
 	BodyRetention  time.Duration // retention of bodies; 0 for the instance's default
 	Redaction      *redact.Rules // rules applied to stored text; nil for the instance's rules
 	Budget         *Budget
-	Comparison     *Comparison // comparison settings; nil when responses are not compared
+	Comparison     *Comparison   // comparison settings; nil when responses are not compared
+	Routes         []route.Route // routes of the workspace, in the order of their names
 	CreatedAt      time.Time
 	Revision       int64 // number that grows when the workspace changes or log entries are deleted
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit i
 	if hasControl(before) {
 		return []AuditEvent{}, nil
 	}
-	events, err := s.store.Audit.Audit(ctx, workspaceID, before, limit)
+	events, err := s.store.Audit.Audit(ctx, workspaceID, "", before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the audit log: %w", err)
 	}
@@ -47,6 +48,30 @@ func (s *Service) Note(ctx context.Context, by Actor, action, object string, bef
 		return fmt.Errorf("record audit event %s: %w", action, err)
 	}
 	return nil
+}
+
+// NoteInstance records a change of the instance in the audit log of the first workspace. Before the first workspace exists, it does nothing.
+func (s *Service) NoteInstance(ctx context.Context, actor, action, object string, after any) error {
+	first, err := s.firstID(ctx)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.Note(ctx, Actor{AccountID: actor, WorkspaceID: first}, action, object, nil, after)
+}
+
+// InstanceEvents returns the latest events with an action that NoteInstance recorded, newest first.
+func (s *Service) InstanceEvents(ctx context.Context, action string, limit int) ([]AuditEvent, error) {
+	first, err := s.firstID(ctx)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.store.Audit.Audit(ctx, first, action, "", limit)
 }
 
 func (s *Service) event(by Actor, action, object string, before, after any) AuditEvent {

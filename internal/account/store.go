@@ -132,5 +132,5 @@ type AuditStore interface {
 	WriteAudit(ctx context.Context, event AuditEvent) error
 	// Audit returns events of a workspace, newest first. If before is not empty, it returns only events older than the
 	// event with that ID.
-	Audit(ctx context.Context, workspaceID, before string, limit int) ([]AuditEvent, error)
+	Audit(ctx context.Context, workspaceID, action, before string, limit int) ([]AuditEvent, error)
 }

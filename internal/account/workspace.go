@@ -268,13 +268,19 @@ func (s *Service) KeyActor(ctx context.Context, key *Key) (Actor, error) {
 
 // operates reports whether the members of the workspace operate the gateway.
 func (s *Service) operates(ctx context.Context, workspaceID string) (bool, error) {
+	first, err := s.firstID(ctx)
+	return err == nil && first == workspaceID, err
+}
+
+// firstID returns the ID of the oldest workspace, whose members operate the gateway. It returns ErrNotFound if there is no workspace.
+func (s *Service) firstID(ctx context.Context) (string, error) {
 	if first := s.first.Load(); first != nil {
-		return *first == workspaceID, nil
+		return *first, nil
 	}
 	w, err := s.store.Workspaces.OldestWorkspace(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look up the first workspace: %w", err)
+		return "", fmt.Errorf("look up the first workspace: %w", err)
 	}
 	s.first.Store(&w.ID)
-	return w.ID == workspaceID, nil
+	return w.ID, nil
 }

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/admin/routes"
 	"fairlead.dev/internal/admin/workspaces"
 )
 
@@ -28,6 +29,7 @@ type Parts struct {
 	Overview   overview.Deps
 	Providers  providers.Deps
 	Policies   policies.Deps
+	Routes     routes.Deps
 	Playground playground.Deps
 	Proofs     proofs.Deps
 	Comparison comparison.Deps
@@ -54,6 +56,7 @@ func New(p Parts) (*adminapi.Server, error) {
 		overview.Mount(s, p.Overview)
 		providers.Mount(s, p.Providers)
 		policies.Mount(s, p.Policies)
+		routes.Mount(s, p.Routes)
 		playground.Mount(s, p.Playground)
 		proofs.Mount(s, p.Proofs)
 		comparison.Mount(s, p.Comparison)

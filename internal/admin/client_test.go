@@ -26,6 +26,7 @@ import (
 	"fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/admin/routes"
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/requestlog"
@@ -108,6 +109,7 @@ func (s *site) newParts() Parts {
 		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
 		Comparison: comparison.Deps{Workspaces: fake, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
 		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: fake, Members: fake},
+		Routes: routes.Deps{Router: fakeRouter{s.fleet}, Workspaces: fake},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Requests: s.log, Figures: s.log, Keys: fake, Labels: labels,
 			ReadOnly: func() string { return fake.Facts().PoliciesClosed }, ConfigFile: func() string { return fake.Facts().ConfigFile },

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/admin/reports"
 	"fairlead.dev/internal/admin/requests"
+	"fairlead.dev/internal/admin/routes"
 	"fairlead.dev/internal/admin/spending"
 	"fairlead.dev/internal/admin/workspaces"
 	"fairlead.dev/internal/budget"
@@ -85,6 +86,7 @@ func (a *App) adminParts() admin.Parts {
 			ReadOnly:   func() string { return b.Facts().PoliciesClosed },
 			ConfigFile: func() string { return b.Facts().ConfigFile },
 		},
+		Routes:     routes.Deps{Router: b, Workspaces: a.accounts},
 		Outcomes:   outcomes.Deps{Learner: a.feedback, Store: a.db.Feedback},
 		Comparison: comparison.Deps{Workspaces: a.accounts, Comparer: b, Store: a.db.Proof, Models: b},
 		Alerts:     alerts.Deps{Alerts: a.alerts.service},

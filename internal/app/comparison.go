@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/shadow"
 	"fairlead.dev/internal/wire/chat"
@@ -81,6 +82,10 @@ const forecastTime = 7 * 24 * time.Hour
 
 // Forecast implements comparison.Comparer.
 func (b adminBackend) Forecast(ctx context.Context, workspaceID string, s *account.Comparison) (proof.Forecast, error) {
+	workspace, err := b.app.accounts.Workspace(ctx, workspaceID)
+	if err != nil {
+		return proof.Forecast{}, err
+	}
 	to := time.Now()
 	from := to.Add(-forecastTime)
 	traffic := proof.Traffic{Days: forecastTime.Hours() / 24}
@@ -94,7 +99,7 @@ func (b adminBackend) Forecast(ctx context.Context, workspaceID string, s *accou
 	volumes, err := b.app.db.Log.Volumes(ctx, requestlog.VolumeQuery{
 		Filter: requestlog.Filter{
 			WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey,
-			Lists: requestlog.Lists{Requested: []string{"auto", "auto:cost", "auto:quality", "auto:speed"}},
+			Lists: requestlog.Lists{Requested: route.Names(settings.RoutesOf(b.app.loaded().Config), workspace.Routes)},
 		},
 		Step: 24 * time.Hour, Within: 2 * time.Second,
 	})

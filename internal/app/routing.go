@@ -113,10 +113,15 @@ func (a *App) readModelLists(ctx context.Context) {
 	}
 }
 
-// instancePolicies parses the policies of a configuration. The active configuration was checked when it was loaded, so its policies
-// may refer to names that were removed later.
+// instancePolicies parses the policies of a configuration and checks its routes. The active configuration was checked when it was loaded,
+// so its policies and routes may refer to names that were removed later.
 func (a *App) instancePolicies(loaded *config.Loaded, f *providerset.Set) (*policy.Set, error) {
 	w := f.Inventory()
 	w.AllowUnknown = a.providers.Load() != nil && loaded == a.loaded()
+	if !w.AllowUnknown {
+		if _, err := providerset.ReadRoutes(loaded, f.Snapshot()); err != nil {
+			return nil, err
+		}
+	}
 	return providerset.ReadPolicies(loaded, w)
 }

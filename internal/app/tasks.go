@@ -46,7 +46,10 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.comparer.Run(ctx) })
 	a.tasks.Go(func() { a.alerts.engine.Follow(ctx) })
 	a.tasks.Go(func() { a.sso.Run(ctx) })
-	a.tasks.Go(func() { a.keepRouting(ctx) })
+	a.tasks.Go(func() {
+		a.report("record the pool", a.recordPool(ctx, nil, a.providers.Load().Snapshot().Pool()))
+		a.keepRouting(ctx)
+	})
 	a.tasks.Go(func() { a.keeper.Run(ctx) })
 	a.tasks.Go(func() { a.db.Listen(ctx, a.keyring.Nudge) })
 	if p := a.cluster; p != nil {
@@ -149,7 +152,9 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.policies.SetInstance(f.Policies, f.Inventory())
 	a.gateway.Update(settings.Gateway(next.Config), f.Snapshot())
 	a.shadow.Update(shadowSettings(next.Config), f.Snapshot())
+	before := a.providers.Load().Snapshot().Pool().Models
 	a.adopt(f)
+	a.report("record the pool", a.recordPool(ctx, before, f.Snapshot().Pool()))
 	a.report("recompute rating corrections", a.feedback.Recompute(ctx))
 	return nil
 }

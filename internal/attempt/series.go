@@ -183,7 +183,7 @@ func (s *Series) mayTryNext(e *llm.Error) bool {
 	listed := len(s.Terms.Request.Controls.Models) > 0
 	switch e.Kind { //nolint:exhaustive // the other kinds do not depend on the request
 	case llm.UpstreamUnsupported:
-		return listed || route.IsAuto(s.Terms.Request.Model)
+		return listed || s.Terms.Request.Routed
 	case llm.UpstreamContentPolicy:
 		return listed
 	}

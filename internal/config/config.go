@@ -33,7 +33,7 @@ type Config struct {
 	Simulator             string        `yaml:"simulator" doc:"auto (only without another provider), on or off." enum:"auto,on,off"`
 	Models                []Model       `yaml:"models" reload:"true" doc:"Overrides of catalog models at all providers."`
 	Catalog               Catalog       `yaml:"catalog" reload:"true" doc:"Updates of models and prices."`
-	Routing               Routing       `yaml:"routing" reload:"true" doc:"How auto uses ratings."`
+	Routing               Routing       `yaml:"routing" reload:"true" doc:"Routes, and how they use ratings."`
 	Policies              Policies      `yaml:"policies" reload:"true" doc:"Policies for every workspace, in evaluation order, before the workspace's own policies. ${NAME} is not expanded in policies."`
 	Timeouts              Timeouts      `yaml:"timeouts" reload:"true" doc:"Timeouts of provider calls."`
 	Retries               Retries       `yaml:"retries" reload:"true" doc:"Retries of failed attempts."`
@@ -151,9 +151,26 @@ type Catalog struct {
 	Discover time.Duration `yaml:"discover" doc:"Interval at which the model lists of the providers are read to find new models. 0 reads only the lists that requests depend on: the lists of providers without known models, and all lists if unpriced models are allowed."`
 }
 
-// Routing configures how auto uses ratings.
+// Routing configures the routes and how they use ratings.
 type Routing struct {
+	Routes   []Route       `yaml:"routes" doc:"Routes for every workspace. A request asks for a route instead of a model. An entry named auto configures auto itself."`
 	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"Half-life of the weight of a rating."`
+}
+
+// Route configures a route.
+type Route struct {
+	Name      string   `yaml:"name" doc:"Name of the route, such as support. It must not be the name of a model."`
+	Pool      []string `yaml:"pool" doc:"Models that the route chooses among, at most 8. Empty for the default pool. A listed pool never changes by itself."`
+	Tradeoff  *float64 `yaml:"tradeoff" min:"0" max:"1" doc:"Place on the dial from 0 (cheapest) to 1 (best). Defaults to 0.5."`
+	MinEffort string   `yaml:"min_effort" doc:"Lowest reasoning effort that the route chooses: none, minimal, low, medium, high, xhigh or max."`
+	MaxEffort string   `yaml:"max_effort" doc:"Highest reasoning effort that the route chooses."`
+	Shares    []Share  `yaml:"shares" doc:"Fixed parts of the sessions that go to a model."`
+}
+
+// Share sends a fixed part of the sessions of a route to a model.
+type Share struct {
+	Model   string  `yaml:"model" doc:"Model that serves these sessions."`
+	Percent float64 `yaml:"percent" min:"0" max:"100" doc:"Part of the sessions in percent."`
 }
 
 // Timeouts configures the timeouts of provider calls. In a provider or a model, a zero value inherits the timeout of the enclosing level.

@@ -91,6 +91,17 @@ func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 	return "", &fault{code: BadValue, message: "policies cannot be separated from the rest of the file", fix: "write policies: at the start of a line, followed by the list on the next lines"}, d.root.Content[i]
 }
 
+// RefuseRoutes converts problems of the list of routes to configuration problems. Their paths are relative to the list.
+func (l *Loaded) RefuseRoutes(found []Problem) *Problems {
+	late := &loader{path: l.Path}
+	for _, p := range found {
+		path := "routing.routes" + p.Path
+		late.report(path, originOf(l.Origins, path), fault{code: p.Code, message: path + ": " + p.Message, suggestion: p.Suggestion, fix: p.Fix})
+	}
+	late.problems.sort()
+	return &late.problems
+}
+
 // Refuse converts problems found in Policies to configuration problems with excerpts. The lines and columns of found refer to the
 // document in Policies.
 func (l *Loaded) Refuse(found []Problem) *Problems {

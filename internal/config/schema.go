@@ -80,6 +80,9 @@ func (s *schemaWriter) named(t reflect.Type) map[string]any {
 		s.defs[name] = true // prevents infinite recursion
 		section := s.section(reflect.Zero(t))
 		section["required"] = []string{"name"}
+		if t == reflect.TypeFor[Share]() {
+			section["required"] = []string{"model", "percent"}
+		}
 		s.defs[name] = section
 	}
 	return map[string]any{"$ref": "#/$defs/" + name}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairlead.dev/internal/llm"
@@ -35,13 +36,13 @@ func wantsAnthropic(r *http.Request) bool {
 
 func describeForAnthropic(m modelInfo) anthropicModelInfo {
 	name := m.ID
-	if auto := route.AsAuto(m.ID); route.IsAuto(auto) {
-		name = "Fairlead " + auto
+	if m.Kind == "auto" {
+		name = "Fairlead " + strings.TrimPrefix(m.ID, route.AutoAlias)
 	}
 	return anthropicModelInfo{Type: "model", ID: m.ID, DisplayName: name, CreatedAt: time.Unix(m.Created, 0).UTC()}
 }
 
-// pageForAnthropic returns the page of chat models selected by limit, after_id and before_id. Each variant of auto is listed twice: with
+// pageForAnthropic returns the page of chat models selected by limit, after_id and before_id. Each variant of a route is listed twice: with
 // and without the prefix route.AutoAlias.
 func pageForAnthropic(models []modelInfo, query url.Values) (anthropicModelPage, error) {
 	var aliases, all []anthropicModelInfo

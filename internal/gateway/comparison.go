@@ -49,8 +49,10 @@ const (
 
 // UniformHash returns a uniformly distributed number from 0 to 1 that decides whether a request takes part in a comparison. It depends only
 // on the request ID, so that it can be computed again from the log and does not change the random numbers of other decisions.
-func UniformHash(requestID string) float64 {
-	sum := sha256.Sum256([]byte("comparison " + requestID))
+func UniformHash(requestID string) float64 { return uniformHash("comparison " + requestID) }
+
+func uniformHash(text string) float64 {
+	sum := sha256.Sum256([]byte(text))
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-uniformBits)) / (1 << uniformBits)
 }
 
@@ -62,7 +64,7 @@ func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request
 	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" {
 		return nil
 	}
-	if req.Op != llm.Chat || !route.IsAuto(req.Model) || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || req.Holder != nil || len(req.Body) > maxCompared {
+	if req.Op != llm.Chat || !req.Routed || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || req.Holder != nil || len(req.Body) > maxCompared {
 		return nil
 	}
 	return c

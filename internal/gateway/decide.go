@@ -59,6 +59,7 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	p.budgets = g.Sessions.Budgets(who.Grant, p.req.Controls.SessionID, p.req.EndUser)
 	if len(p.budgets) > 0 && who.Grant.Key.Sessions.Downgrade {
 		g.downgrade(ctx, p, p.budgets)
+		resolveRoute(p, in, who)
 	}
 	if err := llm.Cancelled(in.HTTP.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
 		return plan{}, err
@@ -71,13 +72,14 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 	if err == nil && d.SessionBudget != nil {
 		// Route again: a request with a session budget needs a model with a price, and auto:cost if the budget is nearly spent.
 		if g.limitByPolicy(ctx, who.Grant, p, *d.SessionBudget) || d.Input.AllowUnpriced {
+			resolveRoute(p, in, who)
 			d, err = g.route(in, who, p, policies, reading)
 		}
 	}
 	if err != nil {
 		return plan{decision: d}, err
 	}
-	if d.Input.Op == llm.Embed && route.IsAuto(d.Input.Model) && d.Input.PinnedEmbed == "" && !dryRun {
+	if d.Input.Op == llm.Embed && d.Input.Routed() && d.Input.PinnedEmbed == "" && !dryRun {
 		if d, err = g.pinEmbedding(ctx, in, who, d, policies); err != nil {
 			return plan{decision: d}, err
 		}
@@ -106,10 +108,10 @@ func (g *Gateway) decide(ctx context.Context, in *incoming, who modelapi.Caller,
 func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
 	h := http.Header{}
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
-	req.Model = route.AsAuto(req.Model)
 	req.Measure()
 	in := &incoming{Request: modelapi.Request{HTTP: &http.Request{Header: h}, Start: time.Now(), Settings: g.settings.Load(), Snapshot: g.snapshot.Load()}}
-	p := &prompt{req: req, tokens: token.PromptOf(req).Estimate()}
+	p, who := &prompt{req: req, tokens: token.PromptOf(req).Estimate()}, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}
+	resolveRoute(p, in, who)
 	policies := g.Routing.Policies.For(grant.Workspace.ID)
 	if draft != nil {
 		policies = draft
@@ -117,7 +119,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if req.Op == llm.Chat {
 		p.cache = g.Routing.Prefixes.Lookup(grant.Workspace.ID, promptcache.Build(req, p.tokens), in.Start)
 	}
-	return g.route(in, modelapi.Caller{Grant: grant, Tags: grant.Key.Tags}, p, policies, readRequest(p, policies))
+	return g.route(in, who, p, policies, readRequest(p, policies))
 }
 
 // route makes the routing decision for a request. If no target can serve the request, it returns the decision and an *llm.Error.
@@ -182,7 +184,7 @@ func readRequest(p *prompt, policies *policy.Set) predict.Reading {
 
 // usesFeatures reports whether the decision depends on the features of the prompt.
 func usesFeatures(req *llm.Request, policies *policy.Set) bool {
-	return route.IsAuto(req.Model) || policies.Len() > 0
+	return req.Routed || policies.Len() > 0
 }
 
 // fillInput replaces *input with the values of the request, its key and its workspace. route adds the conversation and the predictor's data.
@@ -192,7 +194,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 	if p.downgrade != "" {
 		tradeoff = ""
 	}
-	objective, err := route.ParseObjective(req.Model, tradeoff)
+	objective, err := route.ParseObjective(req.Model, req.Routed, tradeoff)
 	if err != nil {
 		return err
 	}
@@ -201,6 +203,8 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 		Op:        req.Op,
 		Format:    req.Format,
 		Model:     req.Model,
+		Route:     p.route,
+		Draw:      p.drawShare(in.ID, who),
 		Objective: objective,
 		Downgrade: p.downgrade,
 		PromptSize: route.PromptSize{
@@ -230,7 +234,6 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 		},
 		Settings: route.Settings{
 			Controls:      req.Controls,
-			AllowedModels: key.AllowedModels,
 			AllowUnpriced: in.Settings.AllowsUnpriced(who.Grant) && !p.limited,
 			PinnedEmbed:   workspace.PinnedEmbed,
 		},
@@ -246,6 +249,7 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 		},
 		Prediction: route.Prediction{Features: f},
 	}
+	input.AllowedModels = input.AllowedFor(key.AllowedModels, in.Snapshot)
 	header := show.ShortenName(in.HTTP.Header.Get("X-Fairlead-Baseline"))
 	defaultModel := cmp.Or(workspace.DefaultModel, in.Settings.DefaultModel)
 	switch {
@@ -268,6 +272,22 @@ func (g *Gateway) fillInput(input *route.Input, in *incoming, who modelapi.Calle
 		input.Holdout = &route.Holdout{Model: in.Snapshot.Canonical(c.Baseline), Share: c.Holdout, Draw: UniformHash(in.ID)}
 	}
 	return nil
+}
+
+// drawShare returns the place of the request in the shares of its route, from 0 to 1. It is the same for all requests of a session, or of an
+// end user. A decision without a request, such as an explanation, takes part in no share.
+func (p *prompt) drawShare(requestID string, who modelapi.Caller) float64 {
+	switch {
+	case p.route == nil || len(p.route.Shares) == 0:
+		return 0
+	case p.req.Controls.SessionID != "":
+		return uniformHash("share of session " + p.req.Controls.SessionID)
+	case p.req.EndUser != "":
+		return uniformHash("share of user " + who.Grant.Key.ID + " " + p.req.EndUser)
+	case requestID != "":
+		return uniformHash("share of request " + requestID)
+	}
+	return 1
 }
 
 // cacheHits returns a function that estimates how much of a prompt a target has cached.

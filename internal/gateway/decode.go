@@ -19,7 +19,8 @@ import (
 // prompt is a decoded request with its length and the prefixes cached by targets.
 type prompt struct {
 	req       *llm.Request
-	tokens    int64 // model-independent estimate of the prompt length in tokens; 0 for a request that only counts tokens
+	route     *route.Route // definition of the route that the request asks for; nil for a model and for auto without a definition
+	tokens    int64        // model-independent estimate of the prompt length in tokens; 0 for a request that only counts tokens
 	cache     promptcache.View
 	session   session.Source  // origin of the session ID; empty before the session is known and for requests without a session
 	budgets   []ledger.Budget // budgets of the session and the end user
@@ -43,6 +44,7 @@ func (g *Gateway) decode(in *incoming, who modelapi.Caller) (*upload.Body, *prom
 		req.Beta = strings.Join(in.HTTP.Header.Values(f.FeatureHeader()), ",")
 	}
 	p := &prompt{req: req}
+	resolveRoute(p, in, who)
 	if in.Route.Op != llm.Count {
 		p.tokens = token.PromptOf(req).Estimate()
 	}
@@ -69,10 +71,14 @@ func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*ll
 	if err != nil {
 		return nil, err
 	}
-	req.Model = route.AsAuto(req.Model)
 	if in.shadow != nil {
 		req.Model, req.Controls.Models = in.shadow.Model, nil
 	}
 	req.Measure()
 	return req, llm.Cancelled(ctx)
+}
+
+// resolveRoute finds the route that the request asks for, once. The routes of the instance take precedence over those of the workspace.
+func resolveRoute(p *prompt, in *incoming, who modelapi.Caller) {
+	p.req.Model, p.route, p.req.Routed = in.Snapshot.Resolve(p.req.Model, in.Settings.Routes, who.Grant.Workspace.Routes)
 }

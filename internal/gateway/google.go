@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
 )
 
@@ -32,7 +31,7 @@ const maxPage = 1000
 
 func describeForGoogle(m modelInfo) googleModel {
 	name := m.ID
-	if route.IsAuto(m.ID) {
+	if m.Kind == "auto" {
 		name = "Fairlead " + m.ID
 	}
 	return googleModel{

@@ -33,9 +33,10 @@ type modelOffer struct {
 	Grant    *account.Grant
 	Snapshot *route.Snapshot
 	Unpriced bool // whether to list models without a price
+	Routes   [][]route.Route
 }
 
-// List returns the models that the key may use, starting with the variants of auto, in OpenAI's or Anthropic's format.
+// List returns the models that the key may use, starting with the variants of auto and of the other routes, in OpenAI's or Anthropic's format.
 func (o modelOffer) List(r *http.Request) (any, error) {
 	models := o.models(o.Snapshot.Targets())
 	if wantsAnthropic(r) {
@@ -61,8 +62,8 @@ func (o modelOffer) Show(r *http.Request, name string) (any, error) {
 
 // find returns the model with the given name if the key may use it. The ID in the result is the given name, even if it is an alias.
 func (o modelOffer) find(name string) (modelInfo, error) {
-	canonical := route.AsAuto(name)
-	if !route.IsAuto(canonical) {
+	canonical, _, ok := o.Snapshot.Resolve(name, o.Routes...)
+	if !ok {
 		canonical = o.Snapshot.Canonical(name)
 	}
 	models := o.models(o.Snapshot.Named(name)) // for provider/model, Named returns only this provider's targets
@@ -79,10 +80,10 @@ func (o modelOffer) find(name string) (modelInfo, error) {
 	return models[i], nil
 }
 
-// models returns the variants of auto and the models of the given targets that the key may use.
+// models returns the variants of the routes and the models of the given targets that the key may use.
 func (o modelOffer) models(targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
-	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {
+	for _, name := range route.Names(o.Routes...) {
 		models = append(models, modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"})
 	}
 	for _, t := range targets {

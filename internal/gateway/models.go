@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/route"
 )
 
 // serveModels responds with the models that the key may use. shape converts them to the client's format.
@@ -15,7 +16,7 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID 
 		g.reject(w, r, requestID, err)
 		return
 	}
-	shown, err := shape(modelOffer{Grant: grant, Snapshot: g.snapshot.Load(), Unpriced: settings.AllowsUnpriced(grant)})
+	shown, err := shape(modelOffer{Grant: grant, Snapshot: g.snapshot.Load(), Unpriced: settings.AllowsUnpriced(grant), Routes: [][]route.Route{settings.Routes, grant.Workspace.Routes}})
 	if err != nil {
 		g.reject(w, r, requestID, err)
 		return

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // checkUpgrade rejects a request that does not open a WebSocket.
@@ -70,6 +71,9 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	}
 	defer slot.Release()
 	p := &prompt{req: req}
+	if resolveRoute(p, in, who); req.Routed {
+		return strict.Reject(strict.Problem{Param: "model", Message: "This endpoint cannot select a model automatically. Name a model."})
+	}
 	plan, err := g.decide(ctx, in, who, p, flags.DryRun)
 	rec.RecordSession(p.req.Controls.SessionID, p.session, p.budgets, p.downgrade)
 	rec.RecordDecision(plan.decision)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/bill"
@@ -53,8 +54,8 @@ func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *pr
 	return p.downgrade != ""
 }
 
-// downgrade selects auto:cost for a chat request if one of the budgets has reached its warning threshold, even if the request names a
-// model.
+// downgrade selects the objective cost of the request's route for a chat request if one of the budgets has reached its warning threshold,
+// or auto:cost if the request names a model. The caller resolves the new name.
 func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budget) {
 	if p.req.Op != llm.Chat {
 		return
@@ -74,10 +75,13 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 	if p.downgrade == "" {
 		return
 	}
-	if !route.IsAuto(p.req.Model) {
+	base := route.Auto
+	if p.req.Routed {
+		base, _, _ = strings.Cut(p.req.Model, ":")
+	} else {
 		p.req.Controls.Models = nil // the list contains fallbacks for the requested model, which the request no longer uses
 	}
-	p.req.Model = "auto:cost"
+	p.req.Model = base + ":cost"
 }
 
 // hold counts the request towards the limits of its session and reserves its maximum cost on every budget that applies. It returns the

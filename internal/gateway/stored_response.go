@@ -73,7 +73,7 @@ func checkAccount(snap *route.Snapshot, req *llm.Request) error {
 	}
 	var targets []*provider.Target
 	for _, name := range append([]string{req.Model}, req.Controls.Models...) {
-		if route.IsAuto(name) {
+		if req.Routed && name == req.Model {
 			targets = append(targets, snap.Targets()...)
 		} else {
 			targets = append(targets, snap.Named(name)...)

@@ -23,6 +23,15 @@ type effortLevel struct {
 	length float64
 }
 
+// EffortLevels returns the effort levels, lowest first.
+func EffortLevels() []string {
+	names := make([]string, len(effortLevels))
+	for i, row := range effortLevels {
+		names[i] = row.level
+	}
+	return names
+}
+
 // EffortLength returns the typical number of reasoning tokens at an effort level, relative to medium. It returns 0 for
 // "none" and for unknown levels.
 func EffortLength(level string) float64 {

@@ -33,6 +33,7 @@ func (o Op) Media() bool {
 type Request struct {
 	Op       Op
 	Model    string // model name as the caller wrote it
+	Routed   bool   // whether Model is a route, so that the router chooses the model
 	Needs    Abilities
 	Controls Controls
 	Payload

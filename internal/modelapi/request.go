@@ -43,7 +43,8 @@ type Request struct {
 
 // Settings holds the settings that can change while the gateway runs.
 type Settings struct {
-	DefaultModel  string // baseline model for requests that name none
+	DefaultModel  string        // baseline model for requests that name none
+	Routes        []route.Route // routes of the configuration file
 	AllowBrowsers bool
 	AllowUnpriced bool
 	LogBodies     bool

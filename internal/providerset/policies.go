@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/pricebook"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/simulator"
 )
 
@@ -73,6 +74,25 @@ func ReadPolicies(loaded *config.Loaded, w policy.Inventory) (*policy.Set, error
 	return set, nil
 }
 
+// ReadRoutes returns the routes of a configuration. The error is a *config.Problems.
+func ReadRoutes(loaded *config.Loaded, snap *route.Snapshot) ([]route.Route, error) {
+	routes := settings.RoutesOf(loaded.Config)
+	var problems []config.Problem
+	for i := range routes {
+		path := fmt.Sprintf("[%d]", i)
+		if first := slices.IndexFunc(routes, func(t route.Route) bool { return t.Name == routes[i].Name }); first < i {
+			problems = append(problems, config.Problem{Path: path + ".name", Message: fmt.Sprintf("duplicate route %q", routes[i].Name), Fix: "rename one of them, or merge them", Code: config.Repeated})
+		}
+		for _, p := range routes[i].Check(func(name string) (bool, []string) { return Known(snap, name) }) {
+			problems = append(problems, config.Problem{Path: path + "." + p.Path, Message: p.Message, Suggestion: p.Suggestion, Fix: "correct the route", Code: config.BadValue})
+		}
+	}
+	if len(problems) > 0 {
+		return nil, loaded.RefuseRoutes(problems)
+	}
+	return routes, nil
+}
+
 // refusal returns the configuration error for policy problems.
 func refusal(loaded *config.Loaded, problems []policy.Problem) error {
 	list := make([]config.Problem, len(problems))
@@ -109,20 +129,22 @@ func advice(p policy.Problem) (suggestion, fix string) {
 }
 
 // Check validates the certificate and the names in a configuration. It reads no stored data. The error is a
-// *config.Problems for an invalid certificate or policy. The warning describes suspicious settings.
+// *config.Problems for an invalid certificate, policy or route. The warning describes suspicious settings.
 func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) (warning string, err error) {
 	if _, err := loaded.Certificate(); err != nil {
 		return "", err
 	}
 	withoutModels := func(p config.Provider) bool { return p.BaseURL != "" && len(p.Models) == 0 }
-	if c := loaded.Config; c.Policies == "" && c.DefaultModel == "" && !slices.ContainsFunc(c.Providers, withoutModels) {
+	if c := loaded.Config; c.Policies == "" && len(c.Routing.Routes) == 0 && c.DefaultModel == "" && !slices.ContainsFunc(c.Providers, withoutModels) {
 		return "", nil
 	}
 	f, err := Preview(ctx, loaded.Config, env, nil)
 	if err != nil {
 		return "", err
 	}
-	_, err = ReadPolicies(loaded, f.Inventory())
+	if _, err = ReadPolicies(loaded, f.Inventory()); err == nil {
+		_, err = ReadRoutes(loaded, f.Snapshot())
+	}
 	warnings := append(f.WithoutModels(), f.UnknownBaseline(loaded.Config.DefaultModel))
 	warnings = slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
 	return strings.Join(warnings, "\n"), err

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -87,8 +86,6 @@ func ReadRequest(r *http.Request, format string) (*llm.Request, error) {
 	switch {
 	case len(query["model"]) != 1 || req.Model == "":
 		problems = append(problems, strict.Problem{Param: "model", Message: "model is required once. Name a model in the query: /realtime?model=NAME."})
-	case route.IsAuto(route.AsAuto(req.Model)):
-		problems = append(problems, strict.Problem{Param: "model", Message: "This endpoint cannot select a model automatically. Name a model."})
 	}
 	if len(problems) > 0 {
 		slices.SortFunc(problems, func(a, b strict.Problem) int { return strings.Compare(a.Param, b.Param) })

@@ -69,7 +69,7 @@ func (w *worker) decide(row *Row) result {
 // skipReason returns the reason why the decision of a request is not recomputed, or an empty reason.
 func (w *worker) skipReason() Reason {
 	in := &w.record.in
-	predicted := route.IsAuto(in.Model) && (in.Op == llm.Chat || in.Op == llm.Complete)
+	predicted := in.Routed() && (in.Op == llm.Chat || in.Op == llm.Complete)
 	switch {
 	case predicted && in.Predictor != w.options.Predictor:
 		return OtherPredictor
@@ -107,7 +107,7 @@ func (w *worker) logged() choice {
 func (w *worker) choose(by *Rules) choice {
 	r := &w.record
 	in := r.in
-	if by.Objective != nil && route.IsAuto(in.Model) {
+	if by.Objective != nil && in.Routed() {
 		in.Objective = *by.Objective
 	}
 	d, err := route.Decide(&in, by.Snapshot, route.Conditions{

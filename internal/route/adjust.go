@@ -59,7 +59,7 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 			o = Objective{Name: "number", Tradeoff: r.Objective.Value.Tradeoff}
 		}
 	}
-	if in.Op != llm.Chat || !IsAuto(in.Model) {
+	if in.Op != llm.Chat || !in.Routed() {
 		return o, 0
 	}
 	c := &in.Conversation
@@ -86,7 +86,7 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 // other model must be better by stayPoints, or at most half as dear. A stuck task looks for a better model.
 func (r *ranking) stay() *Stay {
 	in, first := r.in, r.ready[0]
-	if in.Last == "" || in.Op != llm.Chat || !IsAuto(in.Model) || in.Conversation.Purpose != "" || r.step > 0 {
+	if in.Last == "" || in.Op != llm.Chat || !in.Routed() || in.Conversation.Purpose != "" || r.step > 0 {
 		return nil
 	}
 	at := slices.IndexFunc(r.ready, func(cand *candidate) bool { return cand.Target == in.Last })
@@ -136,7 +136,7 @@ func (r *ranking) cacheStay(first *candidate) *Stay {
 // adjustments returns the effects of the conversation on the decision.
 func (r *ranking) adjustments() []Adjustment {
 	in := r.in
-	if in.Op != llm.Chat || !IsAuto(in.Model) {
+	if in.Op != llm.Chat || !in.Routed() {
 		return nil
 	}
 	c, list := &in.Conversation, []Adjustment(nil)

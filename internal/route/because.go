@@ -26,7 +26,7 @@ func (r *ranking) because(d *Decision) string {
 		return clip(fmt.Sprintf("Policy %s chose %s.", d.Policy, name))
 	case d.Kind == Fallback:
 		return clip(fmt.Sprintf("%s is next in line: %s is unavailable (%s).", name, r.ranked[0].Target, r.ranked[0].excluded.Reason()))
-	case !IsAuto(r.in.Model):
+	case !r.in.Routed():
 		return clip(r.namedBecause(first))
 	case r.in.Op != llm.Chat && r.in.Op != llm.Complete:
 		return clip(fmt.Sprintf("%s is the cheapest target for this request.", first.Target))

@@ -8,44 +8,43 @@ import (
 	"fairlead.dev/internal/llm"
 )
 
-// IsAuto reports whether a model name leaves the choice to the router.
-func IsAuto(name string) bool { return name == "auto" || strings.HasPrefix(name, "auto:") }
-
-// AutoAlias is the prefix in names such as claude-auto:cost, which have the same meaning as auto:cost. Claude Code lists only gateway
-// models whose names contain claude or anthropic.
-const AutoAlias = "claude-"
-
-// AsAuto returns the names of auto and its objectives in lower case and without AutoAlias, because model names are case-insensitive. It
-// returns other names unchanged.
-func AsAuto(name string) string {
-	if lower := strings.TrimPrefix(strings.ToLower(name), AutoAlias); IsAuto(lower) {
-		return lower
-	}
-	return name
-}
-
 // collect adds the targets that the request's model names match. A policy's pin replaces the requested model.
 func (r *ranking) collect() error {
 	if pin := r.rules.Pin.Value; pin != "" {
 		return r.addNamed([]string{pin}, false)
 	}
-	if IsAuto(r.in.Model) && len(r.in.Controls.Models) == 0 {
+	if r.in.Routed() && len(r.in.Controls.Models) == 0 {
 		if t := r.in.Route; t != nil && len(t.Pool) > 0 {
-			return r.addNamed(t.Pool, true)
+			return r.addPinned(t)
 		}
 		return r.addPool()
 	}
 	names := r.in.Controls.Models
-	if !IsAuto(r.in.Model) {
+	if !r.in.Routed() {
 		names = append([]string{r.in.Model}, names...)
 	}
-	return r.addNamed(names, IsAuto(r.in.Model))
+	return r.addNamed(names, r.in.Routed())
 }
 
-// addPool adds the targets of the default pool, of models that a policy prefers, and the target that the conversation has used so far.
+// addPinned adds the models of a pinned pool, and the model of the session's share.
+func (r *ranking) addPinned(t *Route) error {
+	names := t.Pool
+	if share := t.shareModel(r.in.Draw); share != "" && !slices.Contains(names, share) {
+		names = append([]string{share}, names...)
+	}
+	if r.addNamed(names, true) != nil {
+		return llm.Errorf(llm.NoRoute, "No connected account offers a model of the route %s (%s). Add a provider account or change the pool of the route.", t.Name, strings.Join(names, ", ")).
+			With("excluded", []string{})
+	}
+	return nil
+}
+
+// addPool adds the targets of the default pool, of the session's share, of models that a policy prefers, and the target that the
+// conversation has used so far.
 // Operations other than chat have no pool.
 func (r *ranking) addPool() error {
 	prices := r.snap.pricesAt(r.in.At)
+	share := r.in.Route.shareModel(r.in.Draw)
 	offered := false
 	for i := range r.snap.entries {
 		entry := &r.snap.entries[i]
@@ -55,7 +54,7 @@ func (r *ranking) addPool() error {
 		}
 		offered = true
 		preferred := len(r.rules.Prefer) > 0 && r.rules.Rank(t.Provider, t.Model.Name) < len(r.rules.Prefer)
-		if r.in.Op != llm.Chat || r.snap.inPool[entry.model] || preferred || entry.id == r.in.Last {
+		if r.in.Op != llm.Chat || r.snap.inPool[entry.model] || preferred || t.Model.Name == share || entry.id == r.in.Last {
 			r.add(entry, &prices[i], 0, false)
 		}
 	}
@@ -72,7 +71,7 @@ const maxJoined = 4
 // join adds able models outside the default pool if no model of the pool can serve the request, or only one because of its needs. It reports
 // whether any joined.
 func (r *ranking) join(needs llm.Abilities) bool {
-	if r.in.Op != llm.Chat || !IsAuto(r.in.Model) || len(r.in.Controls.Models) > 0 || r.rules.Pin.Value != "" || r.in.Route != nil && len(r.in.Route.Pool) > 0 {
+	if r.in.Op != llm.Chat || !r.in.Routed() || len(r.in.Controls.Models) > 0 || r.rules.Pin.Value != "" || r.in.Route != nil && len(r.in.Route.Pool) > 0 {
 		return false
 	}
 	able := map[int]bool{}

@@ -232,9 +232,9 @@ func TestPlanListsExactlyTheRankedCandidates(t *testing.T) {
 func TestParseObjectiveRejectsUnknownNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ model, tradeoff string }{
-		{"auto:fast", ""}, {"auto", "2"}, {"auto", "-0.1"}, {"auto", "NaN"}, {"auto", "much"},
+		{"auto:fast", ""}, {"support:fast", ""}, {"auto", "2"}, {"auto", "-0.1"}, {"auto", "NaN"}, {"auto", "much"},
 	} {
-		if o, err := ParseObjective(c.model, c.tradeoff); err == nil {
+		if o, err := ParseObjective(c.model, true, c.tradeoff); err == nil {
 			t.Errorf("ParseObjective(%q, %q) = %+v, want an error", c.model, c.tradeoff, o)
 		}
 	}

@@ -26,7 +26,7 @@ func (r *ranking) efforts(cand *candidate) []effortEntry {
 		}
 		return nil
 	}
-	if len(all) == 0 || r.in.Op != llm.Chat || !IsAuto(r.in.Model) {
+	if len(all) == 0 || r.in.Op != llm.Chat || !r.in.Routed() {
 		return nil
 	}
 	from, to := 0, len(all)

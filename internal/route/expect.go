@@ -157,7 +157,7 @@ func (r *ranking) outputOf(o *option) int64 {
 // leaveOverBudget excludes the targets whose answer may not fit what the budgets of the request can still hold. If none fits, only the
 // cheapest remains, and the hold tells the caller what is missing.
 func (r *ranking) leaveOverBudget() {
-	if r.in.Room == nil || !IsAuto(r.in.Model) || len(r.ready) == 0 {
+	if r.in.Room == nil || !r.in.Routed() || len(r.ready) == 0 {
 		return
 	}
 	needs := make([]money.Amount, len(r.ready))

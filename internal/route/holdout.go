@@ -12,7 +12,7 @@ type Holdout struct {
 // empty string if the request is not held out.
 func (r *ranking) holdOut() string {
 	h := r.in.Holdout
-	if h == nil || h.Draw >= h.Share || !IsAuto(r.in.Model) || r.in.Conversation.Loop || r.ready[0].Model == h.Model {
+	if h == nil || h.Draw >= h.Share || !r.in.Routed() || r.in.Conversation.Loop || r.ready[0].Model == h.Model {
 		return "" // a model that joins a tool loop could not read its reasoning
 	}
 	routed := r.ready[0].Target

@@ -42,6 +42,9 @@ type Pool struct {
 	Left   []Left   `json:"left"`
 }
 
+// Unpriced is the reason for leaving out a model without a price.
+const Unpriced = "unpriced: add a price"
+
 // basicAbilities are the abilities that a model must share with one that replaces it. Other abilities bring a model in for the requests that
 // need it.
 const basicAbilities = llm.Tools | llm.JSONSchema | llm.JSONMode | llm.Vision
@@ -91,7 +94,7 @@ func NewPool(models []PoolModel) Pool {
 func (m *PoolModel) unusable() string {
 	switch {
 	case !m.Priced:
-		return "unpriced: add a price"
+		return Unpriced
 	case m.Retired:
 		return "retired by its vendor"
 	case m.Preview:

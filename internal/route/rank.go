@@ -37,7 +37,7 @@ func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
 // to compare the cost with.
 func (r *ranking) baseline() *Baseline {
 	in := r.in
-	if !IsAuto(in.Model) {
+	if !in.Routed() {
 		return &Baseline{Model: r.snap.Canonical(in.Model), Source: BaselineCaller}
 	}
 	hint := in.Baseline

@@ -65,7 +65,7 @@ func criterionOf(in *Input, o Objective) criterion {
 		return bySpeed
 	}
 	switch {
-	case in.Op != llm.Chat && in.Op != llm.Complete, !IsAuto(in.Model):
+	case in.Op != llm.Chat && in.Op != llm.Complete, !in.Routed():
 		return byProvider
 	case o.Name == "speed":
 		return fastGood
@@ -315,13 +315,14 @@ func (r *ranking) costAt(entry int) float64 {
 	return max(o.uncached.Dollars(), minCost)
 }
 
-// ParseObjective parses the objective of `auto`, `auto:cost` and similar names. A trade-off number takes precedence.
-func ParseObjective(model, tradeoff string) (Objective, error) {
+// ParseObjective parses the objective of `auto`, `auto:cost` and similar names of routes; routed is whether the model name is one of them. A
+// trade-off number takes precedence.
+func ParseObjective(model string, routed bool, tradeoff string) (Objective, error) {
 	o := Objective{Name: "auto", Tradeoff: 0.5}
-	if _, name, _ := strings.Cut(model, ":"); IsAuto(model) && name != "" {
+	if base, name, _ := strings.Cut(model, ":"); routed && name != "" {
 		named, known := NamedObjective(name)
 		if !known {
-			e := llm.Errorf(llm.InvalidRequest, "Model %q has an unknown objective. Use auto, auto:cost, auto:quality or auto:speed.", model)
+			e := llm.Errorf(llm.InvalidRequest, "Model %q has an unknown objective. Use %s, %[2]s:cost, %[2]s:quality or %[2]s:speed.", model, base)
 			e.Param = "model"
 			return o, e
 		}

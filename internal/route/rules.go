@@ -67,7 +67,7 @@ func (r *ranking) setRules(rules *rules) {
 func factsOf(in *Input) *condition.Facts {
 	f := &condition.Facts{
 		Request: condition.Request{
-			Model: in.Model, Auto: IsAuto(in.Model), Op: in.Op, Format: in.Format, Source: "key",
+			Model: in.Model, Auto: in.Routed(), Op: in.Op, Format: in.Format, Source: "key",
 			Task: in.Features.Task, Language: in.Features.Language, Tokens: in.InputTokens, MaxOutput: in.MaxOutput,
 			Client: in.Conversation.Client, Mode: in.Conversation.Mode, Purpose: in.Conversation.Purpose, Trouble: in.Conversation.Trouble.Level,
 			Messages: in.Messages, Images: in.Images, Choices: in.Choices, Needs: in.Needs, Stream: in.Stream,

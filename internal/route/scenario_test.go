@@ -355,7 +355,7 @@ func readRequest(t *testing.T, text string) Input {
 			t.Fatalf("unknown word %q of a request", name)
 		}
 	}
-	objective, err := ParseObjective(in.Model, tradeoff)
+	objective, err := ParseObjective(in.Model, in.Routed(), tradeoff)
 	if err != nil {
 		t.Fatal(err)
 	}

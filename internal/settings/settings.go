@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/realtime"
+	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/sso"
 	"fairlead.dev/internal/store/logstore"
 	"fairlead.dev/internal/upload"
@@ -75,10 +76,23 @@ func PublicURL(c config.Config) ingress.PublicURL {
 	return ingress.PublicURL{Configured: c.PublicURL, TrustProxy: c.TrustProxy}
 }
 
+// RoutesOf returns the routes of the configuration file.
+func RoutesOf(c config.Config) []route.Route {
+	var routes []route.Route
+	for _, t := range c.Routing.Routes {
+		one := route.Route{Name: t.Name, Pool: t.Pool, Tradeoff: t.Tradeoff, MinEffort: t.MinEffort, MaxEffort: t.MaxEffort}
+		for _, share := range t.Shares {
+			one.Shares = append(one.Shares, route.Share(share))
+		}
+		routes = append(routes, one)
+	}
+	return routes
+}
+
 // Gateway returns the settings of the model API.
 func Gateway(c config.Config) modelapi.Settings {
 	return modelapi.Settings{
-		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
+		DefaultModel: c.DefaultModel, Routes: RoutesOf(c), AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
 		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
 		Attempts: attempt.Settings{

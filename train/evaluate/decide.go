@@ -204,7 +204,7 @@ func writeBehaviour(out io.Writer, cat *catalog.Catalog, path string) error {
 		providers = append(providers, p)
 	}
 	d := &decider{snapshot: route.NewSnapshot(cat, providers, nil)}
-	middle, err := route.ParseObjective("auto", "")
+	middle, err := route.ParseObjective("auto", true, "")
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func Turns(ctx context.Context, log requestlog.Reader, sessions requestlog.Sessi
 			gap := max(e.Time.Sub(previous.Time.Add(previous.Latency)), 0).Milliseconds()
 			turn.GapMS = &gap
 		}
-		if changed || e.Policy != "" || e.DecisionKind == route.Fallback || route.IsAuto(e.Requested) || len(e.Warnings) > 0 {
+		if changed || e.Policy != "" || e.DecisionKind == route.Fallback || e.Requested != e.Model || len(e.Warnings) > 0 {
 			if turn.Notes, err = notes(ctx, log, e, previous); err != nil {
 				return nil, err
 			}

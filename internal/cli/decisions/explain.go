@@ -53,7 +53,7 @@ func NewExplain(c *cli.Console, o *cli.Options) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.prompt, "prompt", "", "prompt to route, instead of a file")
-	cmd.Flags().StringVar(&f.model, "model", "auto", "model for --prompt: auto, auto:cost, auto:quality, auto:speed or a model name")
+	cmd.Flags().StringVar(&f.model, "model", "auto", "model for --prompt: auto, auto:cost, auto:quality, auto:speed, another route or a model name")
 	cmd.Flags().StringVar(&f.key, "key", "", "name or id of the API key whose restrictions apply (default: none)")
 	cmd.Flags().StringVar(&f.tradeoff, "tradeoff", "", "trade-off from 0 (cheapest) to 1 (best), like the header x-fairlead-tradeoff")
 	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to use instead of the workspace's")

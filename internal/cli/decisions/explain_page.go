@@ -148,7 +148,7 @@ func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 0, 64) }
 // features describes the features of a request.
 func features(in *route.Input) string {
 	parts := []string{"model " + cli.OrDash(in.Model)}
-	if route.IsAuto(in.Model) {
+	if in.Routed() {
 		parts = append(parts, fmt.Sprintf("objective %s (trade-off %s)", in.Objective.Name, strconv.FormatFloat(in.Objective.Tradeoff, 'f', 2, 64)))
 	}
 	parts = append(parts, "about "+cli.Count(in.InputTokens)+" input tokens")

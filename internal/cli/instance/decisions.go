@@ -72,6 +72,15 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	}}, nil
 }
 
+// Targets returns the snapshot of targets, prices and abilities.
+func (r *Routing) Targets() *route.Snapshot { return r.set.Snapshot() }
+
+// InstanceRoutes returns the routes of the configuration file.
+func (r *Routing) InstanceRoutes() []route.Route { return settings.RoutesOf(r.config) }
+
+// Known reports whether a model exists. If not, it returns similar names.
+func (r *Routing) Known(model string) (bool, []string) { return providerset.Known(r.Targets(), model) }
+
 // Draft parses source as a draft of workspace policies and combines it with the instance's policies, which come first.
 func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
 	set, problems := policy.Parse("draft", source, r.Rules.Inventory())

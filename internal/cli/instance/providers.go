@@ -72,7 +72,9 @@ func (i *Instance) loadProviders(ctx context.Context, loader *providerset.Loader
 	if err != nil {
 		return nil, err
 	}
-	set.Policies, err = providerset.ReadPolicies(i.loaded, set.Inventory())
+	if set.Policies, err = providerset.ReadPolicies(i.loaded, set.Inventory()); err == nil {
+		_, err = providerset.ReadRoutes(i.loaded, set.Snapshot())
+	}
 	return set, err
 }
 

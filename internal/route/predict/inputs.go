@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -9,9 +10,11 @@ import (
 )
 
 // Version returns the version of the tables. Features of different versions may differ.
-func Version() string {
+func Version() string { return version() }
+
+var version = sync.OnceValue(func() string {
 	return fmt.Sprintf("%016x", xxhash.Sum64String(requestRows+resultRows+replyRows))
-}
+})
 
 // Inputs are the inputs of a table, for the trainer in train/.
 type Inputs struct {

@@ -171,13 +171,13 @@ func (s *Store) WriteAudit(ctx context.Context, event account.AuditEvent) error 
 	return s.db.InTx(ctx, func(tx *sql.Tx) error { return writeAudit(ctx, tx, event) })
 }
 
-// Audit returns a page of a workspace's events, newest first.
-func (s *Store) Audit(ctx context.Context, workspaceID, before string, limit int) (events []account.AuditEvent, err error) {
+// Audit returns a page of a workspace's events with an action, newest first. An empty action selects all.
+func (s *Store) Audit(ctx context.Context, workspaceID, action, before string, limit int) (events []account.AuditEvent, err error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
 	const q = `select id, workspace_id, at, actor, action, object, before_text, after_text from audit
-		where workspace_id = $1 and ($2 = '' or id < $2) order by id desc limit $3`
-	rows, err := s.db.Query(ctx, q, workspaceID, before, limit)
+		where workspace_id = $1 and ($2 = '' or action = $2) and ($3 = '' or id < $3) order by id desc limit $4`
+	rows, err := s.db.Query(ctx, q, workspaceID, action, before, limit)
 	if err != nil {
 		return nil, err
 	}

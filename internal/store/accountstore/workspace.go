@@ -9,11 +9,12 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/redact"
+	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/store/sqldb"
 )
 
 const (
-	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.comparison, w.created_at, w.revision`
+	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.comparison, w.routes, w.created_at, w.revision`
 	oldestWorkspace  = `select ` + workspaceColumns + ` from workspaces w order by w.created_at, w.id limit 1`
 	workspaceByID    = `select ` + workspaceColumns + ` from workspaces w where w.id = $1`
 )
@@ -21,8 +22,8 @@ const (
 func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	var w account.Workspace
 	var created, logBodies, entries, bodies int64
-	var redaction, budget, comparison string
-	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &comparison, &created, &w.Revision}, more...)...)
+	var redaction, budget, comparison, routes string
+	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &comparison, &routes, &created, &w.Revision}, more...)...)
 	if err != nil {
 		return account.Workspace{}, notFound(err)
 	}
@@ -33,6 +34,9 @@ func scanWorkspace(row sqldb.Scanner, more ...any) (account.Workspace, error) {
 	}
 	if w.Comparison, err = fromText[*account.Comparison](comparison); err != nil {
 		return w, fmt.Errorf("read comparison settings: %w", err)
+	}
+	if w.Routes, err = fromText[[]route.Route](routes); err != nil {
+		return w, fmt.Errorf("read routes: %w", err)
 	}
 	w.Budget, err = fromBudget(budget)
 	return w, err
@@ -194,10 +198,14 @@ func (s *Store) ChangeWorkspace(ctx context.Context, workspaceID string, change 
 		if err != nil {
 			return err
 		}
+		routes, err := textOf(&w.Routes)
+		if err != nil {
+			return err
+		}
 		const q = `update workspaces set name = $2, default_model = $3, pinned_embed = $4, log_bodies = $5,
-			entry_retention_ms = $6, body_retention_ms = $7, redaction = $8, budget = $9, revision = $10, comparison = $11 where id = $1`
+			entry_retention_ms = $6, body_retention_ms = $7, redaction = $8, budget = $9, revision = $10, comparison = $11, routes = $12 where id = $1`
 		if err := affect(ctx, tx, q, workspaceID, w.Name, w.DefaultModel, w.PinnedEmbed, sqldb.Flag(w.LogBodies),
-			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, revision, comparison); err != nil {
+			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, revision, comparison, routes); err != nil {
 			return err
 		}
 		return writeAudit(ctx, tx, event)

@@ -128,8 +128,8 @@ func TestProblemsAreListed(t *testing.T) {
 func TestModelNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"auto": "auto", "models/auto": "auto", "gemini-auto": "auto", "models/gemini-auto:cost": "auto:cost",
-		"gemini-autonomous": "gemini-autonomous", "gemini-2.5-pro": "gemini-2.5-pro", "tunedModels/mine": "tunedModels/mine",
+		"auto": "auto", "models/auto": "auto", "models/gemini-auto:cost": "gemini-auto:cost",
+		"gemini-2.5-pro": "gemini-2.5-pro", "tunedModels/mine": "tunedModels/mine",
 	} {
 		if got := geminiapi.ModelName(name); got != want {
 			t.Errorf("ModelName(%s) = %s, want %s", name, got, want)

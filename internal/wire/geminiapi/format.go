@@ -190,12 +190,5 @@ func statusOf(e *llm.Error) string {
 	return "INVALID_ARGUMENT"
 }
 
-// ModelName returns the name of a model without the prefix models/ that Google's clients add. gemini-auto is an alias
-// of auto, because Gemini CLI has its own model named auto.
-func ModelName(name string) string {
-	name = strings.TrimPrefix(name, "models/")
-	if auto, ok := strings.CutPrefix(name, "gemini-"); ok && (auto == "auto" || strings.HasPrefix(auto, "auto:")) {
-		return auto
-	}
-	return name
-}
+// ModelName returns the name of a model without the prefix models/ that Google's clients add.
+func ModelName(name string) string { return strings.TrimPrefix(name, "models/") }

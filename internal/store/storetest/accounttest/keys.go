@@ -282,9 +282,9 @@ func auditPages(t *testing.T, db *store.DB) {
 		must(t, db.Accounts.WriteAudit(ctx, Event("ws_b", "key.create")))
 		want = append([]account.AuditEvent{e}, want...)
 	}
-	first, err := db.Accounts.Audit(ctx, "ws_a", "", 3)
+	first, err := db.Accounts.Audit(ctx, "ws_a", "", "", 3)
 	must(t, err)
-	second, err := db.Accounts.Audit(ctx, "ws_a", first[2].ID, 3)
+	second, err := db.Accounts.Audit(ctx, "ws_a", "key.create", first[2].ID, 3)
 	must(t, err)
 	if diff := cmp.Diff(want, append(first, second...)); diff != "" {
 		t.Error(diff)

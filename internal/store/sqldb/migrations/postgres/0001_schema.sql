@@ -121,7 +121,7 @@ create index passkey_challenges_expiry on passkey_challenges (expires_at);
 
 -- The revision of a row is that of its topic at the last change of the row. Transactions increment the revision first and so
 -- wait for each other: rows become visible in the order of their revisions. redaction is empty for the rules of the instance. comparison
--- says how routed responses are compared with a baseline model; empty for no comparison.
+-- says how routed responses are compared with a baseline model; empty for no comparison. routes is the list of the workspace's routes.
 create table workspaces (
     id                 text collate "C" primary key,
     name               text not null,
@@ -132,6 +132,7 @@ create table workspaces (
     body_retention_ms  bigint not null default 0,
     redaction          text not null default '',
     comparison         text not null default '',
+    routes             text not null default '',
     budget             text not null,
     created_at         bigint not null,
     revision           bigint not null
