@@ -10,159 +10,150 @@ import (
 
 // comparison holds the choices of auto for the tasks of a pool.
 type comparison struct {
-	rows   []*outcome
+	tasks  []*outcome
 	models []string
-	cost   [][]float64 // cost in dollars by task and model: recorded, or expected by the router
-	picks  [][]int     // index of the chosen model by task and objective
+	costs  [][]float64 // by task and model: recorded, or expected by the router
+	picks  [][]int     // index of the chosen model by task and goal
 }
 
-// spend holds a mean cost and the mean quality at that cost.
+// spend holds a cost and the quality at that cost.
 type spend struct{ cost, quality float64 }
+
+func (s *spend) add(cost, quality float64) { s.cost, s.quality = s.cost+cost, s.quality+quality }
 
 // gain is a difference of quality with the interval that contains 90 % of its bootstrap samples.
 type gain struct{ value, low, high float64 }
 
 func (g gain) String() string { return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", g.value, g.low, g.high) }
 
-// placeResult is the result at one place on the dial.
-type placeResult struct {
+// goalResult is the result for a place on the dial or a named objective.
+type goalResult struct {
 	spend
-	overMix   gain    // quality minus that of the best mix of two models at the same cost
-	overOne   float64 // quality minus that of the best model that costs at most as much
-	costShare float64 // cost as a share of the best model's
-	picks     map[string]int
+	overMix gain    // quality minus that of the best mix of two models at the same cost
+	overOne float64 // quality minus that of the best model that costs at most as much, or of the cheapest model
+	choices map[string]int
 }
 
 type result struct {
-	dial                     []placeResult // by objective
-	mean                     gain          // mean of overMix over the places on the dial
-	overOne                  float64
-	cheapRatio, cheapQuality float64 // cost of auto:cost as a multiple of the cheapest model that solves 80 % of the best; its quality as a share of the best
+	goals          []goalResult
+	mean           gain    // mean of overMix over the places on the dial
+	overOne        float64 // mean over the places on the dial
+	best, cheapest float64 // quality of the best model, and cost of the cheapest with 80 % of that quality
 }
-
-func (r *result) at(place float64) gain { return r.dial[slices.Index(dialPlaces, place)].overMix }
 
 const samples = 200
 
+// evaluate computes the result. The bootstrap draws groups, because the tasks of a group resemble each other.
 func (c *comparison) evaluate() *result {
-	groups := c.groupTotals()
-	all := make([]int, len(groups))
-	for i := range all {
-		all[i] = i
-	}
-	singles, autos := c.total(groups, all)
-	hull := upperHull(singles)
-	best := slices.MaxFunc(singles, func(a, b spend) int { return cmp.Compare(a.quality, b.quality) })
-	r := &result{}
-	for j, a := range autos {
-		p := placeResult{spend: a, costShare: a.cost / best.cost, overOne: a.quality - bestBelow(singles, a.cost), picks: map[string]int{}}
-		p.overMix.value = a.quality - heightAt(hull, a.cost)
-		for i := range c.picks {
-			p.picks[c.models[c.picks[i][j]]]++
-		}
-		if j < len(dialPlaces) {
-			r.mean.value += p.overMix.value / float64(len(dialPlaces))
-			r.overOne += p.overOne / float64(len(dialPlaces))
-		}
-		r.dial = append(r.dial, p)
-	}
-	cheap := math.Inf(1)
-	for _, s := range singles {
-		if s.quality >= 0.8*best.quality {
-			cheap = min(cheap, s.cost)
-		}
-	}
-	auto := autos[len(dialPlaces)]
-	r.cheapRatio, r.cheapQuality = auto.cost/cheap, auto.quality/best.quality
-	c.bootstrap(r, groups)
-	return r
-}
-
-// bootstrap computes the intervals. It draws groups, because the tasks of a group resemble each other.
-func (c *comparison) bootstrap(r *result, groups []groupTotal) {
-	random := rand.New(rand.NewPCG(20261119, uint64(len(groups))))
-	draws := make([][]float64, len(r.dial)+1)
+	groups := c.totals()
 	sample := make([]int, len(groups))
+	for i := range sample {
+		sample[i] = i
+	}
+	singles, autos := groups.mean(sample)
+	r := &result{goals: make([]goalResult, len(autos)), cheapest: math.Inf(1)}
+	for _, s := range singles {
+		r.best = max(r.best, s.quality)
+	}
+	for _, s := range singles {
+		if s.quality >= 0.8*r.best {
+			r.cheapest = min(r.cheapest, s.cost)
+		}
+	}
+	gains, mean := overMix(singles, autos)
+	r.mean.value = mean
+	for j := range r.goals {
+		g := &r.goals[j]
+		g.spend, g.overMix.value, g.overOne, g.choices = autos[j], gains[j], autos[j].quality-bestBelow(singles, autos[j].cost), map[string]int{}
+		for i := range c.picks {
+			g.choices[c.models[c.picks[i][j]]]++
+		}
+		if j < len(dial) {
+			r.overOne += g.overOne / float64(len(dial))
+		}
+	}
+	random := rand.New(rand.NewPCG(20261119, uint64(len(groups))))
+	draws := make([][]float64, len(autos)+1)
 	for range samples {
 		for i := range sample {
 			sample[i] = random.IntN(len(groups))
 		}
-		singles, autos := c.total(groups, sample)
-		hull, sum := upperHull(singles), 0.0
-		for j, a := range autos {
-			g := a.quality - heightAt(hull, a.cost)
+		gains, mean := overMix(groups.mean(sample))
+		for j, g := range append(gains, mean) {
 			draws[j] = append(draws[j], g)
-			if j < len(dialPlaces) {
-				sum += g / float64(len(dialPlaces))
-			}
 		}
-		draws[len(autos)] = append(draws[len(autos)], sum)
 	}
 	for j, values := range draws {
-		slices.Sort(values)
-		low, high := values[samples/20], values[samples-1-samples/20]
-		if j < len(r.dial) {
-			r.dial[j].overMix.low, r.dial[j].overMix.high = low, high
-		} else {
-			r.mean.low, r.mean.high = low, high
+		g := &r.mean
+		if j < len(autos) {
+			g = &r.goals[j].overMix
 		}
+		slices.Sort(values)
+		g.low, g.high = values[samples/20], values[samples-1-samples/20]
 	}
+	return r
 }
 
-// groupTotal holds sums over the tasks of a group, for each model and for each objective.
-type groupTotal struct {
+// totals holds sums over the tasks of each group, for each model and for each goal.
+type totals []struct {
 	tasks          float64
 	singles, autos []spend
 }
 
-func (c *comparison) groupTotals() []groupTotal {
-	index, totals := map[string]int{}, []groupTotal(nil)
-	for i, r := range c.rows {
-		at, known := index[r.group]
+func (c *comparison) totals() (groups totals) {
+	index := map[string]int{}
+	for i, o := range c.tasks {
+		at, known := index[o.group]
 		if !known {
-			at = len(totals)
-			index[r.group] = at
-			totals = append(totals, groupTotal{singles: make([]spend, len(c.models)), autos: make([]spend, len(c.picks[i]))})
+			at = len(groups)
+			index[o.group] = at
+			groups = append(groups, make(totals, 1)...)
+			groups[at].singles, groups[at].autos = make([]spend, len(c.models)), make([]spend, len(c.picks[i]))
 		}
-		t := &totals[at]
-		t.tasks++
+		g := &groups[at]
+		g.tasks++
 		for k, m := range c.models {
-			t.singles[k].add(spend{c.cost[i][k], r.scores[m]}, 1)
+			g.singles[k].add(c.costs[i][k], o.scores[m])
 		}
 		for j, k := range c.picks[i] {
-			t.autos[j].add(spend{c.cost[i][k], r.scores[c.models[k]]}, 1)
+			g.autos[j].add(c.costs[i][k], o.scores[c.models[k]])
 		}
 	}
-	return totals
+	return groups
 }
 
-func (s *spend) add(other spend, share float64) {
-	s.cost += other.cost * share
-	s.quality += other.quality * share
-}
-
-// total returns the means over the chosen groups, for each model and for each objective.
-func (c *comparison) total(groups []groupTotal, chosen []int) (singles, autos []spend) {
+// mean returns the means over the chosen groups, for each model and for each goal.
+func (t totals) mean(chosen []int) (singles, autos []spend) {
 	tasks := 0.0
 	for _, i := range chosen {
-		tasks += groups[i].tasks
+		tasks += t[i].tasks
 	}
-	singles, autos = make([]spend, len(groups[0].singles)), make([]spend, len(groups[0].autos))
+	singles, autos = make([]spend, len(t[0].singles)), make([]spend, len(t[0].autos))
 	for _, i := range chosen {
-		for k, s := range groups[i].singles {
-			singles[k].add(s, 1/tasks)
+		for k, s := range t[i].singles {
+			singles[k].add(s.cost/tasks, s.quality/tasks)
 		}
-		for j, s := range groups[i].autos {
-			autos[j].add(s, 1/tasks)
+		for j, s := range t[i].autos {
+			autos[j].add(s.cost/tasks, s.quality/tasks)
 		}
 	}
 	return singles, autos
 }
 
-// bestBelow returns the quality of the best model that costs at most the given amount, or of the cheapest model.
+// overMix returns the quality over the best mix of two models at the same cost, for each goal, and its mean over the places on the dial.
+func overMix(singles, autos []spend) (gains []float64, mean float64) {
+	hull := upperHull(singles)
+	for j, a := range autos {
+		gains = append(gains, a.quality-heightAt(hull, a.cost))
+		if j < len(dial) {
+			mean += gains[j] / float64(len(dial))
+		}
+	}
+	return gains, mean
+}
+
 func bestBelow(singles []spend, cost float64) float64 {
-	cheapest := slices.MinFunc(singles, func(a, b spend) int { return cmp.Compare(a.cost, b.cost) })
-	quality := cheapest.quality
+	quality := slices.MinFunc(singles, func(a, b spend) int { return cmp.Compare(a.cost, b.cost) }).quality
 	for _, s := range singles {
 		if s.cost <= cost*(1+1e-9) {
 			quality = max(quality, s.quality)
@@ -172,9 +163,8 @@ func bestBelow(singles []spend, cost float64) float64 {
 }
 
 // upperHull returns the rising part of the upper convex hull of the points. A mix of two models can reach each point of the hull.
-func upperHull(points []spend) []spend {
+func upperHull(points []spend) (hull []spend) {
 	sorted := slices.SortedFunc(slices.Values(points), func(a, b spend) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.quality, b.quality)) })
-	var hull []spend
 	for _, p := range sorted {
 		if n := len(hull); n > 0 && p.quality <= hull[n-1].quality {
 			continue
@@ -194,11 +184,8 @@ func upperHull(points []spend) []spend {
 // heightAt returns the quality of the hull at a cost.
 func heightAt(hull []spend, cost float64) float64 {
 	i, _ := slices.BinarySearchFunc(hull, cost, func(s spend, c float64) int { return cmp.Compare(s.cost, c) })
-	switch i {
-	case 0:
-		return hull[0].quality
-	case len(hull):
-		return hull[len(hull)-1].quality
+	if i == 0 || i == len(hull) {
+		return hull[min(i, len(hull)-1)].quality
 	}
 	a, b := hull[i-1], hull[i]
 	return a.quality + (cost-a.cost)/(b.cost-a.cost)*(b.quality-a.quality)
