@@ -123,14 +123,14 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		},
 		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
 			Target:        requestlog.Target{Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential},
-			AttemptTiming: requestlog.AttemptTiming{Start: time.Since(s.Terms.At), Wait: s.Clock.paused},
+			AttemptTiming: requestlog.AttemptTiming{Start: time.Since(s.Terms.At), Wait: s.Clock.paused, BudgetWait: s.Clock.budget},
 		}},
 	}
 	a.call.Counter = a
 	if s.Cache != nil {
 		a.call.Cache = s.Cache(t)
 	}
-	s.Clock.paused = 0
+	s.Clock.paused, s.Clock.budget = 0, 0
 	s.Attempts = append(s.Attempts, a.note.Attempt)
 	s.Clock.start(a.began)
 	if c != nil {

@@ -312,15 +312,21 @@ func (s *Series) Ended(ctx context.Context) *llm.Error {
 	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the response was complete.", Err: cause}
 }
 
-// Clock measures the time that a request spends in attempts and waiting for providers.
+// Clock measures the time that a request spends in attempts and waiting for providers or for a budget.
 type Clock struct {
-	Waited   time.Duration // time spent waiting for a provider without an attempt in flight
+	Waited   time.Duration // time spent waiting for a provider or a budget without an attempt in flight
 	upstream time.Duration // time spent in attempts that have ended
 	since    time.Time     // start time of the attempt in flight; zero if there is none
 	paused   time.Duration // time spent waiting since the last attempt ended, to record with the next attempt
+	budget   time.Duration // part of paused spent waiting for a budget
 }
 
-// Upstream returns the time spent in attempts and waiting for providers.
+// WaitedForBudget records the time that the request waited, before its first attempt, for money that other requests reserved.
+func (c *Clock) WaitedForBudget(d time.Duration) {
+	c.Waited, c.paused, c.budget = d, d, d
+}
+
+// Upstream returns the time spent in attempts and waiting.
 func (c *Clock) Upstream() time.Duration {
 	spent := c.upstream + c.Waited
 	if !c.since.IsZero() {
@@ -336,12 +342,12 @@ func (c *Clock) stop() {
 	c.since = time.Time{}
 }
 
-// minWait is the minimum duration that counts as waiting. Shorter durations are lock overhead.
-const minWait = 100 * time.Microsecond
+// MinWait is the minimum duration that counts as waiting. Shorter durations are lock overhead.
+const MinWait = 100 * time.Microsecond
 
 // blocked records the time since the given moment as waiting, unless an attempt is in flight.
 func (c *Clock) blocked(since time.Time) {
-	if d := time.Since(since); c.since.IsZero() && d >= minWait {
+	if d := time.Since(since); c.since.IsZero() && d >= MinWait {
 		c.Waited += d
 		c.paused += d
 	}

@@ -251,6 +251,13 @@ func TestChargeIsAtMostTheHold(t *testing.T) {
 		}
 		budgeted := rapid.Bool().Draw(rt, "budgeted")
 		x, target := holding(t, in, in.body(strings.Join(parts, ","), members), budgeted)
+		if budgeted && bound == 0 && rapid.Bool().Draw(rt, "capped") {
+			x.Cap = new(x.OutputCost(target, rapid.Int64Range(1, 4000).Draw(rt, "affordable")))
+			x.Held = new(x.MaxCost([]*provider.Target{target}))
+			if *x.Held > *x.Cap {
+				rt.Fatalf("%s is held with a cap of %s", x.Held, x.Cap)
+			}
+		}
 		sent := x.OutputLimit(target)
 		if budgeted && bound == 0 && sent == 0 {
 			rt.Fatal("no output limit is sent although a budget applies")

@@ -34,8 +34,9 @@ type Terms struct {
 	Client    provider.Client // request format, used to count the text of the request exactly
 	Counter   *token.Counter
 	At        time.Time     // arrival time of the request, which determines the prices
-	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
+	MaxOutput int64         // output limit of a policy when the caller sets none; 0 for none
 	Budgeted  bool          // whether a budget can reject the request
+	Cap       *money.Amount // maximum cost when the caller sets no output limit, lowered to fit the budget; nil for none
 	Held      *money.Amount // maximum charge of one attempt; nil before the hold
 }
 
@@ -49,6 +50,15 @@ func model(m *catalog.Model) token.Model { return token.Model{Vendor: m.Vendor, 
 // hold. Providers reject a limit above the model's maximum, and some providers reject a limit that does not fit the
 // context window after the prompt.
 func (t Terms) OutputLimit(target *provider.Target) int64 {
+	limit := t.uncapped(target)
+	if t.Cap == nil || limit == 0 || t.Request.MaxOutput > 0 || target.Price == nil {
+		return limit
+	}
+	return max(1, min(limit, t.Affordable(target, *t.Cap)))
+}
+
+// uncapped returns the output limit without the cap of a budget.
+func (t Terms) uncapped(target *provider.Target) int64 {
 	m := target.Model
 	if t.MaxOutput > 0 {
 		return min(t.MaxOutput, cmp.Or(m.MaxOutput, t.MaxOutput))
@@ -74,28 +84,40 @@ func (t Terms) MaxCost(targets []*provider.Target) (highest money.Amount) {
 	return highest
 }
 
-// Affordable returns the number of output tokens that the amount pays for at the most expensive target.
-func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
-	tokens := int64(DefaultOutput)
-	for _, target := range targets {
-		if target.Price == nil {
-			continue
-		}
-		base, perThousand := t.outputCost(target)
-		affordable, rest := int64(DefaultOutput), amount.Sub(base)
-		switch {
-		case rest <= 0:
-			affordable = 0
-		case perThousand > 0:
-			affordable = int64(rest.Dollars()/perThousand.Dollars()*1000) - 1 // one token fewer, because prices are rounded up
-		}
-		tokens = min(tokens, affordable/int64(max(t.Request.Choices, 1)))
+// Fits reports whether the amount pays for the request at a target, with an output limit that leaves room for a useful response if the
+// caller sets no limit.
+func (t Terms) Fits(target *provider.Target, amount money.Amount) bool {
+	t.Cap = nil
+	if target.Price == nil || t.maxCost(target, t.MaxUsage(target)) <= amount {
+		return true
 	}
-	return tokens
+	return Generates(t.Request.Op) && t.Request.MaxOutput == 0 && t.Affordable(target, amount) >= MinOutput
+}
+
+// Affordable returns the number of output tokens that the amount pays for at a target with a price.
+func (t Terms) Affordable(target *provider.Target, amount money.Amount) int64 {
+	prompt, perThousand := t.outputCost(target)
+	rest := amount.Sub(prompt)
+	switch {
+	case rest <= 0:
+		return 0
+	case perThousand <= 0:
+		return maxOutput
+	}
+	tokens := int64(rest.Dollars()/perThousand.Dollars()*1000) - 1 // one token fewer, because prices are rounded up
+	return max(0, tokens/int64(max(t.Request.Choices, 1)))
+}
+
+// OutputCost returns the maximum cost of the request at a target with a price if each response has at most the given number of tokens.
+func (t Terms) OutputCost(target *provider.Target, tokens int64) money.Amount {
+	t.Cap = nil
+	tokens = tokens*int64(max(t.Request.Choices, 1)) + int64(t.Request.Predicted)
+	return t.maxCost(target, t.withOutput(t.MaxUsage(target), tokens))
 }
 
 // outputCost returns the maximum cost of the prompt, including predicted output, and of each thousand output tokens.
 func (t Terms) outputCost(target *provider.Target) (prompt, perThousand money.Amount) {
+	t.Cap = nil // the cap depends on this cost
 	u := t.withOutput(t.MaxUsage(target), int64(t.Request.Predicted))
 	prompt = t.maxCost(target, u)
 	return prompt, t.maxCost(target, t.withOutput(u, u.Output+1000)) - prompt

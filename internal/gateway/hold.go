@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/attempt"
@@ -11,51 +14,96 @@ import (
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/session"
 )
 
-// reserve reserves the maximum cost of the request on every budget that applies, and returns the terms on which that cost is based. When
-// the caller sets no output limit and a budget has too little left for the longest output, reserve sets the limit to the number of tokens
-// that the budget can pay for. It waits only if the cost would fit without the reservations of other requests.
-func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (*ledger.Hold, bill.Terms, error) {
-	budgets, targets := append(budget.Applied(grant), p.budgets...), p.decision.Plan
-	terms := bill.Terms{
+// reservation is the money held for a request and what the money pays for.
+type reservation struct {
+	hold    *ledger.Hold
+	terms   bill.Terms
+	targets []*provider.Target // targets of the plan whose cost the hold covers
+	waited  time.Duration      // time spent waiting for money that other requests reserved
+}
+
+const (
+	// budgetShare is the part of the available budget that a request without an output limit may reserve, so that parallel requests do not
+	// wait for each other.
+	budgetShare = 8
+	// ampleFactor and ampleOutput are the multiple of the expected output, and the minimum, for which a request may reserve up to half of the
+	// available budget. leastOutput is reserved in any case.
+	ampleFactor, ampleOutput, leastOutput = 4, 4096, 1024
+)
+
+// reserve reserves the maximum cost of the plan on every budget that applies. If the budgets have too little left for the longest output and
+// the caller sets no limit, the output limit is lowered. Targets that do not fit leave the plan. The request waits only if no target fits
+// until other requests release what they reserved.
+func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (reservation, error) {
+	budgets := append(budget.Applied(grant), p.budgets...)
+	r := reservation{targets: p.decision.Plan, terms: bill.Terms{
 		Request: p.req, Client: in.Route.Format, Counter: g.counter, At: in.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
+	}}
+	if in.shadow != nil { // a shadow call is compared with another response, so its output is not limited to fit the budget
+		return r.take(ctx, g.Ledger.TryHold, []ledger.Budget{in.shadow.Budget})
 	}
-	if in.shadow != nil {
-		budgets = []ledger.Budget{in.shadow.Budget}
-	}
-	held := func(hold *ledger.Hold, err error) (*ledger.Hold, bill.Terms, error) {
-		if err != nil {
-			return nil, terms, err
+	for range 3 { // another request may reserve the money between the two steps, and the first step may load the budgets
+		if !r.fit(p, g.available(budgets)) {
+			break
 		}
-		terms.Held = new(hold.Amount())
-		return hold, terms, nil
-	}
-	// A shadow call is compared with another response, so its output is not limited to fit the budget.
-	if !bill.Generates(p.req.Op) || p.req.MaxOutput > 0 || in.shadow != nil {
-		take := g.Ledger.Hold
-		if p.immediate {
-			take = g.Ledger.TryHold
-		}
-		return held(take(ctx, budgets, terms.MaxCost(targets)))
-	}
-	hold, err := g.Ledger.TryHold(ctx, budgets, terms.MaxCost(targets))
-	if !insufficient(err) {
-		return held(hold, err)
-	}
-	if limitOutput(&terms, terms.Affordable(targets, g.available(budgets))) {
-		if hold, err := g.Ledger.TryHold(ctx, budgets, terms.MaxCost(targets)); !insufficient(err) {
-			return held(hold, err)
+		if taken, err := r.take(ctx, g.Ledger.TryHold, budgets); !insufficient(err) {
+			return taken, err
 		}
 	}
-	terms.MaxOutput = p.maxOutput
-	if llm.AsError(err).Kind == llm.BudgetExceeded && !limitOutput(&terms, terms.Affordable(targets, g.unspent(budgets))) {
-		return nil, terms, err
+	if !r.fit(p, g.unspent(budgets)) || p.immediate {
+		return r.take(ctx, g.Ledger.TryHold, budgets)
 	}
-	return held(g.Ledger.Hold(ctx, budgets, terms.MaxCost(targets)))
+	began := time.Now()
+	taken, err := r.take(ctx, g.Ledger.Hold, budgets)
+	if d := time.Since(began); d >= attempt.MinWait {
+		taken.waited = d
+	}
+	return taken, err
+}
+
+// take holds the maximum cost of the targets.
+func (r reservation) take(ctx context.Context, hold func(context.Context, []ledger.Budget, money.Amount) (*ledger.Hold, error), budgets []ledger.Budget) (reservation, error) {
+	held, err := hold(ctx, budgets, r.terms.MaxCost(r.targets))
+	if err == nil {
+		r.hold, r.terms.Held = held, new(held.Amount())
+	}
+	return r, err
+}
+
+// fit keeps the targets of the plan that the amount pays for, and lowers the output limit if the longest output costs more than a share of
+// the amount. If no target fits, it keeps the cheapest and returns false.
+func (r *reservation) fit(p plan, amount money.Amount) bool {
+	plan := p.decision.Plan
+	r.targets, r.terms.Cap = plan, nil
+	if amount == money.Max {
+		return true
+	}
+	first := slices.IndexFunc(plan, func(t *provider.Target) bool { return r.terms.Fits(t, amount) })
+	if first < 0 {
+		r.targets = []*provider.Target{slices.MinFunc(plan, func(a, b *provider.Target) int {
+			return cmp.Compare(r.terms.OutputCost(a, bill.MinOutput), r.terms.OutputCost(b, bill.MinOutput))
+		})}
+		return false
+	}
+	if t := plan[first]; bill.Generates(p.req.Op) && p.req.MaxOutput == 0 && t.Price != nil {
+		ample := max(ampleFactor*p.decision.Candidates[first].Output, ampleOutput)
+		most := min(amount, max(amount/budgetShare, min(amount/2, r.terms.OutputCost(t, ample)), r.terms.OutputCost(t, leastOutput)))
+		r.terms.Cap, amount = &most, most
+	}
+	r.targets = make([]*provider.Target, 0, len(plan))
+	for _, t := range plan[first:] {
+		if r.terms.Fits(t, amount) {
+			r.targets = append(r.targets, t)
+		}
+	}
+	return true
 }
 
 // insufficient reports whether err means that a budget has too little left, now or permanently.
@@ -67,14 +115,44 @@ func insufficient(err error) bool {
 	return kind == llm.BudgetExceeded || kind == llm.RateLimited
 }
 
-// limitOutput lowers the output limit to the affordable number of tokens and reports whether enough is left for a useful response. It keeps
-// a lower limit that a policy has set.
-func limitOutput(terms *bill.Terms, affordable int64) bool {
-	if terms.MaxOutput > 0 && terms.MaxOutput <= affordable {
-		return true
+// adviseBudget adds to an error for an exceeded budget which model and how much output would fit, or what the cheapest model costs.
+func (g *Gateway) adviseBudget(in *incoming, who modelapi.Caller, p plan, terms bill.Terms, err error) error {
+	e := llm.AsError(err)
+	if e.Kind != llm.BudgetExceeded || !bill.Generates(p.req.Op) {
+		return err
 	}
-	terms.MaxOutput = affordable
-	return affordable >= bill.MinOutput
+	targets := p.decision.Plan
+	if !route.IsAuto(p.req.Model) {
+		req, prompt := *p.req, *p.prompt
+		req.Model, req.Controls.Models, prompt.req = "auto:cost", nil, &req
+		policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
+		if d, err := g.route(in, who, &prompt, policies, readRequest(&prompt, policies)); err == nil {
+			targets = append(slices.Clone(targets), d.Plan...)
+		}
+	}
+	left := g.unspent(append(budget.Applied(who.Grant), p.budgets...))
+	targets = slices.DeleteFunc(slices.Clone(targets), func(t *provider.Target) bool { return t.Price == nil })
+	for _, t := range targets {
+		tokens := terms.Affordable(t, left)
+		if p.req.MaxOutput > 0 {
+			tokens = min(tokens, p.req.MaxOutput)
+		}
+		if tokens >= 1 {
+			cost := terms.OutputCost(t, tokens)
+			e.Message += fmt.Sprintf(" %s with at most %d output tokens would fit: it may cost up to %s.", t.Model.Name, tokens, cost.Display())
+			return e.With("fits", map[string]any{"model": t.Model.Name, "provider": t.Provider, "max_output_tokens": tokens, "cost_usd": cost.String()})
+		}
+	}
+	if len(targets) == 0 {
+		return err
+	}
+	tokens := cmp.Or(p.req.MaxOutput, bill.MinOutput)
+	t := slices.MinFunc(targets, func(a, b *provider.Target) int {
+		return cmp.Compare(terms.OutputCost(a, tokens), terms.OutputCost(b, tokens))
+	})
+	cost := terms.OutputCost(t, tokens)
+	e.Message += fmt.Sprintf(" The cheapest model for this request is %s, which may cost up to %s for %d output tokens.", t.Model.Name, cost.Display(), tokens)
+	return e.With("cheapest", map[string]any{"model": t.Model.Name, "provider": t.Provider, "max_output_tokens": tokens, "cost_usd": cost.String()})
 }
 
 // available returns the smallest amount available in any of the budgets. Amounts held by other requests are not available.
@@ -101,12 +179,13 @@ func (a *Access) least(budgets []ledger.Budget, amount func(ledger.Budget, ledge
 }
 
 // newSeries returns an empty series of attempts for a request.
-func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, terms bill.Terms, storesText bool) *attempt.Series {
+func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, held reservation, storesText bool) *attempt.Series {
 	s := &attempt.Series{
-		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Plan: p.decision.Plan, Terms: terms, StoresText: storesText,
+		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Plan: held.targets, Terms: held.terms, StoresText: storesText,
 		Requester:   attempt.Requester{KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID},
 		CallOptions: attempt.CallOptions{Format: in.Route.Format},
 	}
+	s.Clock.WaitedForBudget(held.waited)
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
 		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Derived sessions
 		// without tools get no key: most of them have one turn, and providers recognise a shared prompt prefix without a key.

@@ -25,8 +25,23 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 		k := newKit(t, func(k *kit) { k.inside = true })
 		limit := &account.Budget{Amount: money.Dollar / 20, Period: account.Daily}
 		k.keys.grant.Key.Budget = limit
-		lying := slow(time.Second, "alpha")
-		lying.Usage = `{"prompt_tokens":90000,"completion_tokens":9e5,"total_tokens":990000}`
+		var mu sync.Mutex
+		var billed, highest money.Amount // maximum cost of the calls in flight, and the highest such cost
+		lying := simulator.Behaviour{Text: []string{"alpha"}, Usage: `{"prompt_tokens":90000,"completion_tokens":9e5,"total_tokens":990000}`, Before: func(call *simulator.Call) {
+			most := rawjson.Get(call.Body, "max_tokens").Int()
+			if most == 0 {
+				t.Errorf("no max_tokens in the request: %.80s", call.Body)
+			}
+			cost := money.PerMillion(2).Cost(int64(len(call.Body))).Add(money.PerMillion(8).Cost(most))
+			mu.Lock()
+			billed = billed.Add(cost)
+			highest = max(highest, billed)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			billed = billed.Sub(cost)
+			mu.Unlock()
+		}}
 		k.alpha.Always(lying)
 		k.beta.Always(lying)
 		body := `{"model":"large","messages":[{"role":"user","content":"data:image/png;base64,` + strings.Repeat("QUJD", 1000) + `"}]}`
@@ -37,20 +52,76 @@ func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
 		}
 		all.Wait()
 
-		var billed money.Amount
-		calls := k.alpha.Calls()
-		for _, call := range calls {
-			most := rawjson.Get(call.Body, "max_tokens").Int()
-			if most == 0 {
-				t.Fatalf("no max_tokens in the request: %.80s", call.Body)
-			}
-			billed = billed.Add(money.PerMillion(2).Cost(int64(len(call.Body)))).Add(money.PerMillion(8).Cost(most))
-		}
 		s := k.ledger.Status(budget.Applied(k.keys.grant)[0])
-		if len(calls) == 0 || len(k.beta.Calls()) > 0 || billed > limit.Amount || s.Spent > limit.Amount || s.Held != 0 {
-			t.Errorf("%d calls of %s, %s spent and %s held of %s", len(calls), billed, s.Spent, s.Held, limit.Amount)
+		if calls := len(k.alpha.Calls()); calls == 0 || len(k.beta.Calls()) > 0 || highest > limit.Amount || s.Spent > limit.Amount || s.Held != 0 {
+			t.Errorf("%d calls, of %s at the same time, %s spent and %s held of %s", calls, highest, s.Spent, s.Held, limit.Amount)
 		}
 	})
+}
+
+// Eight parallel requests on a key with a budget take as long as without a budget and are served by the same model: the output limit is
+// lowered until all of them fit.
+func TestParallelRequestsDoNotWaitForTheBudget(t *testing.T) {
+	t.Parallel()
+	for name, amount := range map[string]money.Amount{"no budget": 0, "half a dollar": money.Dollar / 2, "20 dollars": 20 * money.Dollar} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				if amount > 0 {
+					k.keys.grant.Key.Budget = &account.Budget{Amount: amount, Period: account.Monthly}
+				}
+				k.alpha.Always(slow(time.Second, "Hi."))
+				var all sync.WaitGroup
+				for range 8 {
+					all.Go(func() {
+						if got := k.post("/chat/completions", hello); got.status != http.StatusOK {
+							t.Errorf("status %d: %s", got.status, got.body)
+						}
+					})
+				}
+				all.Wait()
+				for range 8 {
+					if e := k.entry(); e.Model != "large" || e.Latency != time.Second || e.Wait != 0 {
+						t.Errorf("served by %s in %s with %s of waiting", e.Model, e.Latency, e.Wait)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A fallback that costs more than the budget has left does not prevent the first choice from being called.
+func TestTargetsThatDoNotFitTheBudgetLeaveThePlan(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar / 1000, Period: account.Daily}
+	k.alpha.Always(simulator.Fail(500))
+	got := k.post("/chat/completions", `{"model":"small","models":["large"],"max_tokens":1000,"messages":[{"role":"user","content":"hello"}]}`)
+	if e := k.entry(); got.status == http.StatusOK || len(k.beta.Calls()) > 0 || e.Attempts[0].Model != "small" {
+		t.Errorf("status %d, attempts %+v", got.status, e.Attempts)
+	}
+}
+
+func TestExceededBudgetSaysWhatWouldFit(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		budget money.Amount
+		body   string
+		want   string
+	}{
+		"fewer tokens":   {money.Dollar / 100, `{"model":"large","max_tokens":5000,"messages":[{"role":"user","content":"hello"}]}`, " large with at most 1"},
+		"another model":  {money.Dollar / 5000, `{"model":"large","max_tokens":300,"messages":[{"role":"user","content":"hello"}]}`, " small with at most 300 output tokens would fit: it may cost up to $0.000"},
+		"nothing":        {money.Dollar / 1e6, `{"model":"large","max_tokens":300,"messages":[{"role":"user","content":"hello"}]}`, " The cheapest model for this request is small, which may cost up to $0.000"},
+		"nothing of all": {money.Dollar / 1e6, withModel("auto"), " The cheapest model for this request is small, which may cost up to $0.000"},
+	} {
+		k := newKit(t)
+		k.keys.grant.Key.Budget = &account.Budget{Amount: tc.budget, Period: account.Daily}
+		got := k.post("/chat/completions", tc.body)
+		if message, _ := got.json(t)["error"].(string); got.status != http.StatusPaymentRequired || !strings.Contains(message, tc.want) {
+			t.Errorf("%s: status %d, %q; want %q", name, got.status, message, tc.want)
+		}
+	}
 }
 
 func TestBudgetedRequestIsSentTheOutputLimitThatWasHeld(t *testing.T) {

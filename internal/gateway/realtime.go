@@ -86,13 +86,13 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 	if flags.DryRun {
 		return respondDryRun(in, out, plan.decision)
 	}
-	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
+	held, err := g.hold(ctx, in, who.Grant, plan)
 	if err != nil {
 		return err
 	}
-	m := newRealtimeMeter(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, responseHold{slot, hold})
+	m := newRealtimeMeter(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, responseHold{slot, held.hold})
 	defer m.Release() // Release has no effect after the end of the session
-	series := g.newSeries(in, who.Grant, plan, terms, false)
+	series := g.newSeries(in, who.Grant, plan, held, false)
 	if err := g.begin(rec, series); err != nil {
 		return err
 	}
@@ -148,10 +148,12 @@ func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtim
 		held.turn.Release()
 		p := p
 		p.immediate = parallel // waiting does not free the amounts that the session itself holds
-		if held.cost, _, err = g.hold(ctx, in, grant, p); err != nil {
+		cost, err := g.hold(ctx, in, grant, p)
+		if err != nil {
 			held.turn.Settle(0)
 			return held, err
 		}
+		held.cost = cost.hold
 		latest.Store(grant)
 		return held, nil
 	}

@@ -337,10 +337,10 @@ func (r *recorder) copyAttempts() {
 // overhead returns the time spent in the gateway so far.
 func (r *recorder) overhead() time.Duration {
 	spent := time.Since(r.start)
-	if r.series != nil {
-		spent -= r.series.Clock.Upstream()
+	if r.series == nil {
+		return max(0, spent-r.Entry.Wait)
 	}
-	return max(0, spent)
+	return max(0, spent-r.series.Clock.Upstream())
 }
 
 // Trace implements response.Summary.

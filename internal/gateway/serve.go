@@ -71,12 +71,13 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	defer func() { rec.Cache.Flight.End(in.HTTP.Context().Err() != nil) }()
 	rec.Capture = g.captureForComparison(in, who, plan)
 	kept := g.recall(ctx, in, who.Grant, plan)
-	hold, terms, err := g.hold(ctx, in, who.Grant, plan)
+	held, err := g.hold(ctx, in, who.Grant, plan)
+	rec.Entry.Wait = held.waited
 	if err != nil {
-		return err
+		return g.adviseBudget(in, who, plan, held.terms, err)
 	}
-	defer rec.ReleaseHold(hold) // ReleaseHold has no effect after settlement
-	series := g.newSeries(in, who.Grant, plan, terms, rec.StoresText())
+	defer rec.ReleaseHold(held.hold) // ReleaseHold has no effect after settlement
+	series := g.newSeries(in, who.Grant, plan, held, rec.StoresText())
 	series.Client = kept
 	if err := g.begin(rec, series); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (g *Gateway) serve(ctx context.Context, in *incoming, identify identifier, 
 	ctx, stop := series.WithDeadline(ctx)
 	defer stop()
 	d := &delivery{
-		gateway: g, in: in, grant: who.Grant, plan: plan, baseline: plan.baseline(in.Snapshot), series: series, rec: rec, out: out, hold: hold, slot: slot,
+		gateway: g, in: in, grant: who.Grant, plan: plan, baseline: plan.baseline(in.Snapshot), series: series, rec: rec, out: out, hold: held.hold, slot: slot,
 	}
 	first, err := series.TryInOrder(ctx)
 	if err != nil {

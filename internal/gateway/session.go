@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
@@ -84,15 +83,14 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 	p.req.Model = base + ":cost"
 }
 
-// hold counts the request towards the limits of its session and reserves its maximum cost on every budget that applies. It returns the
-// terms on which that cost is based.
-func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (hold *ledger.Hold, terms bill.Terms, err error) {
-	hold, err = g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
-		var held *ledger.Hold
-		held, terms, err = g.reserve(ctx, in, grant, p)
-		return held, err
+// hold counts the request towards the limits of its session and reserves its maximum cost on every budget that applies.
+func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (held reservation, err error) {
+	hold, err := g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
+		held, err = g.reserve(ctx, in, grant, p)
+		return held.hold, err
 	})
-	return hold, terms, err
+	held.hold = hold
+	return held, err
 }
 
 // countOnSession counts one model call towards the session's per-minute limits. reserve returns the hold of the call. When the hold is

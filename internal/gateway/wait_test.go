@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/simulator"
 )
@@ -45,6 +48,7 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 		leave  time.Duration // time after which the client disconnects; 0 for never
 		want   []time.Duration
 		total  time.Duration // total waiting time
+		budget time.Duration // part of the first attempt's waiting time spent waiting for a budget
 	}{
 		"no waiting": {
 			script: func(k *kit) { k.alpha.Always(delayed(second, simulator.Behaviour{})) },
@@ -73,6 +77,26 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 				go func() { <-k.log.ended }() // discards the entry of the request that holds the slot
 			},
 			body: withModel("small"), want: []time.Duration{3 * second}, total: 3 * second,
+		},
+		"a budget": {
+			script: func(k *kit) {
+				k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Daily}
+				hold, err := k.ledger.Hold(k.Context(), budget.Applied(k.keys.grant), money.Dollar)
+				if err != nil {
+					k.Fatal(err)
+				}
+				time.AfterFunc(second, hold.Release)
+			},
+			body: hello, want: []time.Duration{second}, total: second, budget: second,
+		},
+		"a budget that is not released": {
+			script: func(k *kit) {
+				k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Daily}
+				if _, err := k.ledger.Hold(k.Context(), budget.Applied(k.keys.grant), money.Dollar); err != nil {
+					k.Fatal(err)
+				}
+			},
+			body: hello, total: 2 * second,
 		},
 	}
 	for name, tc := range tests {
@@ -106,12 +130,15 @@ func TestLatencyIsOverheadPlusWaitPlusAttempts(t *testing.T) {
 				if len(waits) != len(tc.want) {
 					t.Fatalf("%d attempts, want %d", len(waits), len(tc.want))
 				}
+				if len(waits) > 0 && e.Attempts[0].BudgetWait != tc.budget {
+					t.Errorf("%s of waiting for a budget, want %s", e.Attempts[0].BudgetWait, tc.budget)
+				}
 				for i, want := range tc.want {
 					if waits[i] != want {
 						t.Errorf("attempt %d waited %s, want %s", i+1, waits[i], want)
 					}
 				}
-				if got := header.Get("X-Fairlead-Wait-Us"); tc.leave == 0 && (got == "") != (tc.total == 0) {
+				if got := header.Get("X-Fairlead-Wait-Us"); tc.leave == 0 && len(tc.want) > 0 && (got == "") != (tc.total == 0) {
 					t.Errorf("X-Fairlead-Wait-Us is %q for %s of waiting", got, tc.total)
 				}
 			})

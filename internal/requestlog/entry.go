@@ -69,8 +69,8 @@ type Timing struct {
 	Latency  time.Duration `json:"latency_ns"`  // time from the first byte received to the last byte sent
 	TTFT     time.Duration `json:"ttft_ns"`     // time from the first byte received to the first content sent
 	Overhead time.Duration `json:"overhead_ns"` // latency minus the time in attempts and minus Wait
-	// Wait is the time that the request waited for a provider while no attempt was in flight. It is the sum of the attempts' Wait and the
-	// wait after the last attempt.
+	// Wait is the time that the request waited for a provider or a budget while no attempt was in flight. It is the sum of the attempts' Wait
+	// and the wait after the last attempt.
 	Wait time.Duration `json:"wait_ns,omitempty"`
 }
 
@@ -321,8 +321,9 @@ type Target struct {
 // AttemptTiming holds the start of an attempt and its durations.
 type AttemptTiming struct {
 	Start time.Duration `json:"start_ns"` // time since the start of the request
-	// Wait is the waiting time before the attempt: for a backoff or a provider slot, or because traffic ramps up after an outage.
+	// Wait is the waiting time before the attempt: for a budget, a backoff or a provider slot, or because traffic ramps up after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
+	BudgetWait time.Duration `json:"budget_wait_ns,omitempty"` // part of Wait spent waiting for money that other requests reserved
 	Connect    time.Duration `json:"connect_ns"` // time until the connection was ready
 	Headers    time.Duration `json:"headers_ns"` // time until the response headers arrived
 	FirstToken time.Duration `json:"first_token_ns"`

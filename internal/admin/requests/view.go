@@ -47,7 +47,7 @@ type RequestRow struct {
 	LatencyMS  *int64 `json:"latency_ms"`
 	TTFTMS     *int64 `json:"ttft_ms" doc:"Time to the first content."`
 	OverheadUS *int64 `json:"overhead_us" doc:"Latency added by the gateway, in microseconds."`
-	WaitMS     *int64 `json:"wait_ms" doc:"Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency."`
+	WaitMS     *int64 `json:"wait_ms" doc:"Time without an attempt in flight: waiting for a budget, backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency."`
 
 	KeyID     *string `json:"key_id"`
 	KeyName   *string `json:"key_name"`
@@ -118,7 +118,8 @@ type AttemptView struct {
 	Upstream     string        `json:"upstream" doc:"Model name used by the provider."`
 	Credential   string        `json:"credential" doc:"Credential ID. Empty for callers without manage_providers."`
 	StartMS      int64         `json:"start_ms"`
-	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting before the attempt: backoff, a provider slot, and gradual recovery after an outage."`
+	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting before the attempt: a budget, backoff, a provider slot, and gradual recovery after an outage."`
+	BudgetWaitMS int64         `json:"budget_wait_ms" doc:"Part of wait_ms spent waiting for money that other requests had reserved on a budget."`
 	ConnectMS    *int64        `json:"connect_ms"`
 	HeadersMS    *int64        `json:"headers_ms"`
 	FirstTokenMS *int64        `json:"first_token_ms"`
@@ -219,7 +220,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
-		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
+		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), BudgetWaitMS: t.BudgetWait.Milliseconds(), ConnectMS: adminapi.Millis(t.Connect), HeadersMS: adminapi.Millis(t.Headers),
 		FirstTokenMS: adminapi.Millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: adminapi.Positive(t.Status),
 		Class: adminapi.NonEmpty(string(t.Class)), Message: adminapi.NonEmpty(t.Message), RetryAfterMS: adminapi.Millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes,
 		CacheMark: t.CacheMark, CacheKey: t.CacheKey, CacheSaved: t.CacheSaved,

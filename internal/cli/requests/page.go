@@ -77,8 +77,11 @@ func (p *entryPage) attempts(e *requestlog.Entry) {
 	for i := range e.Attempts {
 		a := &e.Attempts[i]
 		text := a.Message
-		if a.Wait > 0 {
-			text = strings.TrimSpace("Waited " + cli.Duration(a.Wait) + " before this attempt. " + text)
+		if a.BudgetWait > 0 {
+			text = strings.TrimSpace("Waited " + cli.Duration(a.BudgetWait) + " for budget that other requests had reserved. " + text)
+		}
+		if wait := a.Wait - a.BudgetWait; wait > 0 {
+			text = strings.TrimSpace("Waited " + cli.Duration(wait) + " before this attempt. " + text)
 		}
 		if a.RetryAfter > 0 {
 			text = strings.TrimSpace(text + " (retry after " + cli.Duration(a.RetryAfter) + ")")

@@ -178,6 +178,7 @@ function Parts({ attempt, wait }: Pick<RowProps, "attempt" | "wait">) {
   const { connect, first, end } = splits(attempt);
   const parts = [
     wait > 0 && `waited ${formatDuration(wait)}`,
+    attempt.budget_wait_ms > 0 && `${formatDuration(attempt.budget_wait_ms)} of it for the budget`,
     `started at ${formatDuration(attempt.start_ms)}`,
     attempt.connect_ms !== null && `connect ${formatDuration(connect)}`,
     attempt.first_token_ms !== null && `first token ${formatDuration(first - connect)}`,

@@ -20,6 +20,7 @@ function show(cache: Partial<Schema["AttemptView"]>) {
     headers_ms: null,
     retry_after_ms: null,
     wait_ms: 0,
+    budget_wait_ms: 0,
     bytes: 10,
     cost_usd: "0.01",
     credential: "",
