@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/proof"
+	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 )
 
@@ -156,7 +157,9 @@ func fromFigures(k Kind, f *requestlog.Figures) Measurement {
 		one.Value, one.Known = float64(f.LatencyP95), f.Served >= minRequests
 	case Savings:
 		one.Known = f.Compared >= minRequests
-		one.Value = share(f.BaselineCost.Sub(f.ComparedCost).Dollars(), f.BaselineCost.Dollars())
+		if percent := money.SavedPercent(f.Saved(), f.BaselineCost); percent != nil {
+			one.Value = *percent
+		}
 		one.Detail = fmt.Sprintf("Cost %s, baseline %s.", f.ComparedCost.Display(), f.BaselineCost.Display())
 	}
 	return one

@@ -30,7 +30,7 @@ func (a *App) printBanner(w io.Writer, startup time.Duration) {
 	if n := a.policies.Instance().Len(); n > 0 { // workspace policies are not counted
 		policies = fmt.Sprintf("%d from the configuration", n)
 	}
-	line("policies", fmt.Sprintf("%-34s baseline  %s", policies, cmp.Or(a.loaded().Config.DefaultModel, "caller's model")))
+	line("policies", fmt.Sprintf("%-34s baseline  %s", policies, cmp.Or(a.loaded().Config.DefaultModel, "none, so costs are shown without savings")))
 	base, others := addresses(&a.loaded().Config, a.listener.Addr())
 	line("API", base+"/proxy/v1")
 	dashboard := base

@@ -109,14 +109,16 @@ func DurationOrDash(d time.Duration) string {
 
 // CostChange formats the difference between the cost and the baseline cost in percent, such as -67 %.
 func CostChange(saved, baseline money.Amount) string {
-	if baseline <= 0 {
+	share := money.SavedPercent(saved, baseline)
+	if share == nil {
 		return Dash
 	}
-	percent := -100 * saved.Dollars() / baseline.Dollars()
-	rounded := math.Round(percent)
+	rounded := math.Round(-*share)
 	switch {
 	case rounded == 0:
 		return "0 %"
+	case rounded == -100:
+		return strconv.FormatFloat(-*share, 'f', 1, 64) + " %"
 	case rounded > 0:
 		return "+" + Count(int64(rounded)) + " %"
 	}

@@ -68,6 +68,8 @@ func TestChange(t *testing.T) {
 		{0, 941_000, "0 %"},
 		{1, 941_000, "0 %"},
 		{5, 0, "—"},
+		{999_999, 1_000_000, "-99.9 %"},
+		{1_000_000, 1_000_000, "-99.9 %"},
 	} {
 		if got := CostChange(c.saved, c.baseline); got != c.want {
 			t.Errorf("CostChange(%d, %d) = %s, want %s", c.saved, c.baseline, got, c.want)

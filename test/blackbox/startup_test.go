@@ -61,7 +61,7 @@ func TestBannerIsPrintedOnlyOnATerminal(t *testing.T) {
 		`^  config     none – using defaults and environment$`,
 		`^  data       \S+/fairlead\.db \(new\)$`,
 		`^  providers  openai \(OPENAI_API_KEY …f3Qa, \d+ models\)`,
-		`^  policies   0 – routing by score only +baseline  caller's model$`,
+		`^  policies   0 – routing by score only +baseline  none, so costs are shown without savings$`,
 		`^  API        http://127\.0\.0\.1:\d+/proxy/v1$`,
 		`^  dashboard  http://127\.0\.0\.1:\d+`,
 		`^  setup      http://\S+/welcome#[0-9A-Z]{4}(-[0-9A-Z]{4}){3}   first account, valid 1 h   \(or: fairlead admin create\)$`,

@@ -111,6 +111,6 @@ func (t *policyTally) hits(name, source string, enabled bool) PolicyHits {
 	saved := f.BaselineCost.Sub(f.ComparedCost)
 	return PolicyHits{
 		Name: name, Source: source, Enabled: enabled, Requests: f.Requests, SharePercent: adminapi.Share(f.Requests, t.requests), Denied: f.Rejected,
-		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: adminapi.Percent(saved, f.BaselineCost),
+		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: money.SavedPercent(saved, f.BaselineCost),
 	}
 }

@@ -145,9 +145,13 @@ func (s *Statement) WriteCSV(to io.Writer) error {
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }
 	write := func(row string, lines ...StatementLine) {
 		for _, l := range lines {
+			baseline, saved := "", "" // without a baseline there is nothing to compare the cost with
+			if l.Compared > 0 {
+				baseline, saved = l.BaselineCost.String(), l.Saved().String()
+			}
 			_ = w.Write([]string{
 				row, requests.Neutral(l.Name), requests.Neutral(l.Key), count(l.Requests), count(l.Errors), count(l.InputTokens), count(l.OutputTokens), count(l.Priced),
-				l.Cost.String(), count(l.Compared), l.BaselineCost.String(), l.Saved().String(),
+				l.Cost.String(), count(l.Compared), baseline, saved,
 			})
 		}
 	}
@@ -193,9 +197,10 @@ func grouped(n int64) string {
 }
 
 // share formats part/whole as a percentage.
-func share(part, whole money.Amount) string {
-	if whole <= 0 {
+func share(saved, baseline money.Amount) string {
+	percent := money.SavedPercent(saved, baseline)
+	if percent == nil {
 		return "—"
 	}
-	return strconv.FormatFloat(100*part.Dollars()/whole.Dollars(), 'f', 1, 64) + " %"
+	return strconv.FormatFloat(*percent, 'f', 1, 64) + " %"
 }

@@ -82,7 +82,7 @@ func figuresOf(f *requestlog.Figures) ReportFigures {
 	saved := f.Saved()
 	return ReportFigures{
 		Requests: f.Requests, Served: f.Served, Errors: f.Errors, ErrorPercent: adminapi.Share(f.Errors, f.Requests), Rejected: f.Rejected, Fallbacks: f.Fallbacks,
-		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: adminapi.Percent(saved, f.BaselineCost),
+		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved, SavedPercent: money.SavedPercent(saved, f.BaselineCost),
 		CoveredPercent: adminapi.Share(f.Compared, f.Served), InputTokens: f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens,
 		CacheHits: f.CacheHits, CacheSaved: f.CacheSaved,
 		LatencyP50MS: adminapi.Measured(f.LatencyP50), LatencyP95MS: adminapi.Measured(f.LatencyP95), TTFTP50MS: adminapi.Measured(f.TTFTP50),
@@ -273,6 +273,14 @@ func csvColumns() []csvColumn {
 	dollars := func(name string, of func(*ReportFigures) money.Amount) csvColumn {
 		return csvColumn{name, func(f *ReportFigures) string { return of(f).String() }}
 	}
+	compared := func(name string, of func(*ReportFigures) money.Amount) csvColumn { // empty without a baseline
+		return csvColumn{name, func(f *ReportFigures) string {
+			if f.Compared == 0 {
+				return ""
+			}
+			return of(f).String()
+		}}
+	}
 	millis := func(name string, of func(*ReportFigures) *int64) csvColumn {
 		return csvColumn{name, func(f *ReportFigures) string {
 			if n := of(f); n != nil {
@@ -290,8 +298,8 @@ func csvColumns() []csvColumn {
 		count("priced", func(f *ReportFigures) int64 { return f.Priced }),
 		count("compared", func(f *ReportFigures) int64 { return f.Compared }),
 		dollars("cost_usd", func(f *ReportFigures) money.Amount { return f.Cost }),
-		dollars("baseline_cost_usd", func(f *ReportFigures) money.Amount { return f.BaselineCost }),
-		dollars("saved_usd", func(f *ReportFigures) money.Amount { return f.Saved }),
+		compared("baseline_cost_usd", func(f *ReportFigures) money.Amount { return f.BaselineCost }),
+		compared("saved_usd", func(f *ReportFigures) money.Amount { return f.Saved }),
 		count("input_tokens", func(f *ReportFigures) int64 { return f.InputTokens }),
 		count("cached_tokens", func(f *ReportFigures) int64 { return f.CachedTokens }),
 		count("output_tokens", func(f *ReportFigures) int64 { return f.OutputTokens }),

@@ -110,7 +110,7 @@ func FiguresOf(f *requestlog.Figures) FigureSet {
 		Requests: f.Requests, Served: f.Served, Attempts: f.Attempts, FailedAttempts: f.Failed, Errors: f.Errors, Rejected: f.Rejected,
 		Expected: f.Expected, Fallbacks: f.Fallbacks, Policies: f.Policies,
 		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved,
-		SavedPercent: adminapi.Percent(saved, f.BaselineCost), ErrorPercent: adminapi.Share(f.Errors, f.Requests), FailedPercent: adminapi.Share(f.Failed, f.Attempts),
+		SavedPercent: money.SavedPercent(saved, f.BaselineCost), ErrorPercent: adminapi.Share(f.Errors, f.Requests), FailedPercent: adminapi.Share(f.Failed, f.Attempts),
 		CoveredPercent: adminapi.Share(f.Compared, f.Served), PricedPercent: adminapi.Share(f.Priced, f.Served),
 		FallbackPercent: adminapi.Share(f.Fallbacks, f.Requests),
 		InputTokens:     f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens, CacheHits: f.CacheHits, CacheSaved: f.CacheSaved,

@@ -202,7 +202,7 @@ func sessionView(s *requestlog.Session, by account.Actor) SessionSummary {
 	}
 	if s.BaselineCost > 0 {
 		v.BaselineCost, v.Saved = new(s.BaselineCost), new(s.BaselineCost.Sub(s.ComparedCost))
-		v.SavedPercent = adminapi.Percent(*v.Saved, s.BaselineCost)
+		v.SavedPercent = money.SavedPercent(*v.Saved, s.BaselineCost)
 	}
 	if !by.May(account.ReadBodies) {
 		v.Preview = ""

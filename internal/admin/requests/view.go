@@ -188,7 +188,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		row.Error = &Failure{Code: e.Error.Code, Message: e.Error.Message, Origin: string(e.Error.Origin)}
 	}
 	if saved, ok := e.Saved(); ok {
-		row.Saved, row.SavedPercent = &saved, adminapi.Percent(saved, *e.BaselineCost)
+		row.Saved, row.SavedPercent = &saved, money.SavedPercent(saved, *e.BaselineCost)
 	}
 	if !by.May(account.ReadBodies) {
 		row.Preview = ""

@@ -1,6 +1,6 @@
 import type { Schema } from "../api/client";
 
-/** The model that savings are measured against by default; null for the most expensive candidate. */
+/** The model that savings are measured against by default; null if none is set: then pages show costs, but no savings. */
 export function baselineOf(
   workspace: Pick<Schema["WorkspaceView"], "default_model">,
   settings: Pick<Schema["SettingsView"], "default_model">,

@@ -47,6 +47,8 @@ describe("number formats", () => {
     [-12, "+12 %"],
     [0.3, "0 %"],
     [-0.3, "0 %"],
+    [99.9, "−99.9 %"],
+    [100, "−99.9 %"],
     [null, "—"],
   ])("show a saving of %s as a change in cost", (saved, want) => {
     expect(formatChange(saved)).toBe(want);

@@ -54,6 +54,14 @@ export function formatPercent(percent: number | null | undefined, digits = 1): s
   return `${percent.toFixed(digits).replace("-", "−")} %`;
 }
 
+/** Formats a share of the baseline cost that was saved. A comparison of estimates never reads 100 %. */
+export function formatSaving(savedPercent: number | null | undefined, digits = 1): string {
+  if (savedPercent != null && savedPercent > 99.4) {
+    return formatPercent(Math.min(savedPercent, 99.9));
+  }
+  return formatPercent(savedPercent, digits);
+}
+
 /** Formats a saving as the change in cost: −67 % is cheaper, +12 % more expensive. */
 export function formatChange(savedPercent: number | null | undefined): string {
   if (savedPercent == null) {
@@ -62,6 +70,9 @@ export function formatChange(savedPercent: number | null | undefined): string {
   const change = Math.round(-savedPercent);
   if (change === 0) {
     return "0 %";
+  }
+  if (change === -100) {
+    return `−${formatSaving(savedPercent)}`;
   }
   return `${change > 0 ? "+" : "−"}${formatCount(Math.abs(change))} %`;
 }

@@ -1,7 +1,7 @@
 import { useId } from "react";
 
 import { formatMoney } from "../../lib/money";
-import { formatCount, formatPercent } from "../../lib/numbers";
+import { formatCount, formatSaving } from "../../lib/numbers";
 import classes from "./charts.module.css";
 import { ChartTooltip } from "./ChartTooltip";
 import { Pattern } from "./patterns";
@@ -105,7 +105,6 @@ function band(points: SpendPoint[], name: "saved" | "extra", { x, y }: Scale): s
 
 function SpendTooltip({ point, stepMs, running }: { point: SpendPoint; stepMs: number; running?: string }) {
   const { bin } = point;
-  const saved = formatMoney(bin.saved_usd);
   return (
     <ChartTooltip
       at={point.at}
@@ -113,8 +112,12 @@ function SpendTooltip({ point, stepMs, running }: { point: SpendPoint; stepMs: n
       running={point.at === running}
       lines={[
         ["Spend", formatMoney(bin.cost_usd)],
-        ["Baseline", formatMoney(bin.baseline_cost_usd)],
-        ["Saved", bin.saved_percent == null ? saved : `${saved} (${formatPercent(bin.saved_percent)})`],
+        ...(bin.saved_percent == null
+          ? []
+          : ([
+              ["Baseline", formatMoney(bin.baseline_cost_usd)],
+              ["Saved", `${formatMoney(bin.saved_usd)} (${formatSaving(bin.saved_percent)})`],
+            ] as [string, string][])),
         ["Requests", formatCount(bin.requests)],
       ]}
     />

@@ -56,7 +56,7 @@ function WorkspaceForm({ workspace, settings, models, editable }: Props) {
   const names = models.filter((m) => m.kind === "chat" && m.targets.length > 0).map((m) => m.name);
   const inherited = settings.default_model
     ? `Gateway default: ${settings.default_model}`
-    : "None (most expensive candidate)";
+    : "None (no savings are shown)";
   const unknown = model !== "" && models.length > 0 && !names.includes(model);
   const changed = name !== workspace.name || (model || null) !== workspace.default_model;
   return (

@@ -6,7 +6,7 @@ import { PageLink } from "../../components/PageLink";
 import { baselineOf } from "../../lib/baseline";
 import { useSession } from "../../lib/session";
 
-/** Shown if no baseline is set: explains how savings are measured, with a link to set a baseline. */
+/** Shown if no baseline is set: says that there are no savings without one, with a link to set it. */
 export function BaselineNote() {
   const { may } = useSession();
   const workspace = useQuery({ ...workspaceQuery, staleTime: 60_000 });
@@ -16,17 +16,14 @@ export function BaselineNote() {
   }
   return (
     <>
-      Unless a request names a model, savings are measured against the most expensive candidate
-      {may("manage_workspace") ? (
+      Savings appear once the workspace has a baseline.
+      {may("manage_workspace") && (
         <>
-          ;{" "}
+          {" "}
           <Anchor component={PageLink} to="/quickstart" inherit underline="always">
-            set your baseline
+            Which model do you use today?
           </Anchor>
-          .
         </>
-      ) : (
-        "."
       )}
     </>
   );

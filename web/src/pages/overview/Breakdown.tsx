@@ -7,7 +7,7 @@ import { EmptyState } from "../../components/EmptyState";
 import { Money } from "../../components/Money";
 import { ShareBar } from "../../components/ShareBar";
 import { joinList, type Filters, type Search } from "../../lib/filters";
-import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
+import { formatCount, formatDuration, formatPercent, formatSaving, plural } from "../../lib/numbers";
 import { type Dimension, dimensions, failureShare, failureText, unlisted } from "./figures";
 import classes from "./overview.module.css";
 
@@ -205,7 +205,7 @@ function SavedCell({ group }: { group: Group }) {
       {group.compared > 0 && group.saved_percent != null && (
         <Text span size="xs" c="dimmed">
           {" "}
-          {formatPercent(group.saved_percent, 0)}
+          {formatSaving(group.saved_percent, 0)}
         </Text>
       )}
     </>

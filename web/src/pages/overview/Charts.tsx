@@ -11,7 +11,7 @@ import { LineSwatch, Swatch } from "../../components/charts/patterns";
 import { type Bin, hasExtra, isRunning, spanRange, stepOf } from "../../components/charts/points";
 import SpendChart from "../../components/charts/SpendChart";
 import type { Filters, Search } from "../../lib/filters";
-import { formatMoney } from "../../lib/money";
+import { formatMoney, unknown } from "../../lib/money";
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
 import type { Range } from "../../lib/range";
@@ -164,8 +164,8 @@ function SpendTable(props: TableProps) {
       heads={["Spend", "Baseline", "Saved", "Requests"]}
       cells={(bin) => [
         formatMoney(bin.cost_usd),
-        formatMoney(bin.baseline_cost_usd),
-        formatMoney(bin.saved_usd),
+        bin.saved_percent == null ? unknown : formatMoney(bin.baseline_cost_usd),
+        bin.saved_percent == null ? unknown : formatMoney(bin.saved_usd),
         formatCount(bin.requests),
       ]}
     />

@@ -6,7 +6,7 @@ import type { Schema } from "../../api/client";
 import { PanelSkeleton } from "../../components/Loading";
 import type { Filters, Search } from "../../lib/filters";
 import { formatMoney, parseNano, unknown } from "../../lib/money";
-import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
+import { formatCount, formatDuration, formatPercent, formatSaving, plural } from "../../lib/numbers";
 import { changeText, knownShare, rateText } from "./figures";
 import classes from "./overview.module.css";
 
@@ -99,7 +99,7 @@ function Saved({ figures, search }: { figures: Schema["FigureSet"]; search: Sear
         <>
           {formatMoney(figures.saved_usd)}
           {figures.saved_percent != null && (
-            <span className={classes.beside}> {formatPercent(figures.saved_percent)}</span>
+            <span className={classes.beside}> {formatSaving(figures.saved_percent)}</span>
           )}
         </>
       }

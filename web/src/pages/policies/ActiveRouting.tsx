@@ -71,5 +71,5 @@ function baselineText(settings: Schema["SettingsView"], workspace: Schema["Works
   }
   return settings.default_model
     ? "Gateway default. Requests and keys can override it."
-    : "No default model is set. Savings are measured against the most expensive candidate.";
+    : "No default model is set, so only costs are shown, no savings.";
 }

@@ -14,7 +14,7 @@ import { PageLink } from "../../components/PageLink";
 import { InvalidRange, RangePicker } from "../../components/RangePicker";
 import { Section } from "../../components/Section";
 import { baselineModels } from "../../lib/baseline";
-import { formatCount, formatPercent, plural } from "../../lib/numbers";
+import { formatCount, formatPercent, formatSaving, plural } from "../../lib/numbers";
 import { invalidEnds, type Range, rangeOf } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
@@ -173,7 +173,11 @@ function Tiles({ proof }: { proof: Proof }) {
           />
         }
       >
-        {formatPercent(savings.saved_percent)} of <Money amount={savings.baseline_cost_usd} />
+        {savings.compared > 0 && (
+          <>
+            {formatSaving(savings.saved_percent)} of <Money amount={savings.baseline_cost_usd} />
+          </>
+        )}
       </Figure>
       <Figure
         label="Quality difference"

@@ -4,7 +4,7 @@ import { type Column, DataTable } from "../../components/DataTable";
 import { Money } from "../../components/Money";
 import { PageLink } from "../../components/PageLink";
 import { ShareBar } from "../../components/ShareBar";
-import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
+import { formatCount, formatDuration, formatPercent, formatSaving } from "../../lib/numbers";
 import { useDensity } from "../../lib/preferences";
 import { useGo } from "../../lib/search";
 import { useSession } from "../../lib/session";
@@ -122,7 +122,7 @@ function columns(report: Report, linked: boolean): Column<Row>[] {
       id: "savedPercent",
       label: "Saved %",
       numeric: true,
-      render: (row) => formatPercent(row.figures.compared > 0 ? row.figures.saved_percent : null),
+      render: (row) => formatSaving(row.figures.compared > 0 ? row.figures.saved_percent : null),
     },
     {
       id: "errors",

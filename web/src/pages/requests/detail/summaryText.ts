@@ -59,7 +59,8 @@ function savedOf(r: Detail): Part[] {
   if (change === 0) {
     return [", the same as ", ...base];
   }
-  return [`, ${formatCount(Math.abs(change))}\u00a0% ${change < 0 ? "less" : "more"} than `, ...base];
+  const share = change === -100 ? "99.9" : formatCount(Math.abs(change));
+  return [`, ${share}\u00a0% ${change < 0 ? "less" : "more"} than `, ...base];
 }
 
 function routeOf(r: Detail): Part[] {
