@@ -224,7 +224,7 @@ func (b adminBackend) Facts() overview.Facts {
 	}
 	return overview.Facts{
 		Version: b.app.version, Simulated: simulated, Registration: c.Registration, ConfigSource: b.app.configText(), ConfigFile: loaded.Path, Store: kind,
-		DefaultModel: c.DefaultModel, StartedAt: b.app.started, LogBodies: c.Log.Bodies,
+		DefaultModel: c.DefaultModel, UsualModels: b.app.gateway.Targets().UsualModels(), StartedAt: b.app.started, LogBodies: c.Log.Bodies,
 		EntryRetention: c.Log.EntryRetention, BodyRetention: c.Log.BodyRetention, Redact: c.Log.Redact,
 		Limits: overview.InstanceLimits{
 			BodyBytes: int64(c.Limits.Body), AnswerBytes: int64(c.Limits.Answer), Concurrent: int64(c.Limits.Concurrent),

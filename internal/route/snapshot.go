@@ -161,6 +161,19 @@ func (s *Snapshot) cheapest(share float64) int {
 // Pool returns the default pool of auto.
 func (s *Snapshot) Pool() Pool { return s.pool }
 
+// UsualModels returns three models of the pool that a caller may be using today: the best, one of the middle and the cheapest.
+func (s *Snapshot) UsualModels() []string {
+	names := s.pool.Models // cheapest first
+	if len(names) <= 3 {
+		usual := slices.Clone(names)
+		slices.Reverse(usual)
+		return usual
+	}
+	best := slices.MaxFunc(names, func(a, b string) int { return cmp.Compare(s.models[s.index[a]].quality, s.models[s.index[b]].quality) })
+	rest := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == best })
+	return []string{best, rest[len(rest)/2], rest[0]}
+}
+
 // Ability returns the ability of a model in the snapshot.
 func (s *Snapshot) Ability(model string) (predict.Ability, bool) {
 	i, ok := s.index[model]

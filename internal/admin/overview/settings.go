@@ -21,6 +21,7 @@ type Facts struct {
 	ConfigFile     string // path of the configuration file; empty if there is none
 	Store          string // "sqlite" or "postgres"
 	DefaultModel   string
+	UsualModels    []string // models of the pool that a caller may be using today, suggested as the baseline
 	StartedAt      time.Time
 	LogBodies      bool
 	EntryRetention time.Duration
@@ -74,6 +75,7 @@ type SettingsView struct {
 	ConfigSource     string         `json:"config_source" doc:"Path of the configuration file, or a note that there is none. Empty for callers who are not operators."`
 	Store            string         `json:"store" doc:"sqlite or postgres."`
 	DefaultModel     *string        `json:"default_model" doc:"Default baseline model."`
+	UsualModels      []string       `json:"usual_models" doc:"Models of the connected providers to suggest as the baseline: the best, one of the middle and the cheapest."`
 	LogBodies        bool           `json:"log_bodies" doc:"Whether the instance stores request and response bodies."`
 	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"null if kept forever."`
 	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"null if kept forever."`
@@ -126,7 +128,7 @@ func (a *handlers) registerSettings() {
 		f := a.Instance.Facts()
 		v := SettingsView{
 			Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
-			Store: f.Store, DefaultModel: adminapi.NonEmpty(f.DefaultModel), LogBodies: f.LogBodies,
+			Store: f.Store, DefaultModel: adminapi.NonEmpty(f.DefaultModel), UsualModels: append([]string{}, f.UsualModels...), LogBodies: f.LogBodies,
 			EntryRetentionMS: adminapi.Millis(f.EntryRetention), BodyRetentionMS: adminapi.Millis(f.BodyRetention),
 			Redaction: RedactionFacts{Default: append([]string{}, f.Redact...), Builtin: []RedactionBuiltinRule{}}, CatalogVersion: f.Catalog, RouterVersion: f.Router,
 			PredictorVersion: f.Predictor, Policies: f.Policies,

@@ -142,6 +142,9 @@ func (s *ProviderSet) Catalog() *catalog.Catalog { return s.set.Catalog }
 // Targets lists every target by provider and model.
 func (s *ProviderSet) Targets() []*provider.Target { return s.set.Snapshot().Targets() }
 
+// UsualModels returns the best, a middle and the cheapest model of the pool.
+func (s *ProviderSet) UsualModels() []string { return s.set.Snapshot().UsualModels() }
+
 // NewModels lists the models that are in a provider's model list but neither in the catalog nor in the configuration, newest
 // first.
 func (s *ProviderSet) NewModels(ctx context.Context) ([]providers.NewModel, error) {

@@ -56,7 +56,11 @@ func newProvidersAdd(c *cli.Console, o *cli.Options) *cobra.Command {
 				}
 				in.Options[name] = value
 			}
-			return instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error { return add(cmd.Context(), c, o, set, in) })
+			err := instance.WithProviders(cmd.Context(), c, o, func(set *instance.ProviderSet) error { return add(cmd.Context(), c, o, set, in) })
+			if err != nil || o.JSON {
+				return err
+			}
+			return askForBaseline(cmd.Context(), c, o, false)
 		},
 	}
 	flags := cmd.Flags()

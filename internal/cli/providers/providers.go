@@ -20,7 +20,7 @@ import (
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	return cli.Group("providers", "List, test, add and remove providers", `  fairlead providers list
   fairlead providers add openai < key.txt
-  fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o), newProvidersAdd(c, o), newProvidersSetKey(c, o), newProvidersRemove(c, o))
+  fairlead providers test openai`, newProvidersList(c, o), newProvidersTest(c, o), newProvidersAdd(c, o), newProvidersSetKey(c, o), newProvidersBaseline(c, o), newProvidersRemove(c, o))
 }
 
 // providerView is the JSON form of a provider. Its JSON fields have the same names as in the admin API.

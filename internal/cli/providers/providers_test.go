@@ -85,7 +85,7 @@ func TestAddSetKeyAndRemove(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = w.Write([]byte(`{"data":[{"id":"gpt-4.1-mini"},{"id":"unknown-model"}]}`))
+		_, _ = w.Write([]byte(`{"data":[{"id":"gpt-6-luna"},{"id":"unknown-model"}]}`))
 	}))
 	defer upstream.Close()
 	l.Configure("providers: [{name: filed, base_url: \"https://filed.example/v1\"}]\n")
@@ -102,11 +102,14 @@ func TestAddSetKeyAndRemove(t *testing.T) {
 	_, err = run("sk-9999999999999999\n", cli.ExitFailed, add...)
 	clitest.MustContain(t, err, "rejected the key", "fix: check the key")
 	_, err = run("sk-0123456789abcdef\n", cli.ExitOK, add...)
-	clitest.MustContain(t, err, "connected openai: 2 models found, 1 with a price")
+	clitest.MustContain(t, err, "connected openai: 2 models found, 1 with a price", "Which model do you use today? Usual ones are gpt-6-luna.")
+	run("", cli.ExitOK, "baseline", "gpt-6-luna")
+	_, err = run("", cli.ExitOK, "baseline")
+	clitest.MustContain(t, err, "Savings are measured against gpt-6-luna.")
 	out, _ := run("", cli.ExitOK, "list", "--json")
 	if rows := clitest.Lines(t, out); rows[1]["name"] != "openai" || rows[1]["managed_by"] != "dashboard" || rows[0]["managed_by"] != "file" {
 		t.Errorf("%s", out)
-	} else if diff := cmp.Diff([]any{"gpt-4.1-mini"}, rows[1]["models"]); diff != "" { // the account does not list the other models of the catalog
+	} else if diff := cmp.Diff([]any{"gpt-6-luna"}, rows[1]["models"]); diff != "" { // the account does not list the other models of the catalog
 		t.Error(diff)
 	}
 	_, err = run("sk-new-0123456789wxyz", cli.ExitOK, "set-key", "openai")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../api/client";
-import { baselineModels, baselineOf } from "./baseline";
+import { baselineModels, baselineOf, priceText } from "./baseline";
 
 describe("baselineOf", () => {
   it("prefers the workspace to the gateway", () => {
@@ -22,5 +22,16 @@ describe("baselineModels", () => {
       model("b", "chat", true),
     ];
     expect(baselineModels(models)).toEqual(["b", "c", "a"]);
+  });
+});
+
+describe("priceText", () => {
+  it("shows the price of the cheapest target, or nothing", () => {
+    const target = (input: string, output: string) => ({
+      price: { input_per_mtok_usd: input, output_per_mtok_usd: output },
+    });
+    const model = { targets: [target("10", "40"), target("2", "8"), {}] } as unknown as Schema["ModelView"];
+    expect(priceText(model)).toBe("$2 in, $8 out per million");
+    expect(priceText(undefined)).toBe("");
   });
 });

@@ -16,3 +16,10 @@ export function baselineModels(models: Pick<Schema["ModelView"], "name" | "kind"
     .sort((a, b) => Number(priced(b)) - Number(priced(a)) || a.name.localeCompare(b.name))
     .map((m) => m.name);
 }
+
+/** The list price of a model's cheapest target per million tokens: "$2 in, $10 out"; empty if unknown. */
+export function priceText(model: Pick<Schema["ModelView"], "targets"> | undefined): string {
+  const prices = (model?.targets ?? []).flatMap((t) => (t.price ? [t.price] : []));
+  const [price] = prices.sort((a, b) => Number(a.input_per_mtok_usd) - Number(b.input_per_mtok_usd));
+  return price ? `$${price.input_per_mtok_usd} in, $${price.output_per_mtok_usd} out per million` : "";
+}

@@ -2,11 +2,12 @@ import { Autocomplete, Button, Group, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import type { Schema } from "../../api/client";
 import { asApiError } from "../../api/errors";
 import { saveWorkspace, settingsQuery, workspaceQuery } from "../../api/manage";
 import { modelsQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
-import { baselineModels, baselineOf } from "../../lib/baseline";
+import { baselineModels, baselineOf, priceText } from "../../lib/baseline";
 import { useSession } from "../../lib/session";
 import { Step } from "./Step";
 
@@ -43,12 +44,13 @@ export function BaselineStep({ number }: { number: number }) {
       ) : (
         <>
           <Text size="sm" mb="xs">
-            This model becomes the baseline for savings. Until you set one, savings are measured against the
-            most expensive candidate.
+            This model becomes the baseline for savings. Until you set one, pages show costs without savings.
+            You can skip this step and set it later in Settings.
           </Text>
           {editable ? (
             <BaselineForm
-              models={baselineModels(models.data?.models ?? [])}
+              models={models.data?.models ?? []}
+              usual={settings.data.usual_models}
               onSaved={() => setChanging(false)}
             />
           ) : (
@@ -62,7 +64,14 @@ export function BaselineStep({ number }: { number: number }) {
   );
 }
 
-function BaselineForm({ models, onSaved }: { models: string[]; onSaved: () => void }) {
+interface FormProps {
+  models: Schema["ModelView"][];
+  /** Suggested models: the best, one of the middle and the cheapest. */
+  usual: string[];
+  onSaved: () => void;
+}
+
+function BaselineForm({ models, usual, onSaved }: FormProps) {
   const [model, setModel] = useState("");
   const queryClient = useQueryClient();
   const save = useMutation({
@@ -82,14 +91,29 @@ function BaselineForm({ models, onSaved }: { models: string[]; onSaved: () => vo
         save.mutate({ default_model: model.trim() });
       }}
     >
+      <Group gap="xs" mb="xs">
+        {usual.map((name) => (
+          <Button
+            key={name}
+            variant="default"
+            disabled={save.isPending}
+            onClick={() => save.mutate({ default_model: name })}
+          >
+            {name}
+            <Text span size="xs" c="dimmed" ml={6}>
+              {priceText(models.find((m) => m.name === name))}
+            </Text>
+          </Button>
+        ))}
+      </Group>
       <Group gap="sm" align="flex-start">
         <Autocomplete
           aria-label="Model you use today"
-          placeholder="gpt-4.1"
+          placeholder="Another model"
           flex="1 1 240px"
           maw={360}
           limit={50}
-          data={models}
+          data={baselineModels(models)}
           value={model}
           onChange={setModel}
           error={problem}
