@@ -11,6 +11,7 @@ import (
 	"time"
 
 	adminproviders "fairlead.dev/internal/admin/providers"
+	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 )
 
@@ -57,6 +58,21 @@ func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 		return cmp.Or(b.FirstSeen.Compare(a.FirstSeen), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
 	})
 	return list
+}
+
+// unpriced returns the chat models that the providers' accounts list and whose price is unknown. They are no targets, because requests that
+// name them are not served, but the pool says why they are not in it.
+func (f *Set) unpriced(offered map[string][]string) []string {
+	var names []string
+	for _, p := range f.Providers {
+		for _, listed := range offered[p.Name] {
+			if !slices.ContainsFunc(p.Targets, f.matches(listed)) && !f.inCatalog(p.Name, listed) && localModel(f.Catalog, listed).Op == llm.Chat {
+				names = append(names, listed)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // inCatalog reports whether the catalog has a price for the listed model at the provider's vendor.

@@ -3,6 +3,7 @@ package providerset
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
 )
 
@@ -137,5 +140,36 @@ func TestUnlistedTargetsAreReportedOnlyIfListedBefore(t *testing.T) {
 	want := map[string]time.Time{"openai/gpt-4.1": monday.AddDate(0, 0, 9)} // a model that was never listed is not included
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A model that an account lists is usable on its first day if it has a price. Without one, the pool names it.
+func TestUnknownModelOfAnAccountIsInThePoolOrNamed(t *testing.T) {
+	t.Parallel()
+	book := &catalog.PriceHistory{Version: 1}
+	assemble := func() *Set {
+		c := config.Default()
+		c.Simulator = "off"
+		f, err := Builder{
+			Config: c, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-0123456789"}[name] }, Book: book,
+			Offered:   map[string][]string{"openai": {"gpt-6-luna", "gpt-6-luna-2026-09-01", "gpt-99-sol", "gpt-99-audio-preview", "text-embedding-99"}},
+			Simulator: simulator.NewSimulator(simulator.Options{}),
+		}.Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	pool := assemble().Routes.Pool()
+	if diff := cmp.Diff([]route.Left{{Model: "gpt-99-sol", Reason: "unpriced: add a price"}}, pool.Left); diff != "" {
+		t.Error(diff)
+	}
+
+	book.Listings = []catalog.Listing{{
+		Provider: "openai", Model: "gpt-99-sol", Upstream: "gpt-99-sol", Op: llm.Chat, Context: 400_000, MaxOutput: 100_000, Abilities: new(catalog.Common | llm.Reasoning),
+		Price: &catalog.Price{Input: money.PerMillion(8), Output: money.PerMillion(40), Source: "models.dev", AsOf: "2026-11-19"},
+	}}
+	if pool = assemble().Routes.Pool(); !slices.Contains(pool.Models, "gpt-99-sol") {
+		t.Errorf("pool %+v", pool)
 	}
 }

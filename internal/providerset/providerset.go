@@ -96,6 +96,7 @@ func (b Builder) Assemble() (*Set, error) {
 		return nil, err
 	}
 	f.Routes = route.NewSnapshot(f.Catalog, f.Providers, nil)
+	f.Routes.LeaveUnpriced(f.unpriced(b.Offered))
 	return f, nil
 }
 

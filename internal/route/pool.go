@@ -90,6 +90,19 @@ func NewPool(models []PoolModel) Pool {
 	return p
 }
 
+// LeaveUnpriced records models of the connected accounts whose price is unknown, so that the pool names them. It must be called before the
+// snapshot is used.
+func (s *Snapshot) LeaveUnpriced(names []string) {
+	for _, name := range names {
+		m := PoolModel{Name: name, Preview: isPreview(name)}
+		known := slices.ContainsFunc(s.pool.Left, func(l Left) bool { return l.Model == name })
+		if _, served := s.index[name]; !served && !known && !m.Preview {
+			s.pool.Left = append(s.pool.Left, Left{name, m.unusable()})
+		}
+	}
+	slices.SortFunc(s.pool.Left, func(a, b Left) int { return cmp.Compare(a.Model, b.Model) })
+}
+
 // unusable returns why a model can never be in the default pool, or an empty string.
 func (m *PoolModel) unusable() string {
 	switch {
