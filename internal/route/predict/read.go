@@ -312,9 +312,12 @@ const (
 	minimumStep = 0.4 // difficulty that the ease does not go below
 )
 
-// stepDifficulty returns the difficulty of the next step of a task with tools.
+// stepDifficulty returns the difficulty of the next step of a task with tools. After a failing result it is that of the task.
 func stepDifficulty(task float64, t *Trouble) float64 {
-	ease := stepEase * min(max(0, 1.5-float64(t.Level)/2), 1) // one failure is normal, three are not
+	ease := stepEase * min(max(0, 1.5-float64(t.Level)/2), 1)
+	if t.Failing > 0 {
+		ease = 0
+	}
 	return math.Round(100*max(task-ease, min(task, minimumStep))) / 100
 }
 
