@@ -131,6 +131,14 @@ export const pages: Page[] = [
     component: lazyPage(() => import("./pages/quickstart/QuickstartPage"), "QuickstartPage"),
   },
   {
+    path: "/routing/routes",
+    title: "Routes",
+    group: "Route",
+    icon: "route",
+    permission: "read_models",
+    component: lazyPage(() => import("./pages/routes/RoutesPage"), "RoutesPage"),
+  },
+  {
     path: "/routing/policies",
     title: "Policies",
     group: "Route",

@@ -9,6 +9,7 @@ export const navigation = [
   { path: "/alerts", title: "Alerts", file: "alerts" },
   { path: "/playground", title: "Playground", file: "playground" },
   { path: "/quickstart", title: "Quickstart", file: "quickstart" },
+  { path: "/routing/routes", title: "Routes", file: "routes" },
   { path: "/routing/policies", title: "Policies", file: "policies" },
   { path: "/routing/models", title: "Models", file: "models" },
   { path: "/providers", title: "Providers", file: "providers" },
