@@ -107,7 +107,7 @@ func (r *routeCommands) show(v *adminroutes.RouteView, list *adminroutes.RouteLi
 	if v.Pinned {
 		pool = "pinned"
 	}
-	p.Field("route", v.Name+", defined in "+definedIn(v))
+	p.WriteString("Route " + v.Name + ", defined in " + definedIn(v) + "\n")
 	p.Field("pool", pool)
 	p.Field("dial", strconv.FormatFloat(v.Tradeoff, 'g', 2, 64)+" from 0 (cheapest) to 1 (best)")
 	if v.Min != "" || v.Max != "" {
@@ -117,7 +117,7 @@ func (r *routeCommands) show(v *adminroutes.RouteView, list *adminroutes.RouteLi
 		p.Field("shares", strings.Join(shares(v), "; "))
 	}
 	if len(v.Missing) > 0 {
-		p.Field("misses", strings.Join(v.Missing, ", "))
+		p.Field("missing", strings.Join(v.Missing, ", "))
 	}
 	p.Section("Models")
 	t := &cli.Table{Columns: []cli.Column{{Title: "MODEL", Soft: true}, {Title: "IN", Right: true}, {Title: "OUT", Right: true}, {Title: "QUALITY", Right: true}, {Title: "RELEASED", Hide: 1}, {Title: "WHY", Soft: true}}}
