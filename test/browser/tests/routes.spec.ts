@@ -7,7 +7,7 @@ test("a route is added, serves a request and is deleted", async ({ page }) => {
   const { client, gateway } = world;
   await page.goto(`${gateway.url}/routing/routes`);
   await expect(page.getByRole("heading", { level: 1, name: "Routes" })).toBeVisible();
-  await expect(page.getByRole("region", { name: "auto" })).toContainText("Default pool");
+  await expect(page.getByRole("region", { name: "auto", exact: true })).toContainText("Default pool");
   await expectAccessible(page);
 
   await page.getByRole("button", { name: "Add route" }).click();
@@ -18,7 +18,7 @@ test("a route is added, serves a request and is deleted", async ({ page }) => {
   await page.keyboard.press("Escape");
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Save" }).click();
-  const support = page.getByRole("region", { name: "support" });
+  const support = page.getByRole("region", { name: "support", exact: true });
   await expect(support).toContainText("The pool is pinned");
   await expect(support).toContainText("sim-nano");
   await page.screenshot({ path: test.info().outputPath("routes.png"), fullPage: true });

@@ -88,7 +88,7 @@ function RouteSection({ route, editable, onEdit, onRemove }: RouteProps) {
               <Button
                 size="xs"
                 variant="default"
-                aria-label={`Pin the pool of ${route.name}`}
+                aria-label={`Pin pool of ${route.name}`}
                 onClick={() => onEdit(pinned(route))}
               >
                 Pin pool
@@ -106,7 +106,7 @@ function RouteSection({ route, editable, onEdit, onRemove }: RouteProps) {
               <Button
                 size="xs"
                 variant="default"
-                aria-label={`Delete ${route.name}`}
+                aria-label={`${route.name === "auto" ? "Reset" : "Delete"} ${route.name}`}
                 onClick={() => onRemove(route)}
               >
                 {route.name === "auto" ? "Reset" : "Delete"}
