@@ -107,7 +107,7 @@ func TestBacktestRejectsInvalidInput(t *testing.T) {
 		{"from", []string{"--from", "yesterdayish"}, `error: --from: invalid time "yesterdayish"`},
 		{"both ends", []string{"--since", "1d", "--from", "now-2d"}, "both --since and --from are given"},
 		{"vendor", []string{"--connect", "antropic"}, `--connect: Unknown vendor "antropic". Did you mean "anthropic"?`},
-		{"model", []string{"--connect", "anthropic/gpt-5-mini"}, `--connect: The catalog has no model "gpt-5-mini" of anthropic.`},
+		{"model", []string{"--connect", "anthropic/gpt-5-mini"}, `--connect: The catalog has no model "gpt-5-mini" of anthropic, or your account does not list it.`},
 		{"limit", []string{"--limit", "-1"}, "--limit: -1 is out of range"},
 		{"order", []string{"--since", "1d", "--until", "2d"}, "error: --until: the end is before the start\n"},
 	} {
