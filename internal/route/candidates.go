@@ -111,7 +111,28 @@ func (r *ranking) join(needs llm.Abilities) bool {
 		models[o.cand.model] = true
 		r.add(o.cand.entry, o.cand.price, 0, false)
 	}
+	if len(models) == 0 && len(able) == 0 {
+		return r.addAllowed() // so that the rejection names why each of them cannot serve the request
+	}
 	return len(models) > 0
+}
+
+// addAllowed replaces the candidates by all targets that the key allows. It reports whether there are others than before.
+func (r *ranking) addAllowed() bool {
+	before := len(r.candidates)
+	prices := r.snap.pricesAt(r.in.At)
+	for i := range r.snap.entries {
+		if entry := &r.snap.entries[i]; entry.target.Serves(r.in.Op) && !entry.target.NamedOnly() && Allowed(r.in.AllowedModels, entry.target) {
+			r.add(entry, &prices[i], 0, false)
+		}
+	}
+	all := r.candidates[before:]
+	if len(all) == 0 || len(all) == before {
+		r.candidates = r.candidates[:before]
+		return false
+	}
+	r.candidates = append(r.candidates[:0], all...)
+	return true
 }
 
 // addNamed adds the targets for the names in order. If restrict is set, the names limit the choice of auto, and their order has no effect.
