@@ -419,6 +419,7 @@ type fleet struct {
 
 	connected   *providers.Connection // the provider that was connected, if any
 	connectedBy string
+	refresh     providers.RefreshState
 }
 
 func (f *fleet) Known(name string) (bool, []string) {
@@ -431,6 +432,21 @@ func (f *fleet) SetPrice(_ context.Context, name, model string, price *catalog.P
 		return account.ErrNotFound
 	}
 	*to = price
+	return nil
+}
+
+func (f *fleet) Refresh(context.Context) (providers.RefreshState, error) { return f.refresh, nil }
+
+func (f *fleet) SetRefresh(_ context.Context, daily bool) error {
+	f.refresh.Refresh = map[bool]string{true: "daily", false: "off"}[daily]
+	return nil
+}
+
+func (f *fleet) DecidePrice(_ context.Context, name, model string, accept bool) error {
+	if len(f.refresh.Pending) == 0 || f.refresh.Pending[0].Model != model {
+		return account.ErrNotFound
+	}
+	f.refresh.Pending = nil
 	return nil
 }
 

@@ -95,3 +95,27 @@ func TestNewModelsArePriced(t *testing.T) {
 		t.Errorf("new: %v, events: %+v", list("acc_admin"), s.fake.events)
 	}
 }
+
+func TestPriceRefreshIsChosenAndLargeChangesAreDecided(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	admin := as("acc_admin")
+	s.fleet.refresh.Pending = []catalog.PendingPrice{{Listing: catalog.Listing{Provider: "acme", Model: "odd", Price: &catalog.Price{Input: money.PerMillion(9)}}, Factor: 9}}
+	var v providers.RefreshView
+	s.call("GET", "/prices/refresh", "", admin).want(200).into(&v)
+	if v.Refresh != "" || len(v.Pending) != 1 || v.Pending[0].Old != nil || v.Pending[0].New.Input.String() != "9" {
+		t.Errorf("%+v", v)
+	}
+	s.call("PUT", "/prices/refresh", `{"refresh":"weekly"}`, admin).rejected(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("PUT", "/prices/refresh", `{"refresh":"daily"}`, admin).want(200).into(&v)
+	if v.Refresh != "daily" {
+		t.Errorf("%+v", v)
+	}
+	s.call("POST", "/prices/decide", `{"provider":"acme","model":"none","accept":true}`, admin).rejected(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/prices/decide", `{"provider":"acme","model":"odd","accept":false}`, admin).want(200).into(&v)
+	if len(v.Pending) != 0 {
+		t.Errorf("%+v", v)
+	}
+	s.fleet.refresh.InFile = true
+	s.call("PUT", "/prices/refresh", `{"refresh":"off"}`, admin).rejected(http.StatusConflict, "CONFLICT")
+}

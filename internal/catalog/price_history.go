@@ -17,6 +17,32 @@ type PriceHistory struct {
 	Version  int       `json:"version"`
 	Checked  time.Time `json:"checked,omitzero"` // time of the last automatic import
 	Listings []Listing `json:"listings"`         // prices sorted by provider, then model
+	// Pending holds the listed prices that change so much that an owner must accept them.
+	Pending []PendingPrice `json:"pending,omitempty"`
+}
+
+// PendingPrice is a listed price that waits for a decision or was declined.
+type PendingPrice struct {
+	Listing
+	Old      *Price    `json:"old,omitempty"` // price at the time of the import; nil if there was none
+	Factor   float64   `json:"factor"`        // largest factor by which a rate changes
+	Found    time.Time `json:"found"`
+	Declined bool      `json:"declined,omitempty"`
+}
+
+// Decide accepts or declines a pending price and reports whether it exists. c is the catalog with the overrides of b.
+func (b *PriceHistory) Decide(c *Catalog, provider, model string, accept bool, at time.Time) bool {
+	i := slices.IndexFunc(b.Pending, func(p PendingPrice) bool { return p.Provider == provider && p.Model == model })
+	switch {
+	case i < 0:
+		return false
+	case accept:
+		b.Set(c, b.Pending[i].Listing, at)
+		b.Pending = slices.Delete(b.Pending, i, i+1)
+	default:
+		b.Pending[i].Declined = true
+	}
+	return true
 }
 
 // Listing is the price of a model at a provider, with facts about the model if it was added by a price list.
@@ -52,6 +78,11 @@ func ReadPriceHistory(text []byte) (*PriceHistory, error) {
 	for i := range b.Listings {
 		if err := b.Listings[i].validate(); err != nil {
 			return nil, fmt.Errorf("decode price history: listing %d: %w", i+1, err)
+		}
+	}
+	for i := range b.Pending {
+		if err := b.Pending[i].validate(); err != nil || b.Pending[i].Price == nil {
+			return nil, fmt.Errorf("decode price history: pending price %d: %w", i+1, cmp.Or(err, errors.New("missing price")))
 		}
 	}
 	b.sort()

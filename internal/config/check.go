@@ -108,6 +108,11 @@ func (l *loader) checkText(path string, f field, text string) {
 
 func (l *loader) checkServer() {
 	c := &l.config
+	switch refresh := c.Catalog.Refresh; {
+	case refresh == "", refresh == "daily", refresh == "off", strings.ContainsAny(refresh, "./\\"):
+	default:
+		l.complain("catalog.refresh", fault{code: OutOfRange, message: "refresh must be daily, off or the path of a file, not " + refresh, fix: "write daily, off or a path such as /etc/fairlead/models.json"})
+	}
 	if c.Listen == "" {
 		l.complain("listen", fault{code: MissingField, message: "listen is empty", fix: "write an address such as 127.0.0.1:8080"})
 	}

@@ -146,8 +146,8 @@ type Model struct {
 
 // Catalog configures updates of models and prices.
 type Catalog struct {
-	Refresh  time.Duration `yaml:"refresh" doc:"Update interval of prices, such as 24h. 0 disables updates."`
-	URL      string        `yaml:"url" check:"url" doc:"URL of the price list, in the format of models.dev. Defaults to https://models.dev/api.json."`
+	Refresh  string        `yaml:"refresh" doc:"Updates of prices, windows and abilities: daily reads models.dev and OpenRouter's list once a day, off reads nothing, and a path reads a file in one of these formats whenever it changes. Empty leaves the decision to the dashboard; without one, nothing is read."`
+	URL      string        `yaml:"url" check:"url" doc:"URL of a mirror of models.dev, which is then the only list that is read. Defaults to https://models.dev/api.json and OpenRouter's list."`
 	Discover time.Duration `yaml:"discover" doc:"Interval at which the model lists of the providers are read to find new models. 0 reads only the lists that requests depend on: the lists of providers without known models, and all lists if unpriced models are allowed."`
 }
 

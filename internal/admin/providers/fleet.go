@@ -152,6 +152,20 @@ type Prices interface {
 	// SetPrice overrides the price of a target from the next request on. A nil price removes the override. It returns
 	// account.ErrNotFound for an unknown target, or if the target has no override.
 	SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error
+	// Refresh returns how prices are refreshed, and the price changes that wait for a decision.
+	Refresh(ctx context.Context) (RefreshState, error)
+	// SetRefresh stores whether prices are refreshed daily.
+	SetRefresh(ctx context.Context, daily bool) error
+	// DecidePrice accepts or declines a pending price. It returns account.ErrNotFound if there is none for the target.
+	DecidePrice(ctx context.Context, providerName, model string, accept bool) error
+}
+
+// RefreshState describes the refresh of the catalog.
+type RefreshState struct {
+	Refresh string    // daily, off or the path of a file; empty if nobody has decided
+	InFile  bool      // whether the configuration file decides
+	Checked time.Time // time of the last refresh; zero for never
+	Pending []catalog.PendingPrice
 }
 
 // Circuit states other than closed.

@@ -133,6 +133,7 @@ func (a *handlers) registerModels() {
 		return adminapi.Respond(list), nil
 	})
 	a.registerPrices()
+	a.registerRefresh()
 }
 
 // NewModelView is a model that is only in the provider's model list.

@@ -27,9 +27,10 @@ const maxFactor = 5
 
 // Options control which changes are accepted.
 type Options struct {
-	At        time.Time // time at which the list was read
-	Jumps     bool      // whether to accept changes by maxFactor or more
-	NewModels bool      // whether to accept models that are not in the catalog
+	At        time.Time            // time at which the list was read
+	Jumps     bool                 // whether to accept changes by maxFactor or more
+	NewModels bool                 // whether to accept models that are not in the catalog
+	Offered   func(id string) bool // whether a connected account offers a model that is not in the catalog; nil for none
 }
 
 // Change describes a difference between a price list and the catalog.
@@ -41,6 +42,7 @@ type Change struct {
 	New      *catalog.Price // resulting price; nil if the list has none
 	Factor   float64        // largest factor by which a rate changes from the old price or else the model's list price; 0 if there is neither
 	Reason   string         // reason why a price was rejected or kept; otherwise empty
+	Pending  bool           // whether the price was rejected only because it changes by maxFactor or more
 
 	row      Row
 	upstream string // model name that the provider uses for a new offer
@@ -112,7 +114,7 @@ func (m *comparison) add(row Row) {
 	case known && model.Op == row.Op:
 		m.taken[key(row.Provider, name)] = true
 		m.compare(row, model.Name, row.ID, nil)
-	case known, !m.options.NewModels, row.Deprecated, name == "", row.Op == llm.Embed && len(row.Dimensions) == 0:
+	case known, !m.options.NewModels && (m.options.Offered == nil || !m.options.Offered(row.ID)), row.Deprecated, name == "", row.Op == llm.Embed && len(row.Dimensions) == 0:
 		m.diff.Unknown++
 	case m.taken[key(row.Provider, name)]:
 		m.diff.Unknown++
@@ -172,7 +174,7 @@ func (m *comparison) classify(c *Change, reference *catalog.Price) {
 	case why != "":
 		c.State, c.Reason = Rejected, why
 	case c.Factor >= maxFactor && !m.options.Jumps:
-		c.State, c.Reason = Rejected, fmt.Sprintf("changes by a factor of %.3g", c.Factor)
+		c.State, c.Pending, c.Reason = Rejected, true, fmt.Sprintf("changes by a factor of %.3g", c.Factor)
 	}
 }
 
@@ -193,8 +195,25 @@ func implausible(op llm.Op, p *catalog.Price) string {
 	return ""
 }
 
-// Apply adds the accepted changes to the price history. c is the catalog with which the list was compared.
+// Apply adds the accepted changes to the price history, and replaces its pending changes. c is the catalog with which the list was compared.
 func (d Diff) Apply(b *catalog.PriceHistory, c *catalog.Catalog, at time.Time) {
+	earlier := b.Pending
+	b.Pending = nil
+	for i := range d.Changes {
+		change := &d.Changes[i]
+		if !change.Pending {
+			continue
+		}
+		p := catalog.PendingPrice{
+			Listing: catalog.Listing{Provider: change.Provider, Model: change.Model, Upstream: change.upstream, Price: change.New}, Old: change.Old, Factor: change.Factor, Found: at,
+		}
+		for _, known := range earlier { // a declined price stays declined until the list changes it
+			if known.Provider == p.Provider && known.Model == p.Model && same(known.Price, p.Price) {
+				p.Found, p.Declined = known.Found, known.Declined
+			}
+		}
+		b.Pending = append(b.Pending, p)
+	}
 	for _, change := range d.Changes {
 		if change.State != New && change.State != Changed {
 			continue

@@ -1,9 +1,10 @@
-// Package importer reads the price list of models.dev and computes the changes it would make to a catalog. It performs no
+// Package importer reads the price lists of models.dev and OpenRouter and computes the changes it would make to a catalog. It performs no
 // I/O: it takes the text of the list and returns accepted prices for a catalog.PriceHistory.
 package importer
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -15,11 +16,14 @@ import (
 	"fairlead.dev/internal/money"
 )
 
-// Source is the name of the price list.
+// Source is the name of the price list of models.dev.
 const Source = "models.dev"
 
-// Address is the URL of the price list.
-const Address = "https://models.dev/api.json"
+// Address is the URL of the price list of models.dev. OpenRouter is the URL of OpenRouter's list of its own models.
+const (
+	Address    = "https://models.dev/api.json"
+	OpenRouter = "https://openrouter.ai/api/v1/models"
+)
 
 // Row is one model at one provider in a list. Provider is the provider's name in the catalog; unknown facts are zero.
 type Row struct {
@@ -35,20 +39,36 @@ type Row struct {
 	Deprecated bool
 }
 
-// Read parses a list. It skips entries that are not chat or embedding models of a known provider. It also skips
+// Read parses a list in either format. It skips entries that are not chat or embedding models of a known provider. It also skips
 // malformed entries, so that the other entries can still be used.
 func Read(text []byte) ([]Row, error) {
-	rows, err := readModelsDev(text)
+	read := readModelsDev
+	var list struct{ Data []json.RawMessage }
+	if json.Unmarshal(text, &list) == nil && list.Data != nil {
+		read = readOpenRouter
+	}
+	rows, err := read(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the price list: %w", err)
 	}
 	if len(rows) == 0 {
 		return nil, errors.New("read the price list: unexpected format: no models")
 	}
+	sortRows(rows)
+	return rows, nil
+}
+
+// Join combines lists. If several contain a model, the first list applies.
+func Join(lists ...[]Row) []Row {
+	rows := slices.Concat(lists...)
+	sortRows(rows)
+	return rows
+}
+
+func sortRows(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)))
 	})
-	return rows, nil
 }
 
 // perMillion converts a price in dollars to a rate. It returns nil for an invalid price.

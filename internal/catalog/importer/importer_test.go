@@ -235,3 +235,23 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestOpenRouterListIsRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/openrouter.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Read(text)
+	want := []Row{
+		{
+			Provider: "openrouter", ID: "openai/gpt-9", Op: llm.Chat, Context: 400_000, MaxOutput: 128_000,
+			Abilities: llm.JSONMode | llm.Tools | llm.JSONSchema | llm.Reasoning | llm.Vision | llm.Files,
+			Price:     &catalog.Price{Input: *rate(1), Output: *rate(4), CacheRead: rate(0.1), Source: "openrouter"},
+		},
+		{Provider: "openrouter", ID: "openrouter/auto", Op: llm.Chat, Context: 2_000_000, Abilities: llm.JSONMode}, // its price varies
+	}
+	if diff := cmp.Diff(want, rows); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}

@@ -44,6 +44,13 @@ export const modelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/** How prices are kept current, and the price changes that wait for a decision. */
+export const priceRefreshQuery = queryOptions({
+  queryKey: ["price-refresh"],
+  queryFn: () => must(api.GET("/prices/refresh")),
+  staleTime: 60_000,
+});
+
 /** The models that are only in a provider's model list. */
 export const newModelsQuery = queryOptions({
   queryKey: ["new-models"],

@@ -79,6 +79,8 @@ const actions: Record<string, string> = {
   "provider.reset": "reset a provider’s circuit breakers",
   "requests.delete": "deleted requests",
   "price.set": "set a price",
+  "price.refresh": "changed the refresh of prices",
+  "price.decide": "decided on a listed price",
   "price.delete": "removed a price",
   "account.sessions": "signed out other sessions",
   "route.create": "created a route",

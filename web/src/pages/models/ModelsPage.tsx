@@ -29,6 +29,7 @@ import {
 } from "./models";
 import classes from "./models.module.css";
 import { NewModels } from "./NewModels";
+import { PendingPrices } from "./PriceRefresh";
 import { PriceCell } from "./PriceCells";
 import { PriceDialog, type Pricing } from "./PriceDialog";
 import { Scatter } from "./Scatter";
@@ -83,6 +84,7 @@ export function ModelsPage() {
             onChange={change}
             onPrice={onPrice}
           />
+          <PendingPrices />
           {found && <NewModels models={found.models} onPrice={onPrice} />}
           <PriceDialog pricing={pricing} onClose={() => setPricing(undefined)} />
         </>

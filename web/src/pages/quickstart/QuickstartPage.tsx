@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
-import { keysQuery, providersQuery } from "../../api/queries";
+import { keysQuery, priceRefreshQuery, providersQuery } from "../../api/queries";
 import { policiesQuery } from "../../api/routing";
 import { useTail } from "../../api/live";
 import { CopyButton } from "../../components/CopyButton";
@@ -17,6 +17,7 @@ import { formatCount, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { baseUrlOf, exampleBody } from "../../lib/snippets";
 import { PageLink } from "../../components/PageLink";
+import { RefreshQuestion } from "../models/PriceRefresh";
 import { ConnectDialog } from "../providers/ConnectDialog";
 import { BaselineStep } from "./BaselineStep";
 import { Step } from "./Step";
@@ -43,6 +44,7 @@ export function QuickstartPage() {
           />
         </RequestStep>
         <PolicyStep />
+        <RefreshStep />
       </Stack>
       <Reference baseUrl={baseUrl} />
     </>
@@ -86,6 +88,18 @@ function ProviderStep() {
         )}
       </Group>
       <ConnectDialog opened={connecting} onClose={() => setConnecting(false)} />
+    </Step>
+  );
+}
+
+function RefreshStep() {
+  const { data } = useQuery(priceRefreshQuery);
+  if (!data) {
+    return null;
+  }
+  return (
+    <Step number={6} done={data.refresh !== ""} title="Keep prices and models current?">
+      <RefreshQuestion />
     </Step>
   );
 }
