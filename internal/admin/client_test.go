@@ -109,7 +109,7 @@ func (s *site) newParts() Parts {
 		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
 		Comparison: comparison.Deps{Workspaces: fake, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
 		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: fake, Members: fake},
-		Routes: routes.Deps{Router: fakeRouter{s.fleet}, Workspaces: fake},
+		Routes:     routes.Deps{Router: fakeRouter{s.fleet}, Workspaces: fake},
 		Policies: policies.Deps{
 			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Requests: s.log, Figures: s.log, Keys: fake, Labels: labels,
 			ReadOnly: func() string { return fake.Facts().PoliciesClosed }, ConfigFile: func() string { return fake.Facts().ConfigFile },

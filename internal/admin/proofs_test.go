@@ -15,11 +15,11 @@ import (
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 // measured returns 100 recent samples. In every tenth sample, the routed response is worse than the baseline response.

@@ -27,7 +27,9 @@ func (fakeRouter) Targets() *route.Snapshot {
 	target := func(name string, quality float64, price *catalog.Price) *provider.Target {
 		return &provider.Target{Provider: "acme", Model: &catalog.Model{Name: name, Op: llm.Chat, Quality: quality, Released: "2026-05"}, Upstream: name, Price: price}
 	}
-	dollars := func(n float64) *catalog.Price { return &catalog.Price{Input: money.PerMillion(n), Output: money.PerMillion(n)} }
+	dollars := func(n float64) *catalog.Price {
+		return &catalog.Price{Input: money.PerMillion(n), Output: money.PerMillion(n)}
+	}
 	return route.NewSnapshot(&catalog.Catalog{}, []*provider.Provider{{Name: "acme", Targets: []*provider.Target{
 		target("small", 0.6, dollars(1)), target("large", 0.8, dollars(5)), target("odd", 0.7, nil),
 	}}}, nil)
@@ -72,11 +74,11 @@ func TestRoutesShowPoolsWithReasons(t *testing.T) {
 	s.call("GET", "/routes", "", as("acc_viewer")).want(http.StatusOK).into(&got)
 	var rows []string
 	for _, r := range got.Routes {
-		row := r.Name + " " + r.Source
+		parts := []string{r.Name + " " + r.Source}
 		for _, m := range r.Pool {
-			row += "; " + m.Model + ": " + m.Why
+			parts = append(parts, m.Model+": "+m.Why)
 		}
-		rows = append(rows, regexp.MustCompile(`\d+ points`).ReplaceAllString(row, "N points")+"; misses "+strings.Join(r.Missing, " "))
+		rows = append(rows, regexp.MustCompile(`\d+ points`).ReplaceAllString(strings.Join(parts, "; "), "N points")+"; misses "+strings.Join(r.Missing, " "))
 	}
 	if diff := cmp.Diff([]string{
 		"auto built_in; small: the cheapest; large: the best: N points better than small for 5 × the price; misses ",

@@ -10,8 +10,8 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
-	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/requestlog"
 )
 

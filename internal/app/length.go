@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 )
 
 const (

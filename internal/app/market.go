@@ -23,8 +23,9 @@ func (m market) Rating(workspaceID string, model *catalog.Model) *predict.Rating
 	if model.Op != llm.Chat {
 		return nil
 	}
-	learned := m.app.feedback.For(workspaceID)
-	return new(predict.Rate(new(predict.NewTable(m.Catalog()).Ability(model)), func(f predict.Family) float64 { return learned.Shift(model.Name, f) }))
+	learned, ability := m.app.feedback.For(workspaceID), predict.NewTable(m.Catalog()).Ability(model)
+	rating := predict.Rate(&ability, func(f predict.Family) float64 { return learned.Shift(model.Name, f) })
+	return &rating
 }
 
 // Backoffs returns the backoffs of a provider's models and credentials.

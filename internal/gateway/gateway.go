@@ -17,12 +17,12 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/route"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/upload"
@@ -81,11 +81,11 @@ type Tracing interface {
 
 // Routing holds the inputs of routing decisions other than the request and the snapshot. Policies, Feedback and Prefixes may be nil.
 type Routing struct {
-	Policies  Policies
-	Feedback  Feedback
-	Prefixes  *promptcache.Memory
-	Lengths   Lengths // nil to use predicted lengths without correction
-	Pins      Pinner
+	Policies Policies
+	Feedback Feedback
+	Prefixes *promptcache.Memory
+	Lengths  Lengths // nil to use predicted lengths without correction
+	Pins     Pinner
 }
 
 // Parts holds the dependencies of a Gateway.

@@ -83,8 +83,7 @@ func ReadRequest(r *http.Request, format string) (*llm.Request, error) {
 		Attachments:     llm.Attachments{Unsized: 1},
 		Headers:         llm.Headers{Beta: strings.Join(r.Header.Values("Openai-Beta"), ",")},
 	}
-	switch {
-	case len(query["model"]) != 1 || req.Model == "":
+	if len(query["model"]) != 1 || req.Model == "" {
 		problems = append(problems, strict.Problem{Param: "model", Message: "model is required once. Name a model in the query: /realtime?model=NAME."})
 	}
 	if len(problems) > 0 {

@@ -324,8 +324,8 @@ type AttemptTiming struct {
 	// Wait is the waiting time before the attempt: for a budget, a backoff or a provider slot, or because traffic ramps up after an outage.
 	Wait       time.Duration `json:"wait_ns,omitempty"`
 	BudgetWait time.Duration `json:"budget_wait_ns,omitempty"` // part of Wait spent waiting for money that other requests reserved
-	Connect    time.Duration `json:"connect_ns"` // time until the connection was ready
-	Headers    time.Duration `json:"headers_ns"` // time until the response headers arrived
+	Connect    time.Duration `json:"connect_ns"`               // time until the connection was ready
+	Headers    time.Duration `json:"headers_ns"`               // time until the response headers arrived
 	FirstToken time.Duration `json:"first_token_ns"`
 	Duration   time.Duration `json:"duration_ns"`
 }

@@ -54,7 +54,8 @@ func TestAutoUsesOnlyTheModelsOfTheAccount(t *testing.T) {
 				Excluded any
 			}
 		}
-	}) {
+	},
+	) {
 		body, err := json.Marshal(map[string]any{"model": "auto", "messages": []map[string]string{{"role": "user", "content": prompt}}})
 		must(t, err)
 		answer = g.send(t, section{text: "POST /proxy/v1/chat/completions\nAuthorization: Bearer $" + key + "\nX-Fairlead-Trace: full\n\n" + string(body)})

@@ -44,7 +44,7 @@ type handlers struct {
 }
 
 // RouteList holds the routes of a workspace.
-type RouteList struct { //nolint:revive // the type name is the name of the schema in the API description
+type RouteList struct {
 	Routes   []RouteView  `json:"routes" doc:"auto first, then the others by name."`
 	Left     []LeftModel  `json:"left" doc:"Models that are not in the default pool, with the reason. Models without a price come first."`
 	Changes  []PoolChange `json:"changes" doc:"The latest 20 changes of the default pool, newest first."`
@@ -52,7 +52,7 @@ type RouteList struct { //nolint:revive // the type name is the name of the sche
 }
 
 // RouteView is a route with its pool.
-type RouteView struct { //nolint:revive // the type name is the name of the schema in the API description
+type RouteView struct {
 	Name     string            `json:"name"`
 	Source   string            `json:"source" enum:"built_in,instance,workspace" doc:"Who defines the route. instance routes are in the configuration file and cannot be changed here."`
 	Pinned   bool              `json:"pinned" doc:"Whether the pool is a fixed list. The default pool is recomputed when accounts, prices or models change."`
@@ -65,7 +65,7 @@ type RouteView struct { //nolint:revive // the type name is the name of the sche
 }
 
 // RouteShare sends a fixed part of the sessions of a route to a model.
-type RouteShare struct { //nolint:revive // the type name is the name of the schema in the API description
+type RouteShare struct {
 	Model   string  `json:"model" minLength:"1" maxLength:"200"`
 	Percent float64 `json:"percent" doc:"Part of the sessions in percent, above 0 and at most 100."`
 }
@@ -168,7 +168,7 @@ type setInput struct {
 }
 
 // RouteSettings holds the settings of a route.
-type RouteSettings struct { //nolint:revive // the type name is the name of the schema in the API description
+type RouteSettings struct {
 	Pool     []string     `json:"pool,omitempty" nullable:"false" doc:"At most 8 models. Empty for the default pool."`
 	Tradeoff *float64     `json:"tradeoff,omitempty" doc:"Place on the dial from 0 (cheapest) to 1 (best). Defaults to 0.5."`
 	Min      string       `json:"min_effort,omitempty" doc:"Lowest reasoning effort: none, minimal, low, medium, high, xhigh or max."`

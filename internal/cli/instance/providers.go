@@ -53,7 +53,7 @@ func (i *Instance) loader(ctx context.Context, env func(string) string, version 
 	loader := &providerset.Loader{
 		Settings: i.Store, Connected: i.Store.Config, Vault: i.vault, Env: env, Version: version,
 		Simulator: simulator.NewSimulator(simulator.Options{}),
-		Client: func() *egress.Client { return nil },
+		Client:    func() *egress.Client { return nil },
 		Report: func(task string, err error) {
 			log.WarnContext(ctx, "credential unusable", "task", task, "error", err.Error())
 		},

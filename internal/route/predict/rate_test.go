@@ -8,7 +8,7 @@ import (
 func TestRateComparesMediumTasks(t *testing.T) {
 	t.Parallel()
 	a := AtQuality(0.7)
-	a.Levels[Code.Index()] += 1
+	a.Levels[Code.Index()]++
 	r := Rate(&a, func(f Family) float64 {
 		if f == Maths {
 			return -1

@@ -63,7 +63,7 @@ func Read(req *llm.Request) Reading {
 	system.addTo(&estimate)
 	for i := range requests.steps {
 		if s := &requests.steps[i]; c.measures[s.measure] > s.threshold {
-			estimate.add(&s.weights, 1)
+			estimate.add(&s.weights)
 		}
 	}
 	f := Features{Task: estimate.family(), Difficulty: requests.difficulty(estimate[difficultyColumn]), Language: c.language}

@@ -160,11 +160,12 @@ func TestDocumentsDoNotMakeAQuestionHard(t *testing.T) {
 // TestStepsOfALoop checks that healthy steps are as difficult as each other, and no step is more difficult because the loop is long.
 func TestStepsOfALoop(t *testing.T) {
 	t.Parallel()
-	body := `{"tools":[{"type":"function","function":{"name":"sh"}}],"messages":[{"role":"user","content":"The nightly export writes some rows twice after a restart. Find out why, fix it and add a test."}`
+	var body strings.Builder
+	body.WriteString(`{"tools":[{"type":"function","function":{"name":"sh"}}],"messages":[{"role":"user","content":"The nightly export writes some rows twice after a restart. Find out why, fix it and add a test."}`)
 	var difficulties []float64
 	for i := range 12 {
-		body += fmt.Sprintf(`,{"role":"assistant","tool_calls":[{"id":"c%d","type":"function","function":{"name":"sh","arguments":"{\"c\":\"sed -n %dp export.go\"}"}}]},{"role":"tool","tool_call_id":"c%d","content":"func part%d() {\n\treturn\n}"}`, i, i, i, i)
-		r := Read(request(t, []byte(body+"]}")))
+		fmt.Fprintf(&body, `,{"role":"assistant","tool_calls":[{"id":"c%d","type":"function","function":{"name":"sh","arguments":"{\"c\":\"sed -n %dp export.go\"}"}}]},{"role":"tool","tool_call_id":"c%d","content":"func part%d() {\n\treturn\n}"}`, i, i, i, i)
+		r := Read(request(t, []byte(body.String()+"]}")))
 		if !r.Findings.Loop || r.Findings.Trouble.Level != 0 {
 			t.Fatalf("step %d: findings %+v, want a healthy loop", i, r.Findings)
 		}

@@ -110,7 +110,7 @@ func (s *scanner) stem() {
 	s.known++
 	if bit := uint64(1) << (r.index % 64); s.seen[r.index/64]&bit == 0 {
 		s.seen[r.index/64] |= bit
-		s.sum.add(&r.weights, 1)
+		s.sum.add(&r.weights)
 	}
 }
 
@@ -170,7 +170,8 @@ func (s *scanner) read(text string) {
 			i++
 			continue
 		}
-		r, size, kind := rune(text[i]), 1, other
+		r, size := rune(text[i]), 1
+		var kind class
 		if r < utf8.RuneSelf {
 			kind = asciiClass[r]
 		} else {

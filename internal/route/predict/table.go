@@ -38,9 +38,9 @@ type table struct {
 
 type sums [columns]float64
 
-func (s *sums) add(w *[columns]float32, factor float64) {
+func (s *sums) add(w *[columns]float32) {
 	for i, v := range w {
-		s[i] += factor * float64(v)
+		s[i] += float64(v)
 	}
 }
 
@@ -98,7 +98,7 @@ func parseTable(rows string) *table {
 		name, threshold, isStep := strings.Cut(input, ">")
 		switch {
 		case input == "offset":
-			t.offset.add(&weights, 1)
+			t.offset.add(&weights)
 		case strings.HasPrefix(input, "level "):
 			t.levels = append(t.levels, float64(weights[difficultyColumn]))
 		case isStep:
@@ -124,7 +124,7 @@ func (t *table) estimate(prefix, text string) sums {
 	s.addTo(&estimate)
 	for i := range t.steps {
 		if p := &t.steps[i]; s.count[p.measure] > p.threshold {
-			estimate.add(&p.weights, 1)
+			estimate.add(&p.weights)
 		}
 	}
 	return estimate

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/feedback"
-	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/store/logstore"
 )
