@@ -111,7 +111,7 @@ export async function firstRun(
   );
 
   const baseline = page.getByRole("region", { name: "Which model do you use today?" });
-  await expect(baseline).toContainText("savings are measured against the most expensive candidate");
+  await expect(baseline).toContainText("Until you set one, pages show costs without savings.");
   await operator.fill(baseline.getByRole("combobox", { name: "Model you use today" }), "gpt-4.1");
   await operator.press(baseline.getByRole("button", { name: "Set baseline" }));
   await expect(baseline).toContainText("Savings are measured against gpt-4.1.");
