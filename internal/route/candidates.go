@@ -55,7 +55,7 @@ func (r *ranking) addPool() error {
 		offered = true
 		preferred := len(r.rules.Prefer) > 0 && r.rules.Rank(t.Provider, t.Model.Name) < len(r.rules.Prefer)
 		if r.in.Op != llm.Chat || r.snap.inPool[entry.model] || preferred || t.Model.Name == share || entry.id == r.in.Last {
-			r.add(entry, &prices[i], 0, false)
+			r.add(entry, &prices[i], 0, t.Model.Deprecated && r.snap.inPool[entry.model])
 		}
 	}
 	if !offered {

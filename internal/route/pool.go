@@ -55,6 +55,12 @@ const usualContext = 128_000
 // NewPool computes the default pool: priced and current models of which none is dominated, thinned along price against quality until
 // PoolSize remain. The result does not depend on the order of the models.
 func NewPool(models []PoolModel) Pool {
+	if !slices.ContainsFunc(models, func(m PoolModel) bool { return m.unusable() == "" }) {
+		models = slices.Clone(models) // an account that offers only retired models is served by them
+		for i := range models {
+			models[i].Retired = false
+		}
+	}
 	var p Pool
 	usable := make([]PoolModel, 0, len(models))
 	for _, m := range models {

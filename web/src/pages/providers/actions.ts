@@ -7,8 +7,8 @@ export function useReloadProviders() {
   const queryClient = useQueryClient();
   return () =>
     Promise.all(
-      ["providers", "vendors", "models", "new-models", "overview", "session", "settings", "routes"].map((key) =>
-        queryClient.invalidateQueries({ queryKey: [key] }),
+      ["providers", "vendors", "models", "new-models", "overview", "session", "settings", "routes"].map(
+        (key) => queryClient.invalidateQueries({ queryKey: [key] }),
       ),
     );
 }
