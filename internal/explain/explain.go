@@ -87,7 +87,7 @@ func (s *Service) explainLogged(ctx context.Context, q policies.ExplainQuery) (*
 	}
 	in := e.Decision.Input
 	if in.Predictor != predict.Version() {
-		// Skills computed by another predictor version are not comparable, so models are ranked by their general ability.
+		// Difficulties of another version of the tables are not comparable.
 		in.Features = predict.Features{Task: in.Features.Task, Language: in.Features.Language}
 	}
 	rules := s.ActiveRules(q.WorkspaceID, q.Draft)

@@ -14,7 +14,7 @@ type AdjustmentCode string
 // The kinds of adjustments.
 const (
 	Housekeeping AdjustmentCode = "housekeeping"   // the request is an agent's housekeeping call, so the cheapest target is chosen
-	Escalated    AdjustmentCode = "escalated"      // the task is stuck, so predictions are lower and the quality target is higher
+	Escalated    AdjustmentCode = "escalated"      // the task is stuck, so it counts as harder and the dial moves towards quality
 	Recovered    AdjustmentCode = "recovered"      // the task was stuck and is making progress again
 	Downgraded   AdjustmentCode = "downgraded"     // a budget of the session or the end user is nearly spent, so the request is routed by auto:cost
 	Inherited    AdjustmentCode = "task_inherited" // the request is a short reply and is routed like the preceding task
@@ -35,7 +35,7 @@ var escalations = [MaxEscalation + 1]struct {
 	shift  float64 // fraction of the distance to the best end of the dial by which the objective moves
 }{{}, {0.5, 0.25}, {1, 0.5}, {1.5, 0.75}}
 
-// escalation returns the escalation step for a predict.
+// escalation returns the escalation step for a conversation.
 func escalation(t *predict.Trouble) int {
 	switch {
 	case t.Level < predict.Troubled:
@@ -82,7 +82,7 @@ func (r *rules) adjusted(in *Input) (o Objective, step int) {
 }
 
 // stay keeps the model of the conversation, unless another is worth the change. In a healthy tool loop it always stays: a switch would lose
-// the cached prompt and the reasoning, and the prediction knows nothing about a loop that its model does not know better. At a new turn, the
+// the cached prompt and the reasoning, and the prediction knows less about the loop than its model. At a new turn, the
 // other model must be better by stayPoints, or at most half as dear. A stuck task looks for a better model.
 func (r *ranking) stay() *Stay {
 	in, first := r.in, r.ready[0]

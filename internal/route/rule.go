@@ -175,6 +175,7 @@ func (r *ranking) judge() {
 	for i := range r.candidates {
 		if cand := &r.candidates[i]; cand.option != nil {
 			cand.fill(r.in.Effort)
+			cand.Score = r.score(cand.option)
 		}
 	}
 }
@@ -264,6 +265,24 @@ func (r *ranking) tooDear(o *option) bool {
 func (r *ranking) tooWeak(o *option) bool {
 	gap := r.best - o.quality
 	return o.quality < failing && r.best >= failing || gap > costPoints && gap > certain*math.Hypot(o.spread, r.bestSpread)
+}
+
+// score maps the order of the options to 0..1 for display: 1 for the best fair option, and less for each worse standing.
+func (r *ranking) score(o *option) float64 {
+	best := math.Inf(-1)
+	for i := range r.options {
+		if other := &r.options[i]; other.available() && other.standing == fair {
+			best = max(best, other.value)
+		}
+	}
+	behind := max(0, best-o.value)
+	if o.standing == weak {
+		behind = r.best - o.quality // weak options are ordered by quality
+	}
+	if math.IsInf(behind, 0) {
+		behind = 0
+	}
+	return round(1 / (1 + max(0, behind)) / float64(1+o.standing))
 }
 
 // fill copies the values of the chosen option to the stored candidate.
