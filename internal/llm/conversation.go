@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Conversation is a chat request in a form that is independent of the wire format. Requests are decoded into it only to translate between
-// different formats; if the formats are the same, the bytes pass through. It is immutable after decoding.
+// Conversation is a chat request in a form that is independent of the wire format. Every chat request is decoded into it once. Providers of
+// the same format receive the bytes of the request, all others an encoding of the conversation. It is immutable after decoding.
 type Conversation struct {
 	Messages []Message
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
 // LazyText is request text that is decoded only when it is read, because most text is never read. The zero value is empty.
@@ -17,6 +18,9 @@ type LazyText struct {
 func RawText(raw []byte) LazyText {
 	return LazyText{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
 }
+
+// DecodedText returns a LazyText for decoded text. It does not copy the string.
+func DecodedText(s string) LazyText { return LazyText{raw: unsafe.Slice(unsafe.StringData(s), len(s))} }
 
 // Empty reports whether the text is empty.
 func (p LazyText) Empty() bool { return len(p.raw) == 0 }

@@ -36,6 +36,11 @@ type Request struct {
 	Routed   bool   // whether Model is a route, so that the router chooses the model
 	Needs    Abilities
 	Controls Controls
+	// Conversation is the decoded request, from which Describe derives most other properties; nil for operations without messages. It shares
+	// memory with Body and is immutable.
+	Conversation *Conversation
+	// Untranslatable is the error for providers of other formats if Conversation cannot express all content; otherwise nil.
+	Untranslatable *Error
 	Payload
 	ResponseOptions
 	ProviderState

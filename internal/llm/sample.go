@@ -131,8 +131,13 @@ func (t *weightedCounts) add(raw []byte, weight float64, cut bool) {
 		defer decodeBuffers.Put(buffer)
 		text = unescape(buffer[:0], raw)
 	}
+	t.addText(unsafe.String(unsafe.SliceData(text), len(text)), weight, cut) // the string is not kept, so no copy is needed
+}
+
+// addText is like add for decoded text.
+func (t *weightedCounts) addText(text string, weight float64, cut bool) {
 	var one Text
-	one.measure(unsafe.String(unsafe.SliceData(text), len(text)), cut) // the string is not kept, so no copy is needed
+	one.measure(text, cut)
 	for class, n := range one.Counts {
 		t.counts[class] += float64(n) * weight
 	}

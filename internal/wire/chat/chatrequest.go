@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/validate"
 	"fairlead.dev/internal/wire/websearch"
@@ -366,7 +365,7 @@ func (d *decoder) image(value []byte) {
 	if bytes.IndexByte(data, '\\') >= 0 {
 		data = bytes.ReplaceAll(data, []byte(`\/`), []byte("/"))
 	}
-	d.req.AddImage(token.ImageOf(string(data), detail))
+	d.req.AddImage(llm.ImageOf(string(data), detail))
 }
 
 func partNeeds(kind []byte) llm.Abilities {

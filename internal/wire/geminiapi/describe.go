@@ -6,7 +6,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -208,7 +207,7 @@ func (d *decoder) inline(where string, v rawjson.Value) {
 		return
 	}
 	d.req.ImageBytes += len(data.Raw)
-	d.req.AddImage(token.ImageOf(standardBase64(data.String()), ""))
+	d.req.AddImage(llm.ImageOf(standardBase64(data.String()), ""))
 }
 
 // file counts a file that is given by its URI and that the provider fetches or stores.

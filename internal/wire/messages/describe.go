@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire/messagesconv"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
@@ -192,7 +191,7 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 		default:
 			d.storedFiles(where+".source", v.Get("source"))
 		}
-		d.req.AddImage(token.ImageOf(data.String(), ""))
+		d.req.AddImage(llm.ImageOf(data.String(), ""))
 	case "document":
 		d.req.Needs |= llm.Files
 		d.attachment(where, v)

@@ -10,7 +10,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/validate"
@@ -174,7 +173,7 @@ func (r *requestReader) describeMedia(p llm.Part) {
 		}
 		if p.Media.Data == "" || strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media in an image part
 			r.req.ImageBytes += len(p.Media.Data)
-			r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
+			r.req.AddImage(llm.ImageOf(p.Media.Data, p.Media.Detail))
 			return
 		}
 	case llm.AudioPart:

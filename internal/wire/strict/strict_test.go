@@ -9,31 +9,34 @@ import (
 	"fairlead.dev/internal/rawjson"
 )
 
+// malformed holds bodies that are not one JSON object within the limits.
+var malformed = map[string]struct {
+	body  string
+	kind  llm.Kind
+	param string
+	says  string
+}{
+	"nothing":               {"", llm.InvalidJSON, "", "empty"},
+	"a list":                {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
+	"an empty body":         {" ", llm.InvalidJSON, "", "the body is empty"},
+	"zero bytes":            {"\x00\x00", llm.InvalidJSON, "", "a value is expected at byte 0"},
+	"plain text":            {"hello", llm.InvalidJSON, "", "not valid JSON"},
+	"a truncated object":    {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
+	"a second document":     {`{} {}`, llm.InvalidJSON, "", "data after"},
+	"a repeated key":        {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
+	"a repeated nested key": {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
+	"invalid UTF-8":         {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
+	"a byte order mark":     {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
+	"too many levels":       {strings.Repeat(`{"a":`, rawjson.MaxDepth+1), llm.InvalidRequest, "a", "more than 512 levels"},
+	"too many keys":         {`{"b":[` + strings.Repeat(`{"a":"]:,"},`, rawjson.MaxKeys) + `1]}`, llm.InvalidRequest, "b", "more than 250000 keys in all objects"},
+	"too many elements":     {`{"b":1,"c":[` + strings.Repeat(`"\\","\"[",`, MaxElements/2) + `1]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
+	"too many empty lists":  {`{"b":1,"c":[[]` + strings.Repeat(`,[]`, MaxElements/2) + `]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
+	"a wide object":         {`{"w":{` + wide(rawjson.MaxObjectKeys+1) + `}}`, llm.InvalidRequest, "w", "more than 10000 keys in one object"},
+}
+
 func TestObjectRejectsMalformedBodies(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		body  string
-		kind  llm.Kind
-		param string
-		says  string
-	}{
-		"nothing":               {"", llm.InvalidJSON, "", "empty"},
-		"a list":                {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
-		"an empty body":         {" ", llm.InvalidJSON, "", "the body is empty"},
-		"zero bytes":            {"\x00\x00", llm.InvalidJSON, "", "a value is expected at byte 0"},
-		"plain text":            {"hello", llm.InvalidJSON, "", "not valid JSON"},
-		"a truncated object":    {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
-		"a second document":     {`{} {}`, llm.InvalidJSON, "", "data after"},
-		"a repeated key":        {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
-		"a repeated nested key": {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
-		"invalid UTF-8":         {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
-		"a byte order mark":     {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
-		"too many levels":       {strings.Repeat(`{"a":`, rawjson.MaxDepth+1), llm.InvalidRequest, "a", "more than 512 levels"},
-		"too many keys":         {`{"b":[` + strings.Repeat(`{"a":"]:,"},`, rawjson.MaxKeys) + `1]}`, llm.InvalidRequest, "b", "more than 250000 keys in all objects"},
-		"too many elements":     {`{"b":1,"c":[` + strings.Repeat(`"\\","\"[",`, MaxElements/2) + `1]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
-		"too many empty lists":  {`{"b":1,"c":[[]` + strings.Repeat(`,[]`, MaxElements/2) + `]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
-		"a wide object":         {`{"w":{` + wide(rawjson.MaxObjectKeys+1) + `}}`, llm.InvalidRequest, "w", "more than 10000 keys in one object"},
-	} {
+	for name, tc := range malformed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Object(t.Context(), []byte(tc.body))

@@ -1,4 +1,4 @@
-package token
+package llm
 
 import (
 	"bufio"
@@ -9,23 +9,23 @@ import (
 	_ "image/jpeg" // registers the format
 	_ "image/png"  // registers the format
 	"strings"
-
-	"fairlead.dev/internal/llm"
 )
 
 const (
 	maxSide     = 1 << 16
-	webpHeader  = 30      // number of bytes that hold the size of a WebP file
-	alphabetTip = 4 << 10 // number of characters that are searched for the URL-safe alphabet
+	webpHeader  = 30       // number of bytes that hold the size of a WebP file
+	alphabetTip = 4 << 10  // number of characters that are searched for the URL-safe alphabet
+	maxHeader   = 64 << 10 // number of characters that are searched for the size
 )
 
 // ImageOf reads the size of an image from the start of its base64 data, with or without a data URL prefix. The size
 // is 0 if the data is not PNG, JPEG, GIF or WebP. Only the bytes before the size are decoded.
-func ImageOf(data, detail string) llm.Image {
+func ImageOf(data, detail string) Image {
 	if strings.HasPrefix(data, "data:") {
 		_, data, _ = strings.Cut(data, ",")
 	}
-	i := llm.Image{Detail: detail}
+	data = data[:min(len(data), maxHeader)]
+	i := Image{Detail: detail}
 	if detail == "auto" {
 		i.Detail = ""
 	}
