@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/providerset"
+	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/settings"
@@ -41,6 +42,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
 		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Random: rand.Float64},
 		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
+		Responses:  gateway.Responses{Reasoning: reasoning.New()},
 		Routing:    gateway.Routing{Policies: a.policies, Feedback: ratings{a.feedback, a}},
 	})
 	a.comparer = shadow.New(shadow.Options{

@@ -139,6 +139,9 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 		a.call.Request, a.call.Client, a.call.MaxOutput = c.Request, c.Joiner, c.MaxOutput
 		a.call.Joins, a.call.Prefilled = true, c.Prefilled
 	}
+	if s.Request != nil {
+		a.call.Request = s.Request(a.call.Request, t)
+	}
 	if t.Effort != "" {
 		a.call.Client = provider.WithEffort(a.call.Client, t.Effort)
 	}

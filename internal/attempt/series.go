@@ -97,6 +97,8 @@ type CallOptions struct {
 	Format wire.Format
 	Client func(*provider.Target) provider.Client     // returns the client's format for calls to a target; nil to use Format
 	Cache  func(*provider.Target) provider.CacheHints // returns the cache breakpoint and cache key for a target; nil for none
+	// Request returns the request for calls to a target; nil to send it as it is.
+	Request func(*llm.Request, *provider.Target) *llm.Request
 	// Propagate adds the trace context of an attempt to the headers of a provider call; nil for none.
 	Propagate func(h http.Header, provider string, attempt int)
 }

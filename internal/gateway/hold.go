@@ -186,6 +186,15 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, held res
 		CallOptions: attempt.CallOptions{Format: in.Route.Format},
 	}
 	s.Clock.WaitedForBudget(held.waited)
+	if g.Reasoning != nil {
+		assumed := p.decision.Plan[0].ID()
+		if in.shadow != nil {
+			assumed = "" // the request was written for another target
+		}
+		s.Request = func(req *llm.Request, t *provider.Target) *llm.Request {
+			return g.Reasoning.WithoutForeign(req, grant.Workspace.ID, t.ID(), assumed)
+		}
+	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
 		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Derived sessions
 		// without tools get no key: most of them have one turn, and providers recognise a shared prompt prefix without a key.

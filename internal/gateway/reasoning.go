@@ -42,6 +42,14 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 	return t.Signs != "" && t.Signs != req.Format && (t.Model.Assumed || t.Model.Abilities.Has(llm.Reasoning))
 }
 
+// recordSignatures returns a function that stores the signatures in each event of a response, so that they are sent to no other target.
+func (d *delivery) recordSignatures(t *provider.Target) func(data []byte) {
+	if d.gateway.Reasoning == nil || d.plan.req.Op != llm.Chat || !t.Model.Assumed && !t.Model.Abilities.Has(llm.Reasoning) {
+		return func([]byte) {}
+	}
+	return d.gateway.Reasoning.Record(d.grant.Workspace.ID, t.ID()).Read
+}
+
 // storesText reports whether the text of the request may be stored outside the memory of this process.
 func storesText(p plan, rec *recorder) bool {
 	return !p.decision.OmitBodies && (rec.Entry.BodyState == requestlog.BodyStored || rec.Entry.BodyState == requestlog.BodyTooLarge)

@@ -60,6 +60,7 @@ func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 // deliver passes the events of a response to the client.
 func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) error {
 	var usage llm.Event // the usage is sent last, and only with a complete response
+	recorded := d.recordSignatures(a.Target())
 	for {
 		ev, ok, err := a.Next()
 		switch {
@@ -70,6 +71,7 @@ func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) erro
 			return d.send(&usage)
 		}
 		received.Add(&ev)
+		recorded(ev.Data)
 		if ev.Bare {
 			usage = ev.Clone()
 		} else if err := d.send(&ev); err != nil {

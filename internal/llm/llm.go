@@ -97,6 +97,7 @@ type Prompt struct {
 	Asked         LazyText // first text in the last user message
 	Instructed    LazyText // first text in a system message
 	HasSignatures bool     // whether the messages contain signatures of other providers, which the gateway added to earlier responses
+	LostThinking  bool     // whether the gateway removed signed thinking of other targets, which the client received unchanged
 	Plain         bool     // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns
 }
 

@@ -56,6 +56,7 @@ func (c *call) thinkingParts() (parts []llm.Part) {
 // Store holds the reasoning of calls. It evicts the least recently used calls. It is safe for concurrent use.
 type Store struct {
 	maxBytes int
+	signers  signers
 
 	mu    sync.Mutex
 	calls map[key]*list.Element // elements of order

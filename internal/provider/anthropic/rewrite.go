@@ -51,7 +51,7 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 	}
 	body, lost := messages.Pieces(c.Request, a.edit)
 	// With a thinking budget, each turn with a tool call must contain the thinking that preceded the call.
-	if lost && m.Thinking == messagesconv.BudgetThinking && !slices.Contains(a.edit.Drop, "thinking") {
+	if (lost || c.Request.LostThinking) && m.Thinking == messagesconv.BudgetThinking && !slices.Contains(a.edit.Drop, "thinking") {
 		if kind := a.value("thinking").Get("type").String(); kind != "" && kind != disabled {
 			c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")
 			a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
