@@ -178,6 +178,11 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 	if a.traces != nil {
 		parts.Log, parts.Tracing = exportedLog{a.spool, a.traces}, a.traces
 	}
+	if a.cluster != nil {
+		parts.PublishEnd = func(ctx context.Context, message string) {
+			a.report("publish response end", a.cluster.client.Publish(ctx, message))
+		}
+	}
 	a.gateway = gateway.New(parts)
 	a.decisions.Gateway = a.gateway
 	a.keyring.OnRevoke(a.gateway.Revoke)

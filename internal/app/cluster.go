@@ -172,6 +172,9 @@ func (a *App) onMessage(message string) {
 		a.health.ApplyHint(hint)
 		return
 	}
+	if a.gateway.ReceiveEnd(message) {
+		return
+	}
 	ending, err := account.ParseEnding(message)
 	if err != nil { // for example an empty message, which means that messages may have been missed
 		a.keyring.Nudge()

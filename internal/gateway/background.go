@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"sync"
@@ -72,6 +73,39 @@ func (b *background) report(stored llm.StoredResponse, ev *llm.Event) {
 	case b.find(stored) <- llm.Event{Finish: ev.Finish, Usage: ev.Usage}:
 	default: // no task waits for the response
 	}
+}
+
+// responseEnd is a message to the replica that tracks a background response. Another replica has read its end before deleting or cancelling it.
+type responseEnd struct {
+	Ended  llm.StoredResponse `json:"ended"`
+	Finish string             `json:"finish"`
+	Usage  *llm.Usage         `json:"usage"`
+}
+
+// readEnd reads a response that a client is about to delete or cancel, because its usage can no longer be read afterwards.
+func (g *Gateway) readEnd(ctx context.Context, stored llm.StoredResponse) {
+	tracked := g.background.find(stored) != nil
+	if !tracked && g.PublishEnd == nil {
+		return
+	}
+	last, _ := g.pollStored(ctx, stored)
+	if tracked {
+		g.background.report(stored, &last)
+	} else if last.Finish != "" && last.Usage != nil {
+		if message, err := json.Marshal(responseEnd{stored, last.Finish, last.Usage}); err == nil {
+			g.PublishEnd(ctx, string(message))
+		}
+	}
+}
+
+// ReceiveEnd handles a message of PublishEnd. It returns false for any other message.
+func (g *Gateway) ReceiveEnd(message string) bool {
+	var end responseEnd
+	if err := json.Unmarshal([]byte(message), &end); err != nil || end.Ended.ID == "" {
+		return false
+	}
+	g.background.report(end.Ended, &llm.Event{Finish: end.Finish, Usage: end.Usage})
+	return true
 }
 
 // backgroundTask tracks a background response whose entry is not complete.

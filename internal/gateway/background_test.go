@@ -101,8 +101,9 @@ func TestBackgroundResponseIsChargedWhenItEnds(t *testing.T) {
 func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 	t.Parallel()
 	for name, operations := range map[string][]string{
-		"read and deleted": {http.MethodGet, http.MethodDelete},
-		"deleted":          {http.MethodDelete},
+		"read and deleted":           {http.MethodGet, http.MethodDelete},
+		"deleted":                    {http.MethodDelete},
+		"deleted by another replica": {http.MethodDelete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,8 +124,19 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 				}
 				k.budget()
 				id, _ := k.post("/responses", `{"model":"large","input":"hello","background":true}`).json(t)["id"].(string)
+				replica := k
+				if strings.Contains(name, "another replica") {
+					replica, _ = backgroundKit(t, nil)
+					p, _ := replica.snapshot.Provider("openai")
+					p.Transport = simulator.Transport(server)
+					replica.gateway.PublishEnd = func(_ context.Context, message string) {
+						if !k.gateway.ReceiveEnd(message) || k.gateway.ReceiveEnd(`{"key":"key_1"}`) {
+							t.Errorf("message %s was not received, or another one was", message)
+						}
+					}
+				}
 				for _, method := range operations {
-					if got := k.do(k.request(method, "/responses/"+id, "")); got.status != 200 {
+					if got := replica.do(k.request(method, "/responses/"+id, "")); got.status != 200 {
 						t.Fatalf("%s: status %d: %s", method, got.status, got.body)
 					}
 				}

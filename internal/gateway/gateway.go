@@ -99,9 +99,11 @@ type Parts struct {
 	Sessions   *session.Namer // derives session IDs and enforces session limits; nil to disable both
 	Dispatcher *attempt.Dispatcher
 	Responses
-	StoredIDs StoredIDs    // parses IDs of stored responses; nil if providers store no responses
-	Objects   batch.Store  // storage for files and batches; nil if the gateway offers none
-	Owners    batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
+	// PublishEnd sends a message to the other replicas, which pass it to ReceiveEnd; nil for a single replica.
+	PublishEnd func(ctx context.Context, message string)
+	StoredIDs  StoredIDs    // parses IDs of stored responses; nil if providers store no responses
+	Objects    batch.Store  // storage for files and batches; nil if the gateway offers none
+	Owners     batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
 	Recording
 }
 

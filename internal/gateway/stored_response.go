@@ -150,9 +150,8 @@ func (o *storedOperation) Serve(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
 	defer stop()
-	if op.Method != http.MethodGet && o.background.find(stored) != nil { // the usage can no longer be read after the operation
-		last, _ := o.pollStored(ctx, stored)
-		o.background.report(stored, &last)
+	if op.Method != http.MethodGet {
+		o.readEnd(ctx, stored)
 	}
 	answer, err := o.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
 	if err != nil {
