@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"mime/multipart"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,9 @@ const (
 	// sessionField is the only gateway option that a form can contain. It is not sent to a provider.
 	sessionField = "session_id"
 )
+
+// fields are the fields of a form that the gateway reads, besides the file.
+var fields = []string{"model", "prompt", "stream", sessionField}
 
 // boundary returns the boundary of a form. The first line of the form contains it.
 func boundary(body []byte) (string, bool) {
@@ -59,7 +63,14 @@ func (d *decoder) form(body []byte) error {
 	seen := map[string]bool{}
 	err := parts(body, func(part *multipart.Part) error {
 		name := part.FormName()
-		d.RejectLookAlikes("", name, "file", "model", "prompt", "stream", sessionField)
+		d.RejectLookAlikes("", name, append([]string{"file"}, fields...)...)
+		if seen[name] && !strings.HasSuffix(name, "[]") {
+			d.Problem(name, "The field %q appears twice. Send it once.", name)
+		}
+		seen[name] = true
+		if part.FileName() != "" && slices.Contains(fields, name) {
+			d.Problem(name, "The field %q is a file. Send it as text, without a file name.", name)
+		}
 		if part.FileName() != "" || name == "file" {
 			n, err := io.Copy(io.Discard, part)
 			d.prompt = d.prompt || name == "file" && n > 0
@@ -73,10 +84,7 @@ func (d *decoder) form(body []byte) error {
 			return err
 		case len(value) > maxField:
 			d.Problem(name, "The field %q is too long.", name)
-		case seen[name] && !strings.HasSuffix(name, "[]"):
-			d.Problem(name, "The field %q appears twice. Send it once.", name)
 		}
-		seen[name] = true
 		d.field(name, string(value))
 		return nil
 	})

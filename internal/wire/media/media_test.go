@@ -74,6 +74,8 @@ func TestAmbiguousFormsAreRejected(t *testing.T) {
 		"attachment":  `Content-Disposition: attachment; name="model"`,
 		"other case":  `Content-Disposition: form-data; name="Model"`,
 		"a list":      `Content-Disposition: form-data; name="model[]"`,
+		"a file":      `Content-Disposition: form-data; name="model"; filename="x"`,
+		"two files":   `Content-Disposition: form-data; name="file"; filename="b.wav"`,
 		"encoded":     "Content-Disposition: form-data; name=\"x\"\r\nContent-Transfer-Encoding: base64",
 	} {
 		body := strings.Replace(form, "--b1--", "--b1\r\n"+header+"\r\n\r\nother\r\n--b1--", 1)

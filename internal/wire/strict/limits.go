@@ -3,6 +3,7 @@ package strict
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -64,13 +65,14 @@ func Measure(body []byte) (rawjson.Size, error) {
 	return size, nil
 }
 
-// LookAlike returns a problem if some provider could read key as one of the names: it differs only in case, or it continues with NUL or a
-// bracket, as in model[]. The provider would use a member that was not validated. found is false for any other key.
+// LookAlike returns a problem if some provider could read key as one of the names: it differs only in case, continues with NUL or a
+// bracket, as in model[], or begins or ends with invisible characters. The provider would use a member that was not validated. found is false for any other key.
 func LookAlike(path, key string, names ...string) (p Problem, found bool) {
 	base := key
 	if i := strings.IndexAny(key, "\x00["); i >= 0 {
 		base = key[:i]
 	}
+	base = strings.TrimFunc(base, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
 	for _, name := range names {
 		if len(base) < len(name) || len(base) > 3*len(name) || key == name || !strings.EqualFold(base, name) {
 			continue

@@ -113,3 +113,15 @@ func FuzzObject(f *testing.F) {
 		}
 	})
 }
+
+func TestLookAlikesAreFound(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]bool{
+		"Model": true, "model\x00": true, "model\x00x": true, "model[]": true, "model[0]": true, " model": true, "model\t": true, "\ufeffmodel": true, "mo\u200bdel": false,
+		"me\u017f\u017fages": true, "model": false, "models": false, "model_x": false, "x model": false, "mod": false,
+	} {
+		if _, got := LookAlike("", key, "model", "messages"); got != want {
+			t.Errorf("LookAlike(%q) = %t, want %t", key, got, want)
+		}
+	}
+}
