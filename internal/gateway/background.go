@@ -64,9 +64,14 @@ func (b *background) forget(stored llm.StoredResponse) {
 	delete(b.running, stored)
 }
 
-// report completes the task of a response if the event shows its usage.
+// showsEnd reports whether an event shows what a background response costs: its usage, or that it failed.
+func showsEnd(ev *llm.Event) bool {
+	return ev.Finish != "" && (ev.Usage != nil || ev.Finish == "failed")
+}
+
+// report completes the task of a response if the event shows its end.
 func (b *background) report(stored llm.StoredResponse, ev *llm.Event) {
-	if ev.Finish == "" || ev.Usage == nil {
+	if !showsEnd(ev) {
 		return
 	}
 	select {
@@ -91,7 +96,7 @@ func (g *Gateway) readEnd(ctx context.Context, stored llm.StoredResponse) {
 	last, _ := g.pollStored(ctx, stored)
 	if tracked {
 		g.background.report(stored, &last)
-	} else if last.Finish != "" && last.Usage != nil {
+	} else if showsEnd(&last) {
 		if message, err := json.Marshal(responseEnd{stored, last.Finish, last.Usage}); err == nil {
 			g.PublishEnd(ctx, string(message))
 		}

@@ -104,13 +104,17 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 		"read and deleted":           {http.MethodGet, http.MethodDelete},
 		"deleted":                    {http.MethodDelete},
 		"deleted by another replica": {http.MethodDelete},
+		"failed and deleted":         {http.MethodDelete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var deleted atomic.Bool
 				k, server := backgroundKit(t, respond(200, queued), "")
-				create := server.answer
+				create, end := server.answer, finished("completed", `{"input_tokens":1000,"output_tokens":2000}`)
+				if name == "failed and deleted" {
+					end = finished("failed", "null")
+				}
 				server.answer = func(w http.ResponseWriter, r *http.Request) {
 					switch {
 					case r.Method == http.MethodPost || deleted.Load():
@@ -119,12 +123,12 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 						deleted.Store(true)
 						respond(200, `{"id":"resp_1","object":"response","deleted":true}`)(w, r)
 					default:
-						respond(200, finished("completed", `{"input_tokens":1000,"output_tokens":2000}`))(w, r)
+						respond(200, end)(w, r)
 					}
 				}
 				k.budget()
 				id, _ := k.post("/responses", `{"model":"large","input":"hello","background":true}`).json(t)["id"].(string)
-				replica := k
+				replica, held := k, k.held()
 				if strings.Contains(name, "another replica") {
 					replica, _ = backgroundKit(t, nil)
 					p, _ := replica.snapshot.Provider("openai")
@@ -141,6 +145,12 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 					}
 				}
 				synctest.Wait()
+				if name == "failed and deleted" {
+					if k.spent() == 0 || k.spent() >= held {
+						t.Errorf("%s is spent for a response that failed, %s was held", k.spent(), held)
+					}
+					return
+				}
 				if want := money.PerMillion(2).Cost(1000) + money.PerMillion(8).Cost(2000); k.spent() != want || k.held() != 0 {
 					t.Errorf("%s is spent, %s is held, want %s and 0", k.spent(), k.held(), want)
 				}
