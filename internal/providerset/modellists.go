@@ -20,7 +20,7 @@ import (
 const (
 	listEvery       = 10 * time.Minute // interval between reads of a list whose models are served
 	listRetry       = 30 * time.Second // delay after the first failed read; doubles up to the interval
-	listStart       = 30 * time.Second // maximum random delay before the first read of a list whose models are not served
+	listStart       = 30 * time.Second // maximum random delay before the first read of a stored list whose models are not served
 	maxListReads    = 4                // maximum number of lists that are read concurrently
 	maxListed       = 2000             // maximum number of models in a list
 	maxModelID      = 256              // maximum length of a model name in bytes
@@ -225,7 +225,8 @@ func (l *ModelLists) due(providers []*provider.Provider, o ListOptions, now time
 		serves := servesList(p, o.AllowUnpriced)
 		if list == nil {
 			list = &modelList{next: now}
-			if !serves {
+			// Without a stored list, the gateway would offer every model of the catalog until the first read.
+			if stored := slices.ContainsFunc(l.seen, func(m provider.ListedModel) bool { return m.Provider == p.Name }); !serves && stored {
 				list.next = now.Add(time.Duration(random() * float64(min(listStart, every/10))))
 			}
 			l.lists[p.Name] = list

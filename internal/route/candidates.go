@@ -68,17 +68,21 @@ func (r *ranking) addPool() error {
 // maxJoined is the maximum number of models that join the pool for a request.
 const maxJoined = 4
 
-// join adds able models outside the default pool if no model of the pool can serve the request, or only one because of its needs. It reports
-// whether any joined.
+// join adds able models outside the default pool if no model of the pool can serve the request, or only one because of its needs or because
+// the providers deny the others to the account. It reports whether any joined.
 func (r *ranking) join(needs llm.Abilities) bool {
 	if r.in.Op != llm.Chat || !r.in.Routed() || len(r.in.Controls.Models) > 0 || r.rules.Pin.Value != "" || r.in.Route != nil && len(r.in.Route.Pool) > 0 {
 		return false
 	}
-	able := map[int]bool{}
+	able, denied := map[int]bool{}, false
 	for _, cand := range r.ranked {
-		able[cand.model] = true
+		if cand.Seen.Denied {
+			denied = true
+		} else {
+			able[cand.model] = true
+		}
 	}
-	unable := slices.ContainsFunc(r.excluded, func(cand *candidate) bool {
+	unable := denied || slices.ContainsFunc(r.excluded, func(cand *candidate) bool {
 		code := cand.excluded.Code
 		return code == MissingCapability || code == ContextTooSmall || code == OutputLimitExceeded
 	})
