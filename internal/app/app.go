@@ -34,6 +34,8 @@ type Options struct {
 	Out      io.Writer
 	Err      io.Writer
 	Version  string
+
+	DebugListen string // loopback address for profiles and runtime metrics; empty to disable them
 }
 
 // App is a running gateway. Its parts are in the order in which open creates them. Each part is declared next to the function that creates
@@ -79,6 +81,11 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.open(ctx); err != nil {
 		return errors.Join(err, a.close())
 	}
+	stopDebug, err := a.serveDebug(ctx)
+	if err != nil {
+		return errors.Join(err, a.close())
+	}
+	defer stopDebug()
 	setMemoryLimit(cgroupFiles)
 	a.start(ctx)
 	a.serve()

@@ -3,6 +3,7 @@ package blackbox
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"testing"
 
 	"fairlead.dev/test/faults/scenario"
@@ -33,6 +34,36 @@ func TestMetricsRequireAKeyOrTheAdminListener(t *testing.T) {
 	}
 	if got := get(t, "http://"+address+"/api/v1/requests"); got.Status != http.StatusNotFound {
 		t.Errorf("admin API on the metrics listener: status %d, want 404", got.Status)
+	}
+}
+
+func TestProfilesAreServedOnLoopbackOnly(t *testing.T) {
+	t.Parallel()
+	address := harness.FreeAddress(t)
+	g := harness.Start(t, harness.Options{Args: []string{"--debug-listen", address}})
+	for path, want := range map[string]string{"/debug/pprof/goroutine?debug=1": "goroutine profile", "/metrics": "go_goroutines"} {
+		if got := get(t, "http://"+address+path); got.Status != http.StatusOK || !bytes.Contains(got.Body, []byte(want)) {
+			t.Errorf("%s: status %d, want 200 with %q", path, got.Status, want)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/debug/pprof/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "rebound.example.com:6060"
+	resp, err := (&http.Client{}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNotFound {
+		t.Errorf("with the Host of a web page: status %d, want 404", resp.StatusCode)
+	}
+	if got := get(t, g.URL()+"/debug/pprof/"); bytes.Contains(got.Body, []byte("goroutine")) {
+		t.Error("the public listener serves profiles")
+	}
+	if _, stderr, code := harness.CLI(t, harness.Options{}, "serve", "--debug-listen", "0.0.0.0:0"); code != 1 || !strings.Contains(stderr, "is not a loopback address") {
+		t.Errorf("serve with a public address: exit code %d, output %q", code, stderr)
 	}
 }
 

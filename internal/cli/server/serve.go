@@ -15,7 +15,7 @@ import (
 
 // NewServe returns the command "serve".
 func NewServe(c *cli.Console, o *cli.Options) *cobra.Command {
-	var listen, level string
+	var listen, level, debugListen string
 	var dev bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -45,11 +45,14 @@ func NewServe(c *cli.Console, o *cli.Options) *cobra.Command {
 				Out:      c.Out,
 				Err:      c.Err,
 				Version:  c.Version,
+
+				DebugListen: debugListen,
 			})
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "listen address (default 127.0.0.1:8080)")
 	cmd.Flags().StringVar(&level, "log-level", "", "minimum log level: debug, info, warn, error (default info)")
+	cmd.Flags().StringVar(&debugListen, "debug-listen", "", "loopback address for profiles (/debug/pprof/) and runtime metrics, without authentication (default off)")
 	cmd.Flags().BoolVar(&dev, "dev", false, "development mode: listen on loopback and sign in automatically")
 	return cmd
 }
