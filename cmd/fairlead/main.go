@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/internal/cli/budgets"
 	"fairlead.dev/internal/cli/comparisons"
 	"fairlead.dev/internal/cli/configfile"
+	"fairlead.dev/internal/cli/connect"
 	"fairlead.dev/internal/cli/decisions"
 	"fairlead.dev/internal/cli/doctor"
 	"fairlead.dev/internal/cli/imports"
@@ -78,6 +79,7 @@ func commands() []cli.Command {
 		comparisons.New,
 		configfile.NewConfig,
 		configfile.NewInit,
+		connect.New,
 		decisions.NewBacktest,
 		decisions.NewExplain,
 		decisions.NewVerify,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead.dev/internal/account"
@@ -84,7 +85,7 @@ func (o modelOffer) find(name string) (modelInfo, error) {
 func (o modelOffer) models(targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
 	for _, name := range route.Names(o.Routes...) {
-		models = append(models, modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"})
+		models = append(models, o.describeRoute(name))
 	}
 	for _, t := range targets {
 		if !route.Allowed(o.Grant.Key.AllowedModels, t) || t.NamedOnly() && !o.Unpriced {
@@ -114,6 +115,39 @@ func (o modelOffer) models(targets []*provider.Target) []modelInfo {
 		}
 	}
 	return models
+}
+
+// describeRoute returns a variant of a route as a model. Its limits are the smallest of the pool, which hold for every choice. Its abilities
+// are those that any of its models has, because a request that needs an ability goes to a model that has it.
+func (o modelOffer) describeRoute(name string) modelInfo {
+	info := modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"}
+	base, _, _ := strings.Cut(name, ":")
+	pool, listed := o.Snapshot.Pool().Models, false
+	if definition := route.FindRoute(base, o.Routes...); definition != nil && len(definition.Pool) > 0 {
+		pool, listed = definition.Pool, true
+	}
+	var abilities llm.Abilities
+	for _, t := range o.Snapshot.Targets() {
+		inPool := slices.Contains(pool, t.Model.Name)
+		if t.Model.Op != llm.Chat || t.Price == nil || listed && !inPool || !route.Allowed(o.Grant.Key.AllowedModels, t) {
+			continue
+		}
+		abilities |= t.Model.Abilities
+		if inPool {
+			info.Context = smallest(info.Context, t.Model.Context)
+			info.MaxOutput = smallest(info.MaxOutput, t.Model.MaxOutput)
+		}
+	}
+	info.Abilities = abilities.Names()
+	return info
+}
+
+// smallest returns the smaller of two limits, of which 0 is unknown.
+func smallest(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // released returns the release date of a model, or 0 if it is unknown. The catalog contains the date as a day, a month or a year.
