@@ -81,14 +81,14 @@ func TestMergeRejectsInvalidFiles(t *testing.T) {
 		merge func([]byte) ([]byte, error)
 		old   string
 	}{
-		"JSON":            {mergeJSON(set("a", "model")), `{"model": `},
-		"JSON list":       {mergeJSON(set("a", "model")), `[]`},
+		"JSON":             {mergeJSON(set("a", "model")), `{"model": `},
+		"JSON list":        {mergeJSON(set("a", "model")), `[]`},
 		"member no object": {mergeJSON(set("a", "env", "BASE")), `{"env": 1}`},
-		"entries no list": {mergeJSON(set(listEntry{"id", nil}, "models")), `{"models": 1}`},
-		"YAML":            {mergeYAML(set("a", "model")), "a: [1"},
-		"YAML list":       {mergeYAML(set("a", "model")), "- a\n"},
-		"TOML string":     {mergeTOML(set("a", "model")), "a = \"b\n"},
-		"TOML line":       {mergeTOML(set("a", "model")), "nonsense\n"},
+		"entries no list":  {mergeJSON(set(listEntry{"id", nil}, "models")), `{"models": 1}`},
+		"YAML":             {mergeYAML(set("a", "model")), "a: [1"},
+		"YAML list":        {mergeYAML(set("a", "model")), "- a\n"},
+		"TOML string":      {mergeTOML(set("a", "model")), "a = \"b\n"},
+		"TOML line":        {mergeTOML(set("a", "model")), "nonsense\n"},
 	} {
 		if got, err := c.merge([]byte(c.old)); err == nil {
 			t.Errorf("%s: got %q, want an error", name, strings.TrimSpace(string(got)))
