@@ -2,7 +2,6 @@ package admin
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"testing"
 )
@@ -10,8 +9,7 @@ import (
 // echo responds with the account, the workspace and the request body.
 type echo struct{}
 
-func (echo) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
-	body, _ := io.ReadAll(r.Body)
+func (echo) ServeAs(w http.ResponseWriter, _ *http.Request, body []byte, accountID, workspaceID string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = fmt.Fprintf(w, "%s in %s: %s", accountID, workspaceID, body)

@@ -200,13 +200,13 @@ func (b adminBackend) ResetCircuits(_ context.Context, name string) error {
 }
 
 // ServeAs handles a chat request of a signed-in user.
-func (b adminBackend) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
+func (b adminBackend) ServeAs(w http.ResponseWriter, r *http.Request, body []byte, accountID, workspaceID string) {
 	workspace, err := b.app.accounts.Workspace(r.Context(), workspaceID)
 	if err != nil {
 		b.app.edge.reject(w, r, llm.AsError(err))
 		return
 	}
-	b.app.gateway.ServeAs(w, r, &workspace, accountID)
+	b.app.gateway.ServeAs(w, r, body, &workspace, accountID)
 }
 
 // Facts describes the gateway: version, settings and limits.

@@ -72,7 +72,8 @@ func (s *Service) Explain(ctx context.Context, q policies.ExplainQuery) (*route.
 		}
 		grant.Key = &key
 	}
-	return s.Gateway.Explain(ctx, grant, req, q.Tradeoff, q.Draft)
+	call := gateway.Call{Grant: grant, Tags: grant.Key.Tags, Options: modelapi.Options{Tradeoff: q.Tradeoff}}
+	return s.Gateway.Explain(ctx, call, req, q.Draft)
 }
 
 // explainLogged recomputes the routing decision for a logged request, with its recorded features and the current targets and

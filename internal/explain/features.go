@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/outline"
 	"fairlead.dev/internal/requestlog"
@@ -50,7 +51,7 @@ func (s *Service) features(ctx context.Context, in *route.Input, body []byte) *p
 			return nil
 		}
 		req.Model = "auto"
-		d, _ := s.Gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // if no target is available, d still has the input
+		d, _ := s.Gateway.Explain(ctx, gateway.Call{Grant: &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}}, req, nil) // if no target is available, d still has the input
 		if d == nil {
 			return nil
 		}

@@ -124,18 +124,40 @@ type backgroundTask struct {
 	maximum  llm.Usage // charged if the final usage stays unknown
 }
 
-// admitBackground reserves the capacity to track a background response. release frees the capacity unless the recorder has a task; the
+// admitBackground reserves the capacity to track a background response. release frees the capacity unless the run has a task; the
 // task then frees the capacity when it ends.
-func (g *Gateway) admitBackground(ctx context.Context, keyID string, rec *recorder) (release func(), err error) {
-	if !g.background.slots.Acquire(ctx, keyID, maxBackground, 0) {
+func (r *run) admitBackground(ctx context.Context) (release func(), err error) {
+	tracked, key := &r.Gateway.background, r.call.Grant.Key.ID
+	if !tracked.slots.Acquire(ctx, key, maxBackground, 0) {
 		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
 	}
-	g.background.tasks.Add(1) // added before the request ends, so that Drain waits for the task
+	tracked.tasks.Add(1) // added before the request ends, so that Drain waits for the task
 	return func() {
-		if rec.Task == nil {
-			g.background.end(keyID)
+		if r.background == nil {
+			tracked.end(key)
 		}
 	}, nil
+}
+
+// detach ends a call whose response the provider continues to generate in the background. A task charges the response and completes the
+// entry. err is the error for a client that waits for the whole response, or nil for a client that does not wait.
+func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
+	var e *llm.Error
+	if err != nil {
+		e = llm.AsError(err)
+	}
+	usage, _ := a.Usage(received)
+	a.Finish(e, bill.Charge{Usage: usage})
+	d.recordWarnings(a)
+	task := d.newTask(a, received.Pending, usage)
+	d.run.background = task.complete // runs after the call has ended
+	if err != nil {
+		return err
+	}
+	d.recordResponse(received)
+	d.complete()
+	d.end(ctx)
+	return nil
 }
 
 // end frees the capacity held by a request or its task.
@@ -152,15 +174,15 @@ func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *b
 		maximum.Estimated = true
 	}
 	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
-	d.series.Terms.Request, d.plan.req = &req, &req
-	if e := d.rec.Entry; len(e.Body.Request) > maxBackgroundText || d.rec.Buffer.Size() > maxBackgroundText {
+	d.series.Terms.Request, d.plan.req, d.req = &req, &req, &req
+	if e := d.entry; len(e.Body.Request) > maxBackgroundText || d.delivered.Size() > maxBackgroundText {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}
-		d.rec.Buffer.Reset()
+		d.delivered.Reset()
 	}
-	stored := llm.StoredResponse{Workspace: d.grant.Workspace.ID, Provider: target.Provider, Credential: a.Credential(), ID: id}
+	stored := llm.StoredResponse{Workspace: d.call.Grant.Workspace.ID, Provider: target.Provider, Credential: a.Credential(), ID: id}
 	return &backgroundTask{
 		d: d, call: &provider.Call{Target: target, Request: &req, MaxOutput: d.series.Terms.OutputLimit(target)}, estimate: estimate, maximum: maximum,
-		stored: stored, end: d.gateway.background.follow(stored),
+		stored: stored, end: d.Gateway.background.follow(stored),
 	}
 }
 
@@ -174,7 +196,7 @@ func (t *backgroundTask) awaitUsage(ctx context.Context) llm.Event {
 			return ev
 		case <-time.After(pause):
 		}
-		if ev, ended := t.d.gateway.pollStored(ctx, t.stored); ended {
+		if ev, ended := t.d.pollStored(ctx, t.stored); ended {
 			return ev
 		}
 	}
@@ -200,8 +222,8 @@ func (g *Gateway) pollStored(ctx context.Context, stored llm.StoredResponse) (ev
 // the maximum usage, because a client that cancels or deletes a response could otherwise avoid its cost. A failed response is charged as
 // estimated.
 func (t *backgroundTask) complete() {
-	d, e, g := t.d, t.d.rec.Entry, t.d.gateway
-	defer g.background.end(d.grant.Key.ID)
+	d, e, g := t.d, t.d.entry, t.d.Gateway
+	defer g.background.end(d.call.Grant.Key.ID)
 	defer g.background.forget(t.stored)
 	ctx, cancel := context.WithTimeout(g.background.ctx, backgroundTime)
 	defer cancel()
@@ -217,20 +239,20 @@ func (t *backgroundTask) complete() {
 		e.Warnings = append(slices.Clone(e.Warnings), "the final usage of the background response is unknown: the maximum usage is charged")
 	}
 	charge := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
-	d.rec.RecordCharge(charge, last.Usage != nil && usage.Estimated)
+	d.recordCharge(charge, last.Usage != nil && usage.Estimated)
 	if n := len(e.Attempts); n > 0 {
 		e.Attempts[n-1].Usage, e.Attempts[n-1].Cost = new(charge.Usage), charge.Attempt
 	}
 	if e.Outcome == requestlog.OK {
 		e.Finish = show.Shorten(last.Finish)
 	}
-	d.recordCache(target, charge.Usage)
+	d.recordPrefix(target, charge.Usage)
 	d.settle(charge)
 	d.hold.Release() // has an effect only if the price is unknown, because settle then leaves the hold open
 	if err := g.Log.End(e); err != nil {
 		g.Logger.Error("background response was not logged", "request_id", e.ID, "error", err.Error())
 	} else {
-		d.rec.ReleaseText()
+		d.releaseText()
 	}
-	g.observe(context.WithoutCancel(g.background.ctx), d.rec)
+	d.observe(context.WithoutCancel(g.background.ctx))
 }

@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
-	"fairlead.dev/internal/requestlog"
 )
 
 const (
@@ -33,7 +32,7 @@ type batchID struct{ workspace, id string }
 
 // keepHold keeps the hold of a new batch until the batch is settled. On a replica that does not follow batches, it releases the hold when
 // the replica that follows them has had the time to hold the same amount.
-func (s *objectService) keepHold(b batchID, hold *ledger.Hold) {
+func (s *objectState) keepHold(b batchID, hold *ledger.Hold) {
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	if s.holds == nil {
@@ -46,7 +45,7 @@ func (s *objectService) keepHold(b batchID, hold *ledger.Hold) {
 }
 
 // releaseHold releases the hold of a batch. If settled is false, a replica that follows batches keeps it.
-func (s *objectService) releaseHold(b batchID, settled bool) {
+func (s *objectState) releaseHold(b batchID, settled bool) {
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	if hold := s.holds[b]; hold != nil && (settled || !s.following) {
@@ -56,7 +55,7 @@ func (s *objectService) releaseHold(b batchID, settled bool) {
 }
 
 // setFollowing sets whether this replica follows batches, and returns the batches that it holds.
-func (s *objectService) setFollowing(following bool) (held []batchID) {
+func (s *objectState) setFollowing(following bool) (held []batchID) {
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	s.following = following
@@ -98,15 +97,15 @@ func (g *Gateway) pollBatches(ctx context.Context) error {
 			g.objects.releaseHold(b, true)
 		}
 	}
-	in := modelapi.Request{Settings: g.settings.Load(), Snapshot: g.snapshot.Load(), Start: time.Now()}
-	in.Route = g.Routes[slices.IndexFunc(g.Routes, func(r modelapi.Route) bool { return r.Op == llm.BatchObjects })]
+	operations := g.Routes[slices.IndexFunc(g.Routes, func(r modelapi.Route) bool { return r.Op == llm.BatchObjects })]
 	var failed []error // one batch does not stop the others
 	for _, object := range list {
 		workspace := g.Keys.Workspace(object.WorkspaceID)
 		if workspace == nil {
 			continue
 		}
-		o := &objectRequest{objectService: &g.objects, In: &in, Caller: modelapi.Caller{Grant: &account.Grant{Workspace: workspace}}, Rec: &recorder{Entry: &requestlog.Entry{}}}
+		call := &Call{Start: time.Now(), Route: operations, Grant: &account.Grant{Key: &account.Key{}, Workspace: workspace}}
+		o := &objectRequest{run: g.newRun(call, nil)}
 		if err := o.followBatch(ctx, object); err != nil {
 			failed = append(failed, fmt.Errorf("follow batch %s: %w", object.ID, err))
 		}
@@ -116,22 +115,22 @@ func (g *Gateway) pollBatches(ctx context.Context) error {
 
 // followBatch holds the cost of a batch, reads it from its provider, and charges it if it has ended.
 func (o *objectRequest) followBatch(ctx context.Context, object batch.Object) error {
-	ctx, stop := context.WithTimeout(ctx, o.In.Settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(ctx, o.settings.Attempts.Total)
 	defer stop()
 	b := batchID{object.WorkspaceID, object.ID}
 	charges, total := o.maxBatchCharges(object)
-	o.holding.Lock()
-	known := o.holds[b] != nil
-	o.holding.Unlock()
+	o.objects.holding.Lock()
+	known := o.objects.holds[b] != nil
+	o.objects.holding.Unlock()
 	if !known { // after a restart, or for a batch of another replica
 		hold, err := o.Ledger.Hold(ctx, o.incurred(object), total)
 		if err != nil {
 			return err
 		}
-		o.keepHold(b, hold)
+		o.objects.keepHold(b, hold)
 	}
 	o.refresh(ctx, []batch.Object{object})
-	if o.In.Start.Sub(object.CreatedAt) < maxBatchAge {
+	if o.call.Start.Sub(object.CreatedAt) < maxBatchAge {
 		return nil
 	}
 	return o.settleCharges(ctx, object, charges) // does nothing if refresh has settled the batch
@@ -140,7 +139,7 @@ func (o *objectRequest) followBatch(ctx context.Context, object batch.Object) er
 // incurred returns the budgets of a batch. None of them rejects a cost, because the batch has been sent to the provider.
 func (o *objectRequest) incurred(object batch.Object) []ledger.Budget {
 	key := o.creator(object)
-	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.Caller.Grant.Workspace})
+	budgets := budget.Applied(&account.Grant{Key: key, Workspace: o.call.Grant.Workspace})
 	for i := range budgets {
 		budgets[i].WarnOnly = true
 	}

@@ -84,7 +84,7 @@ func (o *objectRequest) settleCharges(ctx context.Context, object batch.Object, 
 		return err
 	}
 	defer hold.Release() // Release has no effect after settlement
-	began, _, err := o.Store.SettleObject(ctx, object, o.In.Start)
+	began, _, err := o.Objects.SettleObject(ctx, object, o.call.Start)
 	if err != nil {
 		return databaseError(err)
 	}
@@ -104,7 +104,7 @@ func (o *objectRequest) settleCharges(ctx context.Context, object batch.Object, 
 			total = total.Add(c.bill.Total)
 		}
 	}
-	_, first, err := o.Store.SettleObject(ctx, object, time.Time{})
+	_, first, err := o.Objects.SettleObject(ctx, object, time.Time{})
 	if err != nil {
 		return databaseError(err)
 	}
@@ -114,7 +114,7 @@ func (o *objectRequest) settleCharges(ctx context.Context, object batch.Object, 
 		}
 		hold.Settle(total)
 	}
-	o.releaseHold(batchID{object.WorkspaceID, object.ID}, true)
+	o.objects.releaseHold(batchID{object.WorkspaceID, object.ID}, true)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (o *objectRequest) batchCharges(ctx context.Context, p *provider.Provider, 
 			return []*batchCharge{sum}, nil
 		}
 	}
-	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: object.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.In.Settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, &provider.ObjectOperation{Credential: object.Credential, Method: http.MethodGet, Path: []string{"files", results, "content"}}, o.settings.Attempts.Idle)
 	if err != nil {
 		return nil, objectFailure(p, err)
 	}
@@ -171,7 +171,7 @@ func (o *objectRequest) newCharge(providerName string, object batch.Object, repo
 		name = object.Uses[0].Model
 	}
 	c := &batchCharge{model: name}
-	if targets := o.In.Snapshot.Named(providerName + "/" + name); name != "" && len(targets) > 0 {
+	if targets := o.snapshot.Named(providerName + "/" + name); name != "" && len(targets) > 0 {
 		c.target, c.model = targets[0], targets[0].Model.Name
 	}
 	return c
@@ -183,7 +183,7 @@ func (o *objectRequest) batchEntry(object batch.Object, key *account.Key, c *bat
 		ID:      id.Derive("req", began, strings.Join([]string{object.WorkspaceID, object.ID, c.model}, "\x00")),
 		Owner:   requestlog.Owner{WorkspaceID: object.WorkspaceID, KeyID: object.KeyID, KeyName: key.Name},
 		Timing:  requestlog.Timing{Time: began},
-		Call:    requestlog.Call{Endpoint: requestlog.BatchEndpoint, Format: o.In.Route.Format.Name(), Requested: c.model},
+		Call:    requestlog.Call{Endpoint: requestlog.BatchEndpoint, Format: o.call.Route.Format.Name(), Requested: c.model},
 		Routing: requestlog.Routing{Model: c.model, Provider: object.Provider},
 		Labels:  requestlog.Labels{Tags: key.Tags, Metadata: map[string]string{"batch_id": object.ID}},
 		Result:  requestlog.Result{Outcome: requestlog.OK, Status: http.StatusOK, Finish: show.Shorten(rawjson.Get(object.Data, "status").String())},

@@ -2,13 +2,14 @@ package gateway
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
@@ -16,17 +17,24 @@ import (
 	"fairlead.dev/internal/wire"
 )
 
+// cacheUse stores the response to a call that missed the response cache. The zero value stores nothing.
+type cacheUse struct {
+	Flight *responsecache.Flight // stores the whole response; nil if the response is not cached as a whole
+	Inputs *responsecache.Inputs // stores the results for single inputs; nil unless the request is for embeddings
+}
+
 // cacheAge returns the maximum age of a cached response for a request, or the reason why the request does not use the cache. Both are empty
 // if the request has no cache header and neither its key nor a policy enables the cache.
-func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header responsecache.Header) (age time.Duration, reason string) {
-	if k := grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
+func (r *run) cacheAge(p plan) (age time.Duration, reason string) {
+	header := r.call.Cache
+	if k := r.call.Grant.Key.Cache; k != nil && (k.Mode == account.CacheAlways || header == responsecache.HeaderOn || header == responsecache.HeaderRefresh) {
 		age = k.TTL
 	}
 	policy := p.decision.ResponseCache
 	if policy != nil {
 		age = time.Duration(*policy)
 	}
-	switch enabled := age > 0 && g.Cache != nil && in.shadow == nil; {
+	switch enabled := age > 0 && r.Cache != nil && r.call.Shadow == nil; {
 	case policy != nil && *policy == 0:
 		return 0, responsecache.ByPolicy
 	case !enabled && header == responsecache.HeaderUnset:
@@ -54,64 +62,75 @@ func (g *Gateway) cacheAge(in *incoming, grant *account.Grant, p plan, header re
 }
 
 // lookup returns the cached response for a request, or nil if none is cached or the request does not use the cache. After a miss,
-// rec.Cache.Flight or, for embeddings, rec.Cache.Inputs stores the response in the cache.
-func (g *Gateway) lookup(ctx context.Context, in *incoming, who modelapi.Caller, p plan, header responsecache.Header, rec *recorder) (*responsecache.Response, error) {
-	age, reason := g.cacheAge(in, who.Grant, p, header)
+// d.cache stores the response in the cache.
+func (d *delivery) lookup(ctx context.Context) (*responsecache.Response, error) {
+	age, reason := d.cacheAge(d.plan)
 	switch {
 	case reason != "":
-		rec.Entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}
+		d.entry.Cache = &requestlog.Cache{Status: requestlog.CacheBypass, Reason: reason}
 		return nil, nil
 	case age == 0:
 		return nil, nil
 	}
-	if f, ok := in.Route.Format.(wire.InputFormat); ok && p.req.Op == llm.Embed {
-		return g.lookupInputs(ctx, in, who, p, responsecache.InputQuery{Format: f, MaxAge: age, Shared: storesText(p, rec), Refresh: header == responsecache.HeaderRefresh}, rec)
+	refresh := d.call.Cache == responsecache.HeaderRefresh
+	if f, ok := d.call.Route.Format.(wire.InputFormat); ok && d.req.Op == llm.Embed {
+		return d.lookupInputs(ctx, responsecache.InputQuery{Format: f, MaxAge: age, Shared: d.sharesText(d.plan), Refresh: refresh})
 	}
-	found, flight, err := g.Cache.Get(ctx, responsecache.Query{
-		Key: responsecache.KeyOf(identity(in, who, p), p.req), MaxAge: age, Shared: storesText(p, rec), Refresh: header == responsecache.HeaderRefresh,
+	found, flight, err := d.Cache.Get(ctx, responsecache.Query{
+		Key: responsecache.KeyOf(d.identity(d.plan), d.req), MaxAge: age, Shared: d.sharesText(d.plan), Refresh: refresh,
 	})
 	if err != nil { // the request ended while it waited for another request with the same cache key
-		if e := llm.AsError(err); e.Kind != llm.Internal {
-			return nil, e // the API key was revoked, or the gateway is shutting down
-		}
 		return nil, llm.Cancelled(ctx)
 	}
-	rec.Cache.Flight = flight
-	rec.RecordCache(found)
+	d.cache.Flight = flight
+	d.entry.Cache = cacheResult(found)
 	return found, nil
 }
 
 // lookupInputs returns the response to an embeddings request if every vector is cached. Otherwise it reduces the request to the missing
 // inputs.
-func (g *Gateway) lookupInputs(ctx context.Context, in *incoming, who modelapi.Caller, p plan, q responsecache.InputQuery, rec *recorder) (*responsecache.Response, error) {
-	inputs := g.Cache.FindInputs(ctx, identity(in, who, p), p.req, q)
+func (d *delivery) lookupInputs(ctx context.Context, q responsecache.InputQuery) (*responsecache.Response, error) {
+	inputs := d.Cache.FindInputs(ctx, d.identity(d.plan), d.req, q)
 	whole := inputs.Whole()
-	rec.RecordCache(whole)
+	d.entry.Cache = cacheResult(whole)
 	if whole != nil {
-		rec.Entry.Cache.Inputs = inputs.Known
+		d.entry.Cache.Inputs = inputs.Known
 		return whole, nil
 	}
-	part, err := inputs.Reduce(ctx, p.req)
+	part, err := inputs.Reduce(ctx, d.req)
 	if err != nil {
 		return nil, err
 	}
 	if inputs.Known > 0 {
-		rec.Entry.Cache.Inputs, rec.Entry.Cache.Saved = inputs.Known, &inputs.Saved
+		d.entry.Cache.Inputs, d.entry.Cache.Saved = inputs.Known, &inputs.Saved
 	}
-	p.req, rec.Cache.Inputs = part, inputs
+	d.plan.req, d.cache.Inputs = part, inputs
 	return nil, nil
+}
+
+// cacheResult describes a cached response for the log. found is nil for a miss.
+func cacheResult(found *responsecache.Response) *requestlog.Cache {
+	if found == nil {
+		return &requestlog.Cache{Status: requestlog.CacheMiss}
+	}
+	return &requestlog.Cache{Status: requestlog.CacheHit, Age: found.Age(time.Now()), Source: found.RequestID, Saved: found.Cost}
+}
+
+// sharesText reports whether the text of the request may be stored outside the memory of this process.
+func (r *run) sharesText(p plan) bool {
+	return !p.decision.OmitBodies && (r.entry.BodyState == requestlog.BodyStored || r.entry.BodyState == requestlog.BodyTooLarge)
 }
 
 // identity returns the values, other than the body, that determine the response to a request. It includes targets that are temporarily
 // unavailable, so that an outage does not change the identity.
-func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity {
-	d := p.decision
+func (r *run) identity(p plan) *responsecache.Identity {
+	d, grant := p.decision, r.call.Grant
 	id := &responsecache.Identity{
-		Workspace: who.Grant.Workspace.ID, Key: who.Grant.Key.ID, Endpoint: in.Route.Path, Features: p.req.Beta,
+		Workspace: grant.Workspace.ID, Key: grant.Key.ID, Endpoint: r.call.Route.Path, Features: p.req.Beta,
 		Requested: d.Input.Model, Objective: d.Input.Objective.Name, Tradeoff: d.Input.Objective.Tradeoff, MaxOutput: d.MaxOutput,
-		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy, strconv.FormatInt(who.Grant.Workspace.Revision, 10)}, Targets: make([]string, 0, len(d.Candidates)),
+		Versions: []string{d.Versions.Router, d.Versions.Snapshot, d.Versions.Policy, strconv.FormatInt(grant.Workspace.Revision, 10)}, Targets: make([]string, 0, len(d.Candidates)),
 	}
-	if k := who.Grant.Key.Cache; k != nil && k.Shared {
+	if k := grant.Key.Cache; k != nil && k.Shared {
 		id.Key = ""
 	}
 	for i := range d.Candidates {
@@ -126,45 +145,60 @@ func identity(in *incoming, who modelapi.Caller, p plan) *responsecache.Identity
 	return id
 }
 
-// replay sends a cached response. The request counts towards request limits, but its tokens and cost are 0.
+// replay sends a cached response. The call counts towards request limits, but its tokens and cost are 0. The cost is not compared with the
+// baseline, because routing did not cause the savings.
 func (d *delivery) replay(ctx context.Context, found *responsecache.Response) error {
-	turn, err := d.gateway.Sessions.TakeTurn(ctx, d.gateway.Limits, d.grant, d.plan.req.Controls.SessionID)
-	if err != nil {
-		return err
-	}
-	if turn != nil {
-		turn.Settle(0)
-		turn.Release()
+	if d.call.Grant.Key.Sessions != nil {
+		turn, err := d.Sessions.TakeTurn(ctx, d.Limits, d.call.Grant, d.req.Controls.SessionID)
+		if err != nil {
+			return err
+		}
+		if turn != nil {
+			turn.Settle(0)
+			turn.Release()
+		}
 	}
 	d.slot.Settle(0)
-	d.rec.RecordHit(found, d.plan.decision)
-	events := make([]llm.Event, len(found.Events))
+	e := d.entry
+	e.Model, e.Provider, e.Simulated, e.ServedAs, e.Finish = found.Model, found.Provider, found.Simulated, found.ServedAs, found.Finish
+	e.DecisionKind, e.Outcome, e.Status, e.Cost = d.plan.decision.Kind, requestlog.OK, http.StatusOK, new(money.Amount)
+	d.limitDelivered()
+	d.start()
 	for i := range found.Events {
-		events[i] = found.Events[i].LLM()
-		d.rec.RecordEvent(&events[i])
+		ev := found.Events[i].LLM()
+		d.recordEvent(&ev)
+		if err := d.sink.Event(&ev); err != nil {
+			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
+		}
 	}
-	if err := d.out.Events(events, d.rec); err != nil {
-		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
-	}
-	if err := d.gateway.Log.End(d.rec.Complete()); err != nil {
+	if err := d.writeEntry(); err != nil {
 		return err
 	}
-	d.rec.ReleaseText()
-	if err := d.out.End(d.rec); err != nil {
-		d.gateway.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.ID, "error", err.Error())
-	}
+	d.end(ctx)
 	return nil
+}
+
+// recordStored discards a response that is incomplete or comes from a model other than the first model of the plan, so that it is not
+// cached. It records the reason why a response is not cached.
+func (d *delivery) recordStored(t *provider.Target) {
+	switch {
+	case d.entry.Finish != "stop":
+		d.cache.Flight.Discard(responsecache.Incomplete)
+	case t.Model.Name != d.plan.decision.Plan[0].Model.Name:
+		d.cache.Flight.Discard(responsecache.OtherModel)
+	}
+	d.entry.Cache.Reason = d.cache.Flight.Reason()
 }
 
 // keep stores a complete response in the cache.
 func (d *delivery) keep(ctx context.Context, t *provider.Target) {
-	e := d.rec.Entry
-	if inputs := d.rec.Cache.Inputs; inputs != nil {
-		d.gateway.Cache.KeepInputs(ctx, inputs, responsecache.Response{
+	e := d.entry
+	if inputs := d.cache.Inputs; inputs != nil {
+		d.Cache.KeepInputs(ctx, inputs, responsecache.Response{
 			RequestID: e.ID, Provider: e.Provider, Model: e.Model, ServedAs: e.ServedAs, Simulated: e.Simulated, Cost: e.Cost,
 		})
 	}
-	d.rec.Cache.Flight.Store(ctx, responsecache.Response{
+	d.cache.Flight.Store(ctx, responsecache.Response{
 		RequestID: e.ID, Provider: t.Provider, Model: t.Model.Name, ServedAs: e.ServedAs, Finish: e.Finish, Simulated: t.Simulated, Cost: e.Cost,
 	})
 }

@@ -3,13 +3,12 @@ package gateway
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"net/http"
 	"slices"
-	"time"
 
 	"fairlead.dev/internal/account"
+	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
+	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -23,16 +22,10 @@ type Comparer interface {
 
 // Served is a request that was served and chosen for comparison.
 type Served struct {
-	ID         string
-	Time       time.Time
-	Grant      *account.Grant
-	Tags       map[string]string
-	Endpoint   string      // path relative to Prefix, with a leading slash
-	Header     http.Header // request headers without credentials
-	Format     string
-	Request    []byte
+	Call       Call            // the call with its decoded options; Body is the request
 	Response   requestlog.Body // contains only the response
-	Stored     bool            // whether request text may be stored
+	Format     string
+	Stored     bool // whether request text may be stored
 	Simulated  bool
 	Model      string // model that served the request
 	Other      string // model to compare with
@@ -40,9 +33,16 @@ type Served struct {
 	Propensity float64 // probability with which the request was chosen
 }
 
+// capture keeps the response of a call for a comparison with another model.
+type capture struct {
+	Other      string // name of the model to compare with
+	Propensity float64
+	Buffer     response.Buffer
+}
+
 const (
-	// maxCompared limits the size of a compared request and of its response, because both stay in memory until the comparison ends.
-	maxCompared = 1 << 20
+	// MaxCompared limits the size of a compared request and of its response, because both stay in memory until the comparison ends.
+	MaxCompared = 1 << 20
 	// uniformBits is the number of hash bits in the result of UniformHash.
 	uniformBits = 53
 )
@@ -59,61 +59,73 @@ func uniformHash(text string) float64 {
 // comparison returns the comparison settings for a request, or nil if the request does not take part. Requests that refer to data stored by
 // a provider do not take part, because they cannot be sent to another provider. Requests from the dashboard do not take part, because they
 // are not representative.
-func (g *Gateway) comparison(in *incoming, who modelapi.Caller, req *llm.Request) *account.Comparison {
-	c := who.Grant.Workspace.Comparison
-	if c == nil || g.Comparer == nil || in.ID == "" || in.shadow != nil || who.AccountID != "" {
+func (r *run) comparison(req *llm.Request) *account.Comparison {
+	c := r.call.Grant.Workspace.Comparison
+	if c == nil || r.call.ID == "" || r.call.Shadow != nil || r.call.AccountID != "" {
 		return nil
 	}
-	if req.Op != llm.Chat || !req.Routed || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || req.Holder != nil || len(req.Body) > maxCompared {
+	if req.Op != llm.Chat || !req.Routed || req.Choices > 1 || req.Background || req.Previous != "" || req.Account != "" || req.Holder != nil || len(req.Body) > MaxCompared {
 		return nil
 	}
 	return c
 }
 
-// captureForComparison returns an empty Capture for the response to a request. It returns nil if the request is neither chosen for
-// comparison nor a shadow call.
-func (g *Gateway) captureForComparison(in *incoming, who modelapi.Caller, p plan) *capture {
-	buffer := response.Buffer{Limit: maxCompared}
-	if in.shadow != nil {
-		return &capture{Buffer: buffer}
-	}
-	c := g.comparison(in, who, p.req)
+// captureForComparison returns an empty capture for the response to a request, or nil if the request is not chosen for comparison.
+func (r *run) captureForComparison(p plan) *capture {
+	c := r.comparison(p.req)
 	if c == nil {
 		return nil
 	}
-	draw, propensity := UniformHash(in.ID), c.Holdout+c.Share
+	chosen := &capture{Other: r.snapshot.Canonical(c.Baseline), Propensity: c.Holdout + c.Share, Buffer: response.Buffer{Limit: MaxCompared}}
 	if p.decision.HeldOut != "" {
 		i := slices.IndexFunc(p.decision.Candidates, func(c route.Candidate) bool { return c.Target == p.decision.HeldOut })
-		return &capture{Other: p.decision.Candidates[i].Model, Propensity: propensity, Buffer: buffer}
+		chosen.Other = p.decision.Candidates[i].Model
+		return chosen
 	}
 	// A request drawn for the holdout is compared even if the baseline did not serve it, so that every request has the same propensity.
-	if draw >= propensity {
+	if UniformHash(r.call.ID) >= chosen.Propensity {
 		return nil
 	}
-	return &capture{Other: in.Snapshot.Canonical(c.Baseline), Propensity: propensity, Buffer: buffer}
+	return chosen
 }
 
 // offer passes a response chosen for comparison to the Comparer. It is called after the client has received the whole response.
 func (d *delivery) offer() {
-	e, s := d.rec.Entry, d.rec.Capture
-	if s == nil || s.Buffer.Full {
+	e, s := d.entry, d.capture
+	if s.Buffer.Full {
 		return
 	}
-	body := requestlog.Body{Response: s.Buffer.Bytes(nil), Streamed: d.rec.Req.Stream, Folded: d.out.Streams()}
+	served := *d.call
+	served.Body, served.Upload, served.Start = slices.Clone(d.plan.req.Body), nil, e.Time
+	served.Trace, served.IP = requestlog.TraceContext{}, ""
+	d.Comparer.Offer(&Served{
+		Call: served, Format: e.Format, Stored: d.storesText(), Simulated: e.Simulated, Model: e.Model, Other: s.Other, Decision: d.plan.decision,
+		Response: requestlog.Body{Response: s.Buffer.Bytes(nil), Streamed: d.req.Stream, Folded: d.streams()}, Propensity: s.Propensity,
+	})
 	if s.Buffer.InBlocks() {
 		s.Buffer.Reset()
 	}
-	if d.in.shadow != nil {
-		d.in.shadow.response = body
-		return
+}
+
+// ShadowTerms are the terms of a call that no client waits for. The gateway that makes such calls must not share limits, health, caches or
+// the log with the gateway that serves clients.
+type ShadowTerms struct {
+	Model  string        // replaces the model in the body
+	Budget ledger.Budget // budget charged for the call instead of the budgets of the key and the workspace
+	// MaxOutput limits the output tokens if the body sets no limit.
+	MaxOutput int64
+	Excluded  func(t *provider.Target) bool
+}
+
+// restrict removes the excluded targets from the plan of a shadow call, and limits its output.
+func (s *ShadowTerms) restrict(p *plan) error {
+	d := p.decision
+	d.Plan = slices.DeleteFunc(d.Plan, func(t *provider.Target) bool { return s.Excluded != nil && s.Excluded(t) })
+	if len(d.Plan) == 0 {
+		return llm.Errorf(llm.NoRoute, "The constraints of the request exclude every provider of %s.", s.Model)
 	}
-	header := d.in.HTTP.Header.Clone()
-	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Cookie", "X-Fairlead-Dry-Run", "X-Fairlead-Trace", "Content-Length"} {
-		header.Del(name)
+	if d.MaxOutput == 0 && p.req.MaxOutput == 0 {
+		d.MaxOutput = s.MaxOutput
 	}
-	d.gateway.Comparer.Offer(&Served{
-		ID: e.ID, Time: e.Time, Grant: d.grant, Tags: e.Tags, Endpoint: d.in.Route.Path, Header: header, Format: e.Format,
-		Request: slices.Clone(d.plan.req.Body), Response: body, Stored: d.rec.StoresText(), Simulated: e.Simulated, Model: e.Model, Other: s.Other,
-		Decision: d.plan.decision, Propensity: s.Propensity,
-	})
+	return nil
 }

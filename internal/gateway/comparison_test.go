@@ -56,7 +56,7 @@ func TestComparedShareFollowsTheHash(t *testing.T) {
 	n := 0
 	for s := range chosen {
 		n++
-		if !want[s.ID] || s.Other != "large" || s.Model != "small" || s.Propensity != 0.3 || !s.Stored || s.Header.Get("Authorization") != "" || len(s.Request) == 0 || len(s.Response.Response) == 0 {
+		if !want[s.Call.ID] || s.Other != "large" || s.Model != "small" || s.Propensity != 0.3 || !s.Stored || len(s.Call.Body) == 0 || len(s.Response.Response) == 0 {
 			t.Errorf("%+v", s)
 		}
 	}

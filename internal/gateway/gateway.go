@@ -1,4 +1,4 @@
-// Package gateway serves the model API below /proxy/v1. Start with serve.go: it lists the steps of a request. The package does
+// Package gateway serves the model API below /proxy/v1. Start with run.go: it lists the steps of a request. The package does
 // not depend on specific providers, formats or storage implementations.
 package gateway
 
@@ -73,8 +73,8 @@ type Pinner interface {
 
 // Tracing connects requests with the traces of their callers.
 type Tracing interface {
-	// Begin returns the trace context of a request.
-	Begin(requestID string, h http.Header) requestlog.TraceContext
+	// Begin returns the trace context of a request. c is the context from the headers of the request.
+	Begin(requestID string, c requestlog.TraceContext) requestlog.TraceContext
 	// Propagate adds the trace context to a provider call, if the settings allow it. attempt is an index into the entry's attempts.
 	Propagate(h http.Header, e *requestlog.Entry, provider string, attempt int)
 }
@@ -139,7 +139,7 @@ type Gateway struct {
 	snapshot atomic.Pointer[route.Snapshot]
 	uploads  upload.Budget
 	counter  *token.Counter
-	objects  objectService
+	objects  objectState
 
 	background background
 }
@@ -160,9 +160,6 @@ func New(p Parts) *Gateway {
 	}
 	if g.StoredIDs == nil {
 		g.StoredIDs = noop{}
-	}
-	g.objects = objectService{
-		Store: p.Objects, Owners: p.Owners, Dispatcher: p.Dispatcher, Ledger: p.Ledger, Uploads: &g.uploads, Keys: p.Keys, IDs: g.StoredIDs, Log: p.Log, Observe: p.Observe, Logger: p.Logger,
 	}
 	if g.Admission == nil {
 		g.Admission = &limit.AdmissionQueue{}

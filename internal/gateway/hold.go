@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
@@ -41,27 +39,27 @@ const (
 // reserve reserves the maximum cost of the plan on every budget that applies. If the budgets have too little left for the longest output and
 // the caller sets no limit, the output limit is lowered. Targets that do not fit leave the plan. The request waits only if no target fits
 // until other requests release what they reserved.
-func (g *Gateway) reserve(ctx context.Context, in *incoming, grant *account.Grant, p plan) (reservation, error) {
+func (r *run) reserve(ctx context.Context, grant *account.Grant, p plan) (reservation, error) {
 	budgets := append(budget.Applied(grant), p.budgets...)
-	r := reservation{targets: p.decision.Plan, terms: bill.Terms{
-		Request: p.req, Client: in.Route.Format, Counter: g.counter, At: in.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
+	held := reservation{targets: p.decision.Plan, terms: bill.Terms{
+		Request: p.req, Client: r.call.Route.Format, Counter: r.counter, At: r.call.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
 	}}
-	if in.shadow != nil { // a shadow call is compared with another response, so its output is not limited to fit the budget
-		return r.take(ctx, g.Ledger.TryHold, []ledger.Budget{in.shadow.Budget})
+	if r.call.Shadow != nil { // a shadow call is compared with another response, so its output is not limited to fit the budget
+		return held.take(ctx, r.Ledger.TryHold, []ledger.Budget{r.call.Shadow.Budget})
 	}
 	for range 3 { // another request may reserve the money between the two steps, and the first step may load the budgets
-		if !r.fit(p, g.available(budgets)) {
+		if !held.fit(p, r.available(budgets)) {
 			break
 		}
-		if taken, err := r.take(ctx, g.Ledger.TryHold, budgets); !insufficient(err) {
+		if taken, err := held.take(ctx, r.Ledger.TryHold, budgets); !insufficient(err) {
 			return taken, err
 		}
 	}
-	if !r.fit(p, g.unspent(budgets)) || p.immediate {
-		return r.take(ctx, g.Ledger.TryHold, budgets)
+	if !held.fit(p, r.unspent(budgets)) || p.immediate {
+		return held.take(ctx, r.Ledger.TryHold, budgets)
 	}
 	began := time.Now()
-	taken, err := r.take(ctx, g.Ledger.Hold, budgets)
+	taken, err := held.take(ctx, r.Ledger.Hold, budgets)
 	if d := time.Since(began); d >= attempt.MinWait {
 		taken.waited = d
 	}
@@ -116,7 +114,7 @@ func insufficient(err error) bool {
 }
 
 // adviseBudget adds to an error for an exceeded budget which model and how much output would fit, or what the cheapest model costs.
-func (g *Gateway) adviseBudget(in *incoming, who modelapi.Caller, p plan, terms bill.Terms, err error) error {
+func (r *run) adviseBudget(p plan, terms bill.Terms, err error) error {
 	e := llm.AsError(err)
 	if e.Kind != llm.BudgetExceeded || !bill.Generates(p.req.Op) {
 		return err
@@ -125,12 +123,11 @@ func (g *Gateway) adviseBudget(in *incoming, who modelapi.Caller, p plan, terms 
 	if !route.IsAuto(p.req.Model) {
 		req, prompt := *p.req, *p.prompt
 		req.Model, req.Controls.Models, prompt.req = "auto:cost", nil, &req
-		policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
-		if d, err := g.route(in, who, &prompt, policies, readRequest(&prompt, policies)); err == nil {
+		if d, err := r.route(&prompt, readRequest(&prompt)); err == nil {
 			targets = append(slices.Clone(targets), d.Plan...)
 		}
 	}
-	left := g.unspent(append(budget.Applied(who.Grant), p.budgets...))
+	left := r.unspent(append(budget.Applied(r.call.Grant), p.budgets...))
 	targets = slices.DeleteFunc(slices.Clone(targets), func(t *provider.Target) bool { return t.Price == nil })
 	for _, t := range targets {
 		tokens := terms.Affordable(t, left)
@@ -178,33 +175,26 @@ func (a *Access) least(budgets []ledger.Budget, amount func(ledger.Budget, ledge
 	return least
 }
 
-// newSeries returns an empty series of attempts for a request.
-func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, held reservation, storesText bool) *attempt.Series {
+// newSeries returns an empty series of attempts for a call.
+func (r *run) newSeries(p plan, held reservation) *attempt.Series {
+	grant := r.call.Grant
 	s := &attempt.Series{
-		Dispatcher: g.Dispatcher, Settings: &in.Settings.Attempts, Snapshot: in.Snapshot, Plan: held.targets, Terms: held.terms, StoresText: storesText,
+		Dispatcher: r.Dispatcher, Settings: &r.settings.Attempts, Snapshot: r.snapshot, Plan: held.targets, Terms: held.terms, StoresText: r.storesText(),
 		Requester:   attempt.Requester{KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID},
-		CallOptions: attempt.CallOptions{Format: in.Route.Format},
+		CallOptions: attempt.CallOptions{Format: r.call.Route.Format},
 	}
 	s.Clock.WaitedForBudget(held.waited)
-	if g.Reasoning != nil {
+	if r.Reasoning != nil {
 		assumed := p.decision.Plan[0].ID()
-		if in.shadow != nil {
+		if r.call.Shadow != nil {
 			assumed = "" // the request was written for another target
 		}
 		s.Request = func(req *llm.Request, t *provider.Target) *llm.Request {
-			return g.Reasoning.WithoutForeign(req, grant.Workspace.ID, t.ID(), assumed)
+			return r.Reasoning.WithoutForeign(req, grant.Workspace.ID, t.ID(), assumed)
 		}
 	}
 	if p.req.Op == llm.Chat && !p.decision.NoCacheMarks {
-		// The prompt-cache key sends the turns of a session to the same prompt cache, unless the client sets a key itself. Derived sessions
-		// without tools get no key: most of them have one turn, and providers recognise a shared prompt prefix without a key.
-		key := ""
-		set := slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
-			return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"
-		})
-		if !set && (p.session == session.Given || p.req.Needs.Has(llm.Tools)) {
-			key = g.Sessions.CacheKey(grant.Workspace.ID, p.req.Controls.SessionID)
-		}
+		key := r.promptCacheKey(p)
 		s.Cache = func(t *provider.Target) (hints provider.CacheHints) {
 			hints.Mark = p.cache.EndMark(bill.CacheRules(t)).Lifetime()
 			if t.CacheKey {
@@ -216,17 +206,16 @@ func (g *Gateway) newSeries(in *incoming, grant *account.Grant, p plan, held res
 	return s
 }
 
-// begin records the request durably before the first provider is called.
-func (r *Recording) begin(rec *recorder, s *attempt.Series) error {
-	rec.Begin(s)
-	if r.Tracing != nil {
-		s.Propagate = func(h http.Header, provider string, attempt int) {
-			r.Tracing.Propagate(h, rec.Entry, provider, attempt)
-		}
+// promptCacheKey returns the key that sends the turns of a session to the same prompt cache, or an empty key if the client sets one itself.
+// Derived sessions without tools get no key: most of them have one turn, and providers recognise a shared prompt prefix without a key.
+func (r *run) promptCacheKey(p plan) string {
+	if p.session != session.Given && !p.req.Needs.Has(llm.Tools) {
+		return ""
 	}
-	if err := r.Log.Begin(rec.Entry); err != nil {
-		return err
+	if slices.ContainsFunc(p.req.Fields, func(f llm.Field) bool {
+		return f.Name == "prompt_cache_key" && string(p.req.Body[f.Value:f.End]) != "null"
+	}) {
+		return ""
 	}
-	r.Started(rec.Entry)
-	return nil
+	return r.Sessions.CacheKey(r.call.Grant.Workspace.ID, p.req.Controls.SessionID)
 }

@@ -11,7 +11,7 @@ import (
 // serveModels responds with the models that the key may use. shape converts them to the client's format.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID string, shape func(modelOffer) (any, error)) {
 	settings := g.settings.Load()
-	grant, err := modelapi.AuthenticateReader(r, settings, g.Keys, time.Now())
+	grant, err := modelapi.Authenticate(r, settings, g.Keys, time.Now())
 	if err != nil {
 		g.reject(w, r, requestID, err)
 		return

@@ -53,7 +53,7 @@ func (g *Gateway) serveNamed(w http.ResponseWriter, r *http.Request, requestID, 
 			if g.requireMethod(w, r, requestID, http.MethodPost) {
 				route := g.Routes[i]
 				route.Format = route.Format.(wire.ModelPath).ForModel(name[:colon], r.URL.Query())
-				g.handle(w, r, requestID, route, g.identifyKey)
+				g.handle(w, r, requestID, route)
 			}
 			return
 		}

@@ -5,26 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/batch"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
-	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -64,20 +60,9 @@ func objectMethods(path string) []string {
 	return nil
 }
 
-// objectService holds the dependencies of the operations on files and batches.
-type objectService struct {
-	Store      batch.Store
-	Owners     batch.Owners // owners of provider objects; if nil, the owners of files in requests are not checked
-	Dispatcher *attempt.Dispatcher
-	Ledger     ledger.Ledger
-	Uploads    *upload.Budget
-	Keys       modelapi.Keys
-	IDs        StoredIDs
-	Log        Log
-	Observe    func(*requestlog.Entry) // called with the log entries of a batch when they are charged
-	Logger     *slog.Logger
-
-	cache ownerCache
+// objectState is the state of a gateway's files and batches.
+type objectState struct {
+	owners ownerCache
 
 	holding   sync.Mutex
 	following bool // whether FollowBatches is running
@@ -86,13 +71,10 @@ type objectService struct {
 
 // objectRequest is a request for the files or batches of a workspace.
 type objectRequest struct {
-	*objectService
-	In     *modelapi.Request
-	Caller modelapi.Caller
-	Rec    *recorder
-	Out    *response.Writer
-	// Decide returns the routing decision for a request that names a model as provider/model.
-	Decide func(op llm.Op, model string) (*route.Decision, error)
+	*run
+	out  *response.Writer
+	http *http.Request
+	w    http.ResponseWriter
 
 	kind batch.Kind
 }
@@ -100,14 +82,14 @@ type objectRequest struct {
 // Serve performs the operation of a path and writes the response. A key can access only objects of its workspace, although workspaces
 // share provider accounts.
 func (o *objectRequest) Serve(ctx context.Context, path string) error {
-	if o.kind = batch.File; o.In.Route.Op == llm.BatchObjects {
+	if o.kind = batch.File; o.call.Route.Op == llm.BatchObjects {
 		o.kind = batch.Batch
 	}
-	o.Rec.Entry.BodyState = requestlog.BodyMedia
+	o.entry.BodyState = requestlog.BodyMedia
 	_, id, part := splitObjectPath(path)
 	var data []byte
 	var err error
-	switch create := o.In.HTTP.Method == http.MethodPost; {
+	switch create := o.http.Method == http.MethodPost; {
 	case id != "":
 		data, err = o.one(ctx, id, part)
 	case !create:
@@ -120,27 +102,28 @@ func (o *objectRequest) Serve(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	e, summary := o.Rec.Entry, response.ProviderSummary(o.Rec.Entry.Provider)
+	e := o.entry
+	o.out.Header().Set("X-Fairlead-Provider", e.Provider)
 	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
 	if data != nil { // data is nil if the content of a file was sent
-		_ = o.Out.Event(&llm.Event{Data: data, Own: true}, summary) // Event buffers the data until End
+		_ = o.out.Event(&llm.Event{Data: data, Own: true}) // Event buffers the data until End
 	}
-	if err := o.Log.End(o.Rec.Complete()); err != nil {
+	if err := o.writeEntry(); err != nil {
 		return err
 	}
-	_ = o.Out.End(summary) // fails only when the client has disconnected
+	_ = o.out.End() // fails only when the client has disconnected
 	return nil
 }
 
 // upload sends a file for a batch to the provider.
 func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
-	body, err := o.Uploads.Read(o.In.W, o.In.HTTP, o.In.Route.Op, o.Caller.Grant.Workspace.ID, o.In.Settings.Upload)
+	body, err := o.uploads.Read(o.w, o.http, o.call.Route.Op, o.call.Grant.Workspace.ID, o.settings.Upload)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Release()
-	o.Rec.Entry.BytesIn = int64(len(body.Bytes))
-	form, err := batch.ReadForm(o.In.HTTP.Header.Get("Content-Type"), body.Bytes)
+	o.entry.BytesIn = int64(len(body.Bytes))
+	form, err := batch.ReadForm(o.http.Header.Get("Content-Type"), body.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +143,7 @@ func (o *objectRequest) upload(ctx context.Context) ([]byte, error) {
 		use.Model = targets[use.Model].Model.Name
 		made.Uses = append(made.Uses, use)
 	}
-	o.Rec.Entry.Requested = made.Uses[0].Model
+	o.entry.Requested = made.Uses[0].Model
 	op := &provider.ObjectOperation{Credential: made.Credential, Method: http.MethodPost, Path: []string{"files"}}
 	if op.Body, op.ContentType, err = form.Encode(); err != nil {
 		return nil, err
@@ -174,14 +157,14 @@ func (o *objectRequest) references(ctx context.Context, file batch.Object) func(
 	known := map[string]bool{} // ids of files that were already looked up and found
 	return func(member, id string) (string, error) {
 		if member == batch.PreviousResponse {
-			stored, ok := o.IDs.Open(file.WorkspaceID, id)
+			stored, ok := o.StoredIDs.Open(file.WorkspaceID, id)
 			if !ok || stored.Provider != file.Provider || stored.Credential != file.Credential {
 				return "", llm.Errorf(llm.NotFound, "Response %q was not found at %s. Send the whole conversation in input.", show.Shorten(id), file.Provider)
 			}
 			return stored.ID, nil
 		}
 		if !known[id] {
-			found, err := o.Store.Object(ctx, file.WorkspaceID, batch.File, id)
+			found, err := o.Objects.Object(ctx, file.WorkspaceID, batch.File, id)
 			if errors.Is(err, batch.ErrNotFound) || err == nil && (found.Provider != file.Provider || found.Credential != file.Credential) {
 				return "", objectNotFound(batch.File, id)
 			}
@@ -197,8 +180,8 @@ func (o *objectRequest) references(ctx context.Context, file batch.Object) func(
 // newObject returns an object that the caller is about to create. It has the provider's first credential; for a batch, the caller replaces
 // this with the credential of the input file.
 func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
-	o.Rec.Entry.Provider = p.Name
-	made := batch.Object{WorkspaceID: o.Caller.Grant.Workspace.ID, Kind: o.kind, KeyID: o.Caller.Grant.Key.ID, Provider: p.Name, CreatedAt: o.In.Start}
+	o.entry.Provider = p.Name
+	made := batch.Object{WorkspaceID: o.call.Grant.Workspace.ID, Kind: o.kind, KeyID: o.call.Grant.Key.ID, Provider: p.Name, CreatedAt: o.call.Start}
 	if len(p.Credentials) > 0 {
 		made.Credential = p.Credentials[0].ID
 	}
@@ -208,7 +191,7 @@ func (o *objectRequest) newObject(p *provider.Provider) batch.Object {
 // choose returns the provider to which a batch input file is uploaded, and the provider's target for each model name in the file. A header
 // or a prefix of the model names selects the provider. Otherwise, exactly one provider must offer all models.
 func (o *objectRequest) choose(uses []batch.Use) (*provider.Provider, map[string]*provider.Target, error) {
-	snap, name := o.In.Snapshot, o.In.HTTP.Header.Get(objectProvider)
+	snap, name := o.snapshot, o.http.Header.Get(objectProvider)
 	var offering, able []*provider.Provider
 	for _, p := range snap.Providers {
 		if p.Objects == nil || name != "" && p.Name != name {
@@ -256,14 +239,14 @@ func targetsAt(snap *route.Snapshot, p *provider.Provider, uses []batch.Use) (ma
 
 // create creates a batch at the provider that holds its input file.
 func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
-	limits := o.In.Settings.Upload
+	limits := o.settings.Upload
 	limits.Body = min(limits.Body, maxObject)
-	body, err := o.Uploads.Read(o.In.W, o.In.HTTP, o.In.Route.Op, o.Caller.Grant.Workspace.ID, limits)
+	body, err := o.uploads.Read(o.w, o.http, o.call.Route.Op, o.call.Grant.Workspace.ID, limits)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Release()
-	o.Rec.Entry.BytesIn = int64(len(body.Bytes))
+	o.entry.BytesIn = int64(len(body.Bytes))
 	if _, err := strict.Object(ctx, body.Bytes); err != nil {
 		return nil, err
 	}
@@ -280,7 +263,7 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 	if len(file.Uses) == 0 {
 		return nil, strict.Reject(strict.Problem{Param: "input_file_id", Message: "The file is the result of a batch. Upload a file with requests."})
 	}
-	o.Rec.Entry.Requested = file.Uses[0].Model
+	o.entry.Requested = file.Uses[0].Model
 	for _, use := range file.Uses {
 		if err := o.permit(p, use); err != nil {
 			return nil, err
@@ -289,7 +272,7 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 	made := o.newObject(p)
 	made.Credential, made.Uses = file.Credential, file.Uses
 	_, total := o.maxBatchCharges(made)
-	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.Caller.Grant), total)
+	hold, err := o.Ledger.Hold(ctx, budget.Applied(o.call.Grant), total)
 	if err != nil {
 		return nil, err
 	}
@@ -300,21 +283,21 @@ func (o *objectRequest) create(ctx context.Context) ([]byte, error) {
 		hold.Release()
 		return nil, err
 	}
-	o.keepHold(batchID{made.WorkspaceID, rawjson.Get(data, "id").String()}, hold)
+	o.objects.keepHold(batchID{made.WorkspaceID, rawjson.Get(data, "id").String()}, hold)
 	return data, nil
 }
 
 // permit rejects a model that the key or a policy does not allow at the provider, and a model without a batch price unless the key allows
 // models without a price.
 func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
-	d, err := o.Decide(use.Op, p.Name+"/"+use.Model)
+	d, err := o.decideModel(use.Op, p.Name+"/"+use.Model)
 	if err != nil {
 		return err
 	}
 	if t := d.Plan[0]; t.Provider != p.Name || t.Model.Name != use.Model {
 		return llm.Errorf(llm.PolicyRejected, "A policy routes requests for %s to %s, but a batch runs only at the provider that stores its file. Use another model, or change the policy.", use.Model, t.ID()).With("policy", d.Policy)
 	}
-	if batchPrice(d.Plan[0], o.In.Start) == nil && !o.In.Settings.AllowsUnpriced(o.Caller.Grant) {
+	if batchPrice(d.Plan[0], o.call.Start) == nil && !o.settings.AllowsUnpriced(o.call.Grant) {
 		return llm.Errorf(llm.NoRoute, "The batch price of %s is unknown. Use another model, or allow models without a price for the key.", d.Plan[0].ID())
 	}
 	return nil
@@ -323,9 +306,9 @@ func (o *objectRequest) permit(p *provider.Provider, use batch.Use) error {
 // make creates an object and records its owner. The call continues if the client disconnects, because otherwise a batch could run
 // without an owner.
 func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made batch.Object, op *provider.ObjectOperation) ([]byte, error) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.In.Settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.settings.Attempts.Total)
 	defer stop()
-	data, err := o.call(ctx, p, op)
+	data, err := o.callProvider(ctx, p, op)
 	if err != nil {
 		return nil, objectFailure(p, err)
 	}
@@ -338,7 +321,7 @@ func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made bat
 		if made.Kind == batch.Batch {
 			undo.Method, undo.Path = http.MethodPost, []string{"batches", made.ID, "cancel"}
 		}
-		_, undone := o.call(ctx, p, undo)
+		_, undone := o.callProvider(ctx, p, undo)
 		o.Logger.ErrorContext(ctx, "owner of a provider object was not recorded", "provider", p.Name, "object", made.ID, "undone", undone == nil, "error", err.Error())
 		return nil, databaseError(err)
 	}
@@ -347,7 +330,7 @@ func (o *objectRequest) make(ctx context.Context, p *provider.Provider, made bat
 
 // find returns an object of the workspace and the provider that holds it.
 func (o *objectRequest) find(ctx context.Context, kind batch.Kind, id string) (batch.Object, *provider.Provider, error) {
-	found, err := o.Store.Object(ctx, o.Caller.Grant.Workspace.ID, kind, id)
+	found, err := o.Objects.Object(ctx, o.call.Grant.Workspace.ID, kind, id)
 	if errors.Is(err, batch.ErrNotFound) {
 		return found, nil, objectNotFound(kind, id)
 	}
@@ -360,11 +343,11 @@ func (o *objectRequest) find(ctx context.Context, kind batch.Kind, id string) (b
 
 // holder returns the provider that holds an object.
 func (o *objectRequest) holder(object batch.Object) (*provider.Provider, error) {
-	p, ok := reachAccount(o.In.Snapshot, llm.Account{Provider: object.Provider, Credential: object.Credential})
+	p, ok := reachAccount(o.snapshot, llm.Account{Provider: object.Provider, Credential: object.Credential})
 	if !ok || p.Objects == nil {
 		return nil, accountRemoved(object.Kind)
 	}
-	o.Rec.Entry.Provider = p.Name
+	o.entry.Provider = p.Name
 	return p, nil
 }
 
@@ -374,7 +357,7 @@ func (o *objectRequest) one(ctx context.Context, id, part string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	op := &provider.ObjectOperation{Credential: found.Credential, Method: o.In.HTTP.Method, Path: []string{string(o.In.Route.Op), id}}
+	op := &provider.ObjectOperation{Credential: found.Credential, Method: o.http.Method, Path: []string{string(o.call.Route.Op), id}}
 	if op.Method == http.MethodHead {
 		op.Method = http.MethodGet
 	}
@@ -384,7 +367,7 @@ func (o *objectRequest) one(ctx context.Context, id, part string) ([]byte, error
 	if part == "content" {
 		return nil, o.content(ctx, p, found, op)
 	}
-	data, err := o.call(ctx, p, op)
+	data, err := o.callProvider(ctx, p, op)
 	if err != nil {
 		return nil, o.gone(ctx, p, found, err)
 	}
@@ -414,12 +397,13 @@ func (o *objectRequest) gone(ctx context.Context, p *provider.Provider, object b
 
 // content sends the content of a file to the client.
 func (o *objectRequest) content(ctx context.Context, p *provider.Provider, object batch.Object, op *provider.ObjectOperation) error {
-	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.In.Settings.Attempts.Idle)
+	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.settings.Attempts.Idle)
 	if err != nil {
 		return o.gone(ctx, p, object, err)
 	}
 	defer stream.Close()
-	summary, kind := response.ProviderSummary(p.Name), "application/octet-stream"
+	kind := "application/octet-stream"
+	o.out.Header().Set("X-Fairlead-Provider", p.Name)
 	for {
 		ev, ok, err := stream.Next()
 		if err != nil {
@@ -429,7 +413,7 @@ func (o *objectRequest) content(ctx context.Context, p *provider.Provider, objec
 			kind = ev.Type
 		}
 		// Send the headers even if the file is empty.
-		if err := o.Out.Bytes(ev.Data, kind, summary); err != nil {
+		if err := o.out.Bytes(ev.Data, kind); err != nil {
 			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 		}
 		if !ok {
@@ -444,7 +428,7 @@ func (o *objectRequest) received(ctx context.Context, p *provider.Provider, obje
 	ctx = context.WithoutCancel(ctx)
 	if object.Kind == batch.Batch {
 		for _, id := range batch.Files(object.Data) {
-			file := batch.Object{WorkspaceID: object.WorkspaceID, Kind: batch.File, ID: id, KeyID: object.KeyID, Provider: object.Provider, Credential: object.Credential, CreatedAt: o.In.Start}
+			file := batch.Object{WorkspaceID: object.WorkspaceID, Kind: batch.File, ID: id, KeyID: object.KeyID, Provider: object.Provider, Credential: object.Credential, CreatedAt: o.call.Start}
 			if err := o.addObject(ctx, file); err != nil {
 				return databaseError(err)
 			}
@@ -453,7 +437,7 @@ func (o *objectRequest) received(ctx context.Context, p *provider.Provider, obje
 			return err
 		}
 	}
-	if err := o.Store.SaveObject(ctx, object); err != nil {
+	if err := o.Objects.SaveObject(ctx, object); err != nil {
 		return databaseError(err)
 	}
 	return nil
@@ -461,7 +445,7 @@ func (o *objectRequest) received(ctx context.Context, p *provider.Provider, obje
 
 // list returns the objects of the workspace, newest first. Unfinished batches are read from their providers.
 func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
-	query := o.In.HTTP.URL.Query()
+	query := o.http.URL.Query()
 	count := defaultObjects
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -473,7 +457,7 @@ func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	if order := query.Get("order"); order != "" && order != "desc" {
 		return nil, strict.Reject(strict.Problem{Param: "order", Message: "Objects are listed newest first. Use order=desc or omit order."})
 	}
-	objects, err := o.Store.Objects(ctx, o.Caller.Grant.Workspace.ID, o.kind, query.Get("after"), count+1)
+	objects, err := o.Objects.Objects(ctx, o.call.Grant.Workspace.ID, o.kind, query.Get("after"), count+1)
 	if errors.Is(err, batch.ErrNotFound) {
 		return nil, objectNotFound(o.kind, query.Get("after"))
 	}
@@ -489,7 +473,7 @@ func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	w.OpenList("data")
 	for _, one := range objects {
 		expires, purpose := rawjson.Get(one.Data, "expires_at"), query.Get("purpose")
-		expired := one.Kind == batch.File && expires.Kind == rawjson.Number && expires.Int() <= o.In.Start.Unix()
+		expired := one.Kind == batch.File && expires.Kind == rawjson.Number && expires.Int() <= o.call.Start.Unix()
 		if len(one.Data) > 0 && !expired && (purpose == "" || rawjson.Get(one.Data, "purpose").String() == purpose) {
 			w.Element(one.Data)
 		}
@@ -501,7 +485,7 @@ func (o *objectRequest) list(ctx context.Context) ([]byte, error) {
 	}
 	w.Bool("has_more", more)
 	w.Close()
-	o.Rec.Entry.Provider = ""
+	o.entry.Provider = ""
 	return w.Out, nil
 }
 
@@ -522,7 +506,7 @@ func (o *objectRequest) refresh(ctx context.Context, objects []batch.Object) {
 		slots <- struct{}{}
 		tasks.Go(func() {
 			defer func() { <-slots }()
-			data, err := o.call(ctx, p, &provider.ObjectOperation{Credential: one.Credential, Method: http.MethodGet, Path: []string{string(o.In.Route.Op), one.ID}})
+			data, err := o.callProvider(ctx, p, &provider.ObjectOperation{Credential: one.Credential, Method: http.MethodGet, Path: []string{string(o.call.Route.Op), one.ID}})
 			if err != nil {
 				if llm.AsError(err).UpstreamStatus == http.StatusNotFound {
 					one.Data = nil
@@ -539,9 +523,9 @@ func (o *objectRequest) refresh(ctx context.Context, objects []batch.Object) {
 	tasks.Wait()
 }
 
-// call performs an operation and returns the JSON object of the response.
-func (o *objectRequest) call(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation) ([]byte, error) {
-	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.In.Settings.Attempts.Idle)
+// callProvider performs an operation and returns the JSON object of the response.
+func (o *objectRequest) callProvider(ctx context.Context, p *provider.Provider, op *provider.ObjectOperation) ([]byte, error) {
+	stream, err := o.Dispatcher.CallObject(ctx, p, op, o.settings.Attempts.Idle)
 	if err != nil {
 		return nil, err
 	}

@@ -80,45 +80,45 @@ func (c *ownerCache) forget(id string) {
 }
 
 // addObject records the owner of an object.
-func (s *objectService) addObject(ctx context.Context, o batch.Object) error {
-	defer s.cache.forget(o.ID) // forget the owner even after an error, because the record may have been written
-	return s.Store.AddObject(ctx, o)
+func (g *Gateway) addObject(ctx context.Context, o batch.Object) error {
+	defer g.objects.owners.forget(o.ID) // forget the owner even after an error, because the record may have been written
+	return g.Objects.AddObject(ctx, o)
 }
 
 // removeObject deletes the record of an object.
-func (s *objectService) removeObject(ctx context.Context, o batch.Object) error {
-	defer s.cache.forget(o.ID)
-	return s.Store.RemoveObject(ctx, o)
+func (g *Gateway) removeObject(ctx context.Context, o batch.Object) error {
+	defer g.objects.owners.forget(o.ID)
+	return g.Objects.RemoveObject(ctx, o)
 }
 
 // fileOwners returns the owners of files by file id. It returns no owners for a file without a record.
-func (s *objectService) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
-	if s.Owners == nil || len(files) == 0 {
+func (g *Gateway) fileOwners(ctx context.Context, files []llm.StoredFile) (map[string][]batch.Owner, error) {
+	if g.Owners == nil {
 		return nil, nil
 	}
-	owners, missing, state := s.cache.find(files)
+	owners, missing, state := g.objects.owners.find(files)
 	if len(missing) == 0 {
 		return owners, nil
 	}
-	read, err := s.Owners.FileOwners(ctx, missing)
+	read, err := g.Owners.FileOwners(ctx, missing)
 	if err != nil {
 		return nil, databaseError(err)
 	}
 	for _, o := range read {
 		owners[o.ID] = append(owners[o.ID], o)
 	}
-	s.cache.add(missing, owners, state)
+	g.objects.owners.add(missing, owners, state)
 	return owners, nil
 }
 
-// Bind binds a request to the provider account that holds the files in the request. It returns NotFound for a file that only other
+// bindFiles binds a request to the provider account that holds the files in the request. It returns NotFound for a file that only other
 // workspaces have recorded. Files without a record are allowed, because operators may upload files directly to the provider. See
 // docs/decisions/objects.md.
-func (s *objectService) Bind(ctx context.Context, snap *route.Snapshot, workspaceID string, req *llm.Request) error {
+func (r *run) bindFiles(ctx context.Context, req *llm.Request) error {
 	if len(req.StoredFiles) > llm.MaxStoredFiles {
 		return llm.Errorf(llm.InvalidRequest, "The request refers to more than %d files that providers store. Send fewer file IDs.", llm.MaxStoredFiles)
 	}
-	owners, err := s.fileOwners(ctx, req.StoredFiles)
+	owners, err := r.fileOwners(ctx, req.StoredFiles)
 	if err != nil {
 		return err
 	}
@@ -127,13 +127,13 @@ func (s *objectService) Bind(ctx context.Context, snap *route.Snapshot, workspac
 		if len(recorded) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(recorded, func(o batch.Owner) bool { return o.WorkspaceID == workspaceID })
+		i := slices.IndexFunc(recorded, func(o batch.Owner) bool { return o.WorkspaceID == r.call.Grant.Workspace.ID })
 		if i < 0 {
 			e := llm.Errorf(llm.NotFound, "File %q was not found. Upload the file again, or send its content.", show.Shorten(f.ID))
 			e.Param = f.Param
 			return e
 		}
-		if err := bindFile(snap, llm.Account{Provider: recorded[i].Provider, Credential: recorded[i].Credential}, f.Param, req); err != nil {
+		if err := bindFile(r.snapshot, llm.Account{Provider: recorded[i].Provider, Credential: recorded[i].Credential}, f.Param, req); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (s *ownerStore) AddObject(_ context.Context, o batch.Object) error {
 func TestOwnersAreReadInOneQuery(t *testing.T) {
 	t.Parallel()
 	db := &ownerStore{owners: []batch.Owner{{WorkspaceID: "a", ID: "shared"}, {WorkspaceID: "b", ID: "shared"}, {WorkspaceID: "b", ID: "one"}}}
-	s := objectService{Store: db, Owners: db}
+	s := &Gateway{Parts: Parts{Objects: db, Owners: db}}
 	files := storedFiles("one", "unknown", "shared", strings.Repeat("x", 300), "nul\x00", "bad\xff")
 	for range 3 {
 		owners, err := s.fileOwners(t.Context(), files)
@@ -115,14 +115,14 @@ func TestOwnersAreReadInOneQuery(t *testing.T) {
 
 func TestOwnersNeedTheDatabase(t *testing.T) {
 	t.Parallel()
-	s := objectService{Owners: &ownerStore{err: errors.New("unreachable")}}
+	s := &Gateway{Parts: Parts{Owners: &ownerStore{err: errors.New("unreachable")}}}
 	for range 2 {
 		if _, err := s.fileOwners(t.Context(), storedFiles("f")); err == nil || llm.AsError(err).Kind != llm.LedgerUnavailable {
 			t.Errorf("fileOwners without the database: %v, want LedgerUnavailable", err)
 		}
 	}
-	none := objectService{}
+	none := &Gateway{}
 	if owners, err := none.fileOwners(t.Context(), storedFiles("f")); owners != nil || err != nil {
-		t.Errorf("fileOwners of an empty service = %v, %v; want nil, nil", owners, err)
+		t.Errorf("fileOwners without owners = %v, %v; want nil, nil", owners, err)
 	}
 }

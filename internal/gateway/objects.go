@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
-	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
 )
@@ -34,25 +33,25 @@ func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID,
 }
 
 // serveObject handles the operations on files and batches.
-func (g *Gateway) serveObject(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
-	who, err := identify(in)
-	rec.RecordCaller(who)
-	if err != nil {
+func (o *objectRequest) serveObject(ctx context.Context) error {
+	if err := modelapi.CheckScope(o.call.Grant); err != nil {
 		return err
 	}
-	ctx, leave, err := g.admit(ctx, &in.Request, who.Grant.Key)
+	ctx, leave, err := o.admit(ctx, o.call.Grant.Key, o.settings)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(ctx, o.settings.Attempts.Total)
 	defer stop()
-	o := &objectRequest{objectService: &g.objects, In: &in.Request, Caller: who, Rec: rec, Out: out}
-	o.Decide = func(op llm.Op, model string) (*route.Decision, error) {
-		p := &prompt{req: &llm.Request{Op: op, Payload: llm.Payload{Format: in.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
-		policies := g.Routing.Policies.For(who.Grant.Workspace.ID)
-		reading := readRequest(p, policies)
-		return g.route(in, who, p, policies, reading)
+	return o.Serve(ctx, endpoint(o.http.URL.Path))
+}
+
+// decideModel returns the routing decision for a request that names a model as provider/model.
+func (o *objectRequest) decideModel(op llm.Op, model string) (*route.Decision, error) {
+	p := &prompt{
+		policies: o.Routing.Policies.For(o.call.Grant.Workspace.ID),
+		req:      &llm.Request{Op: op, Payload: llm.Payload{Format: o.call.Route.Format.Name()}, Model: model, ResponseOptions: llm.ResponseOptions{Choices: 1}},
 	}
-	return o.Serve(ctx, endpoint(in.HTTP.URL.Path))
+	return o.route(p, readRequest(p))
 }

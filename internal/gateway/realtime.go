@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/internal/realtime"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
-	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -41,59 +40,59 @@ func (g *Gateway) checkUpgrade(w http.ResponseWriter, r *http.Request, requestID
 	return false
 }
 
-// serveRealtime handles a WebSocket session: the steps of serve up to the handshake with a provider, then the upgrade of the client's
-// connection and the session. Errors after the upgrade are events of the session.
-func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) error {
-	who, err := identify(in)
-	rec.RecordCaller(who)
-	if err != nil {
+// realtimeSession is a WebSocket session in progress.
+type realtimeSession struct {
+	*run
+	w    http.ResponseWriter
+	http *http.Request
+}
+
+// serve handles the session: the steps of a call up to the handshake with a provider, then the upgrade of the client's connection and the
+// session. Errors after the upgrade are events of the session.
+func (r *realtimeSession) serve(ctx context.Context) error {
+	grant := r.call.Grant
+	if err := modelapi.CheckScope(grant); err != nil {
 		return err
 	}
-	flags, err := modelapi.ReadFlags(in.HTTP.Header)
-	rec.RecordFlags(flags)
-	if err != nil {
-		return err
+	if r.call.Invalid != nil {
+		return r.call.Invalid
 	}
-	ctx, leave, err := g.Enter(ctx, who.Grant.Key.ID, in.Settings.MaxConcurrent)
+	ctx, leave, err := r.Enter(ctx, grant.Key.ID, r.settings.MaxConcurrent)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	req, err := realtime.ReadRequest(in.HTTP, in.Route.Format.Name())
+	req, err := realtime.ReadRequest(r.http, r.call.Route.Format.Name())
 	if err != nil {
 		return err
 	}
-	req.Controls.SessionID = session.Named(req, in.HTTP.Header)
-	rec.RecordRequest(req, nil)
-	slot, err := g.Limits.Take(ctx, who.Grant.Key.ID, limit.Limits(who.Grant.Key.Limits), 0)
+	p := r.newPrompt(req)
+	r.recordRequest(req, nil)
+	slot, err := r.Limits.Take(ctx, grant.Key.ID, limit.Limits(grant.Key.Limits), 0)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
-	p := &prompt{req: req}
-	if resolveRoute(p, in, who); req.Routed {
+	if req.Routed {
 		return strict.Reject(strict.Problem{Param: "model", Message: "This endpoint cannot select a model automatically. Name a model."})
 	}
-	plan, err := g.decide(ctx, in, who, p, flags.DryRun)
-	rec.RecordSession(p.req.Controls.SessionID, p.session, p.budgets, p.downgrade)
-	rec.RecordDecision(plan.decision)
+	plan, err := r.decide(ctx, p)
+	r.recordSession(p)
+	r.recordDecision(plan.decision)
 	if err != nil {
 		return err
 	}
-	if err := requireAudioPrice(in, who.Grant, plan); err != nil {
+	if err := r.requireAudioPrice(plan); err != nil || r.call.DryRun {
 		return err
 	}
-	if flags.DryRun {
-		return respondDryRun(in, out, plan.decision)
-	}
-	held, err := g.hold(ctx, in, who.Grant, plan)
+	held, err := r.hold(ctx, grant, plan)
 	if err != nil {
 		return err
 	}
-	m := newRealtimeMeter(g.admission(in, who.Grant, plan), in.Snapshot, in.Start, responseHold{slot, held.hold})
+	m := newRealtimeMeter(r.admission(plan), r.snapshot, r.call.Start, responseHold{slot, held.hold})
 	defer m.Release() // Release has no effect after the end of the session
-	series := g.newSeries(in, who.Grant, plan, held, false)
-	if err := g.begin(rec, series); err != nil {
+	series := r.newSeries(plan, held)
+	if err := r.begin(series); err != nil {
 		return err
 	}
 	opening, stop := series.WithDeadline(ctx)
@@ -103,29 +102,30 @@ func (g *Gateway) serveRealtime(ctx context.Context, in *incoming, identify iden
 		return err
 	}
 	defer a.Close()
-	m.Begin(a.Target(), plan.baseline(in.Snapshot).Price)
-	rec.RecordTarget(a.Target(), plan.decision)
-	rec.RecordWarnings(a)
-	rec.SetHeaders(in.W.Header())
-	// The client authenticates with a key and not with a cookie, so the origin needs no check here. identify has already rejected calls
-	// from web pages, unless the operator allows them.
-	client, err := websocket.Accept(in.W, in.HTTP, &websocket.AcceptOptions{Subprotocols: []string{realtime.Protocol}, InsecureSkipVerify: true})
+	m.Begin(a.Target(), plan.baseline(r.snapshot).Price)
+	r.recordTarget(a.Target(), plan.decision)
+	r.recordWarnings(a)
+	r.start()
+	response.SetHeaders(r.w.Header(), r.entry)
+	// The client authenticates with a key and not with a cookie, so the origin needs no check here. modelapi.Authenticate has already
+	// rejected calls from web pages, unless the operator allows them.
+	client, err := websocket.Accept(r.w, r.http, &websocket.AcceptOptions{Subprotocols: []string{realtime.Protocol}, InsecureSkipVerify: true})
 	if err != nil {
 		a.Finish(nil, bill.Charge{})
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the session began.", Err: err}
 	}
-	limits := in.Settings.Realtime
-	limits.Ping, limits.Write = in.Settings.Ping, in.Settings.ReadPause
-	g.endSession(ctx, rec, a, m, realtime.Run(ctx, client, a.Socket(), limits, m, a.Mask))
+	limits := r.settings.Realtime
+	limits.Ping, limits.Write = r.settings.Ping, r.settings.ReadPause
+	r.endSession(ctx, a, m, realtime.Run(ctx, client, a.Socket(), limits, m, a.Mask))
 	return nil
 }
 
 // admission returns the functions that decide whether a session may continue. They apply the limits and budgets of the key.
-func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtimeAdmission {
+func (r *realtimeSession) admission(p plan) realtimeAdmission {
 	var latest atomic.Pointer[account.Grant] // the functions are called concurrently
-	latest.Store(opened)
+	latest.Store(r.call.Grant)
 	authenticate := func() (*account.Grant, error) {
-		grant, err := g.Keys.Authenticate(in.HTTP.Header)
+		grant, err := r.Keys.Authenticate(r.http.Header)
 		if err != nil {
 			return nil, err
 		}
@@ -142,13 +142,13 @@ func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtim
 		}
 		limits := limit.Limits(grant.Key.Limits)
 		limits.Concurrent = 0 // the session already counts as a concurrent request
-		if held.turn, err = g.Limits.Take(ctx, grant.Key.ID, limits, 1); err != nil {
+		if held.turn, err = r.Limits.Take(ctx, grant.Key.ID, limits, 1); err != nil {
 			return held, err
 		}
 		held.turn.Release()
 		p := p
 		p.immediate = parallel // waiting does not free the amounts that the session itself holds
-		cost, err := g.hold(ctx, in, grant, p)
+		cost, err := r.hold(ctx, grant, p)
 		if err != nil {
 			held.turn.Settle(0)
 			return held, err
@@ -159,32 +159,32 @@ func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtim
 	}
 	transcribe := func(ctx context.Context, model string, t *provider.Target, held money.Amount) (*ledger.Hold, error) {
 		grant := latest.Load()
-		if (t == nil || !bill.PricesTranscription(t.Price, in.Start)) && (p.limited || !in.Settings.AllowsUnpriced(grant)) {
+		if (t == nil || !bill.PricesTranscription(t.Price, r.call.Start)) && (p.limited || !r.settings.AllowsUnpriced(grant)) {
 			return nil, llm.Errorf(llm.NoRoute, "The price of the transcription model %s is unknown. Add the model to the provider with kind transcription and its prices, or use a key without a budget that allows models without a price.", show.Quote(show.ShortenName(model)))
 		}
-		r := &llm.Request{
-			Op: llm.Transcribe, Model: model, Payload: llm.Payload{Format: in.Route.Format.Name()},
+		req := &llm.Request{
+			Op: llm.Transcribe, Model: model, Payload: llm.Payload{Format: r.call.Route.Format.Name()},
 			ResponseOptions: llm.ResponseOptions{Choices: 1}, Attachments: llm.Attachments{Unsized: 1},
 		}
-		terms := bill.Terms{Request: r, Client: in.Route.Format, Counter: g.counter, At: in.Start}
+		terms := bill.Terms{Request: req, Client: r.call.Route.Format, Counter: r.counter, At: r.call.Start}
 		var maxCost money.Amount
 		if t != nil {
 			maxCost = terms.MaxCost([]*provider.Target{t})
 		}
-		return g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
+		return r.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
 			budgets := append(budget.Applied(grant), p.budgets...)
-			hold, err := g.Ledger.TryHold(ctx, budgets, maxCost)
+			hold, err := r.Ledger.TryHold(ctx, budgets, maxCost)
 			if !insufficient(err) {
 				return hold, err
 			}
 			// The session itself holds an amount for a response, and waiting does not free it. If the budget cannot pay for the response
 			// and the transcription, return the error now.
-			if own, err := g.Ledger.TryHold(ctx, budgets, maxCost.Add(held)); err == nil {
+			if own, err := r.Ledger.TryHold(ctx, budgets, maxCost.Add(held)); err == nil {
 				own.Release()
 			} else if llm.AsError(err).Kind == llm.BudgetExceeded {
 				return nil, err
 			}
-			return g.Ledger.Hold(ctx, budgets, maxCost)
+			return r.Ledger.Hold(ctx, budgets, maxCost)
 		})
 	}
 	charge := func(ctx context.Context, cost money.Amount) {
@@ -194,13 +194,13 @@ func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtim
 			budgets[i].WarnOnly = true
 		}
 		ctx = context.WithoutCancel(ctx)
-		reserve := func() (*ledger.Hold, error) { return g.Ledger.Hold(ctx, budgets, 0) }
-		hold, err := g.countOnSession(ctx, grant, p, reserve)
+		reserve := func() (*ledger.Hold, error) { return r.Ledger.Hold(ctx, budgets, 0) }
+		hold, err := r.countOnSession(ctx, grant, p, reserve)
 		if err != nil && llm.AsError(err).Kind == llm.RateLimited { // the session is at its limit, so only the count is skipped
 			hold, err = reserve()
 		}
 		if err != nil { // the cost is not lost: it is in the log entry, and budgets are rebuilt from the log
-			g.Logger.ErrorContext(ctx, "cost of a realtime session was not charged", "key", grant.Key.ID, "error", err.Error())
+			r.Logger.ErrorContext(ctx, "cost of a realtime session was not charged", "key", grant.Key.ID, "error", err.Error())
 			return
 		}
 		hold.Settle(cost)
@@ -209,11 +209,11 @@ func (g *Gateway) admission(in *incoming, opened *account.Grant, p plan) realtim
 }
 
 // requireAudioPrice removes targets without an audio price if a budget can reject the request, because their cost cannot be reserved.
-func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
-	if !budget.CanReject(grant) && !p.limited {
+func (r *realtimeSession) requireAudioPrice(p plan) error {
+	if !budget.CanReject(r.call.Grant) && !p.limited {
 		return nil
 	}
-	unknown := func(t *provider.Target) bool { return t.Price == nil || !bill.PricesAudio(t.Price.At(in.Start)) }
+	unknown := func(t *provider.Target) bool { return t.Price == nil || !bill.PricesAudio(t.Price.At(r.call.Start)) }
 	first := p.decision.Plan[0]
 	p.decision.Plan = slices.DeleteFunc(p.decision.Plan, unknown)
 	if len(p.decision.Plan) > 0 {
@@ -223,28 +223,28 @@ func requireAudioPrice(in *incoming, grant *account.Grant, p plan) error {
 }
 
 // endSession records a session that has ended.
-func (g *Gateway) endSession(ctx context.Context, rec *recorder, a *attempt.Attempt, m *realtimeMeter, r realtime.Result) {
+func (r *realtimeSession) endSession(ctx context.Context, a *attempt.Attempt, m *realtimeMeter, ended realtime.Result) {
 	m.Release() // budgets are released before the entry is visible
 	charge, estimated := m.Charge()
 	var failure *llm.Error
-	if r.Err != nil && r.Err.Kind.FromUpstream() {
-		failure = r.Err
+	if ended.Err != nil && ended.Err.Kind.FromUpstream() {
+		failure = ended.Err
 	}
 	a.Finish(failure, charge)
-	e := rec.Entry
-	rec.RecordCharge(charge, false)
-	e.Finish, e.Outcome, e.Status = r.Reason, requestlog.OK, http.StatusSwitchingProtocols
-	if r.Err != nil {
-		g.logInternal(ctx, e.ID, r.Err)
-		rec.RecordError(r.Err, true)
+	e := r.entry
+	r.recordCharge(charge, false)
+	e.Finish, e.Outcome, e.Status = ended.Reason, requestlog.OK, http.StatusSwitchingProtocols
+	if ended.Err != nil {
+		r.logInternal(ctx, e.ID, ended.Err)
+		r.recordError(ended.Err, true)
 		e.Status = http.StatusSwitchingProtocols
 	}
 	if estimated > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("the provider reported no usage for %d responses, whose cost is estimated", estimated))
 	}
-	rec.Complete()
-	e.BytesIn, e.BytesOut = r.Sent, r.Received
-	if err := g.Log.End(e); err != nil { // the session has ended, so the client cannot receive the error
-		g.Logger.ErrorContext(ctx, "realtime session was not recorded", "request_id", e.ID, "error", err.Error())
+	r.complete()
+	e.BytesIn, e.BytesOut = ended.Sent, ended.Received
+	if err := r.Log.End(e); err != nil { // the session has ended, so the client cannot receive the error
+		r.Logger.ErrorContext(ctx, "realtime session was not recorded", "request_id", e.ID, "error", err.Error())
 	}
 }

@@ -4,30 +4,26 @@ import (
 	"context"
 	"slices"
 
-	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/requestlog"
 )
 
 // recall looks up the signed reasoning of earlier tool calls that the client did not send back. It adds the length of the reasoning to the
 // request, so that the hold covers it. The returned function selects the client format for a target. If the target signs its reasoning,
 // this format adds the recalled reasoning to the request and keeps the reasoning of the response. The function is nil when no target of
 // the plan needs such a format.
-func (g *Gateway) recall(ctx context.Context, in *incoming, grant *account.Grant, p plan) func(*provider.Target) provider.Client {
-	needed := g.Reasoning != nil && p.req.Op == llm.Chat && p.req.Needs.Has(llm.Tools) &&
-		slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) })
-	if !needed {
+func (r *run) recall(ctx context.Context, p plan) func(*provider.Target) provider.Client {
+	if p.req.Op != llm.Chat || !slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) }) {
 		return nil
 	}
-	session := g.Reasoning.Begin(grant.Workspace.ID, !p.req.Controls.Provider.ZeroRetention)
+	session := r.Reasoning.Begin(r.call.Grant.Workspace.ID, !p.req.Controls.Provider.ZeroRetention)
 	if p.req.Answers > 0 {
 		// A conversion error is ignored, because the request then fails only at targets with another format.
-		if conv, err := in.Route.Format.Conversation(ctx, p.req); err == nil {
+		if conv, err := r.call.Route.Format.Conversation(ctx, p.req); err == nil {
 			p.req.RestoredBytes = session.Recall(p.req, conv)
 		}
 	}
-	format := provider.Client(in.Route.Format)
+	format := provider.Client(r.call.Route.Format)
 	return func(t *provider.Target) provider.Client {
 		if !losesSignatures(p.req, t) {
 			return format
@@ -42,15 +38,11 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 	return t.Signs != "" && t.Signs != req.Format && (t.Model.Assumed || t.Model.Abilities.Has(llm.Reasoning))
 }
 
-// recordSignatures returns a function that stores the signatures in each event of a response, so that they are sent to no other target.
+// recordSignatures returns a function that stores the signatures in each event of a response, so that they are sent to no other target. It is
+// nil for a target without reasoning.
 func (d *delivery) recordSignatures(t *provider.Target) func(data []byte) {
-	if d.gateway.Reasoning == nil || d.plan.req.Op != llm.Chat || !t.Model.Assumed && !t.Model.Abilities.Has(llm.Reasoning) {
-		return func([]byte) {}
+	if d.plan.req.Op != llm.Chat || !t.Model.Assumed && !t.Model.Abilities.Has(llm.Reasoning) {
+		return nil
 	}
-	return d.gateway.Reasoning.Record(d.grant.Workspace.ID, t.ID()).Read
-}
-
-// storesText reports whether the text of the request may be stored outside the memory of this process.
-func storesText(p plan, rec *recorder) bool {
-	return !p.decision.OmitBodies && (rec.Entry.BodyState == requestlog.BodyStored || rec.Entry.BodyState == requestlog.BodyTooLarge)
+	return d.Reasoning.Record(d.call.Grant.Workspace.ID, t.ID()).Read
 }

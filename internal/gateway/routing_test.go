@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/promptcache"
@@ -210,7 +211,7 @@ func TestConversationStaysWhereItsPromptIsCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "", nil); err != nil || d.Input.Last != served {
+	if d, err := k.gateway.Explain(t.Context(), gateway.Call{Grant: k.keys.grant}, req, nil); err != nil || d.Input.Last != served {
 		t.Errorf("explained with the last target %q, %v; want %s", d.Input.Last, err, served)
 	}
 	for _, c := range after.Decision.Candidates {

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
@@ -198,7 +199,7 @@ func TestAutoHasAnAliasAndIsCaseInsensitive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "", nil); err != nil || d.Input.Model != want {
+		if d, err := k.gateway.Explain(t.Context(), gateway.Call{Grant: k.keys.grant}, req, nil); err != nil || d.Input.Model != want {
 			t.Errorf("explain %s: %v, %v", asked, d, err)
 		}
 	}

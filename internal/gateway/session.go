@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/route"
@@ -19,15 +18,15 @@ import (
 // nameSession sets the session of a request that names no session: the session of the response that the request continues, or a session
 // derived from the beginning of the conversation. The prompt's fingerprint was computed earlier, so it contains a session only if the
 // client named one.
-func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
+func (r *run) nameSession(p *prompt) {
 	switch req := p.req; {
 	case req.Controls.SessionID != "":
 		p.session = session.Given
 	case req.Stored != nil && req.Stored.Session != "":
 		req.Controls.SessionID, p.session = req.Stored.Session, session.Given
-	default:
-		by := session.Caller{Workspace: who.Grant.Workspace.ID, Key: cmp.Or(who.AccountID, who.Grant.Key.ID), EndUser: req.EndUser}
-		if req.Controls.SessionID = g.Sessions.Derive(by, p.cache.Opening); req.Controls.SessionID != "" {
+	case r.Sessions != nil && r.call.ID != "": // an explanation belongs to no session
+		by := session.Caller{Workspace: r.call.Grant.Workspace.ID, Key: cmp.Or(r.call.AccountID, r.call.Grant.Key.ID), EndUser: req.EndUser}
+		if req.Controls.SessionID = r.Sessions.Derive(by, p.cache.Opening); req.Controls.SessionID != "" {
 			p.session = session.Derived
 		}
 	}
@@ -35,8 +34,8 @@ func (g *Gateway) nameSession(who modelapi.Caller, p *prompt) {
 
 // limitByPolicy applies a policy's session budget, unless the key enforces one that is not higher. It reports whether the request must be
 // routed again with the model auto:cost.
-func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *prompt, limit policy.SessionLimit) bool {
-	b, ok := g.Sessions.PolicyBudget(grant, p.req.Controls.SessionID, limit)
+func (r *run) limitByPolicy(ctx context.Context, p *prompt, limit policy.SessionLimit) bool {
+	b, ok := r.Sessions.PolicyBudget(r.call.Grant, p.req.Controls.SessionID, limit)
 	if !ok {
 		return false
 	}
@@ -49,7 +48,7 @@ func (g *Gateway) limitByPolicy(ctx context.Context, grant *account.Grant, p *pr
 	if !limit.Downgrade || p.downgrade != "" {
 		return false
 	}
-	g.downgrade(ctx, p, []ledger.Budget{b})
+	r.downgrade(ctx, p, []ledger.Budget{b})
 	return p.downgrade != ""
 }
 
@@ -83,10 +82,10 @@ func (a *Access) downgrade(ctx context.Context, p *prompt, budgets []ledger.Budg
 	p.req.Model = base + ":cost"
 }
 
-// hold counts the request towards the limits of its session and reserves its maximum cost on every budget that applies.
-func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, p plan) (held reservation, err error) {
-	hold, err := g.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
-		held, err = g.reserve(ctx, in, grant, p)
+// hold counts the call towards the limits of its session and reserves its maximum cost on every budget that applies.
+func (r *run) hold(ctx context.Context, grant *account.Grant, p plan) (held reservation, err error) {
+	hold, err := r.countOnSession(ctx, grant, p, func() (*ledger.Hold, error) {
+		held, err = r.reserve(ctx, grant, p)
 		return held.hold, err
 	})
 	held.hold = hold
@@ -95,8 +94,11 @@ func (g *Gateway) hold(ctx context.Context, in *incoming, grant *account.Grant, 
 
 // countOnSession counts one model call towards the session's per-minute limits. reserve returns the hold of the call. When the hold is
 // settled, the cost counts towards the spending of the session.
-func (g *Gateway) countOnSession(ctx context.Context, grant *account.Grant, p plan, reserve func() (*ledger.Hold, error)) (*ledger.Hold, error) {
-	turn, err := g.Sessions.TakeTurn(ctx, g.Limits, grant, p.req.Controls.SessionID)
+func (r *run) countOnSession(ctx context.Context, grant *account.Grant, p plan, reserve func() (*ledger.Hold, error)) (*ledger.Hold, error) {
+	if grant.Key.Sessions == nil {
+		return reserve()
+	}
+	turn, err := r.Sessions.TakeTurn(ctx, r.Limits, grant, p.req.Controls.SessionID)
 	if err != nil {
 		return nil, err
 	}

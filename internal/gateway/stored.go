@@ -1,11 +1,11 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
 
+	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/response"
@@ -28,28 +28,32 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 		return
 	}
 	settings := g.settings.Load()
-	in := &modelapi.Request{ID: requestID, W: w, HTTP: r, Start: time.Now(), Settings: settings, Snapshot: g.snapshot.Load()}
-	out := response.NewWriter(w, format.Framing(), settings.ReadPause, false)
-	who, err := in.Authenticate(g.Keys)
+	out := response.NewWriter(w, format.Framing(), response.Options{Pause: settings.ReadPause, Hold: settings.Hold, Ping: settings.Ping})
+	grant, err := modelapi.Authenticate(r, settings, g.Keys, time.Now())
 	if err == nil {
-		err = g.callStored(r.Context(), in, who, id, part, out)
+		err = modelapi.CheckScope(grant)
+	}
+	if err == nil {
+		err = g.callStored(r, grant, id, part, out)
 	}
 	if err == nil {
 		return
 	}
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
-	out.StopKeepAlive()
-	out.Fail(e, wire.ErrorBody(format, modelapi.ErrorClient(r, who.Grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
+	out.Stop()
+	out.Fail(e, wire.ErrorBody(format, modelapi.ErrorClient(r, grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
 }
 
 // callStored performs an operation on a stored response within the limits of the key.
-func (g *Gateway) callStored(ctx context.Context, in *modelapi.Request, who modelapi.Caller, id, part string, out *response.Writer) error {
-	ctx, leave, err := g.admit(ctx, in, who.Grant.Key)
+func (g *Gateway) callStored(r *http.Request, grant *account.Grant, id, part string, out *response.Writer) error {
+	ctx, leave, err := g.admit(r.Context(), grant.Key, g.settings.Load())
 	if err != nil {
 		return err
 	}
 	defer leave()
-	op := &storedOperation{Gateway: g, In: in, Workspace: who.Grant.Workspace.ID, ID: id, Part: part, Out: out}
+	op := &storedOperation{
+		Gateway: g, HTTP: r, Settings: g.settings.Load(), Snapshot: g.snapshot.Load(), Workspace: grant.Workspace.ID, ID: id, Part: part, Out: out,
+	}
 	return op.Serve(ctx)
 }

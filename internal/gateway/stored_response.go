@@ -118,7 +118,9 @@ func storedMethods(part string) []string {
 // storedOperation is a client operation on a stored response. It calls no model and costs nothing.
 type storedOperation struct {
 	*Gateway
-	In        *modelapi.Request
+	HTTP      *http.Request
+	Settings  *modelapi.Settings
+	Snapshot  *route.Snapshot
 	Workspace string
 	ID        string // response id that the client sent
 	Part      string // part of the response, such as input_items; empty for the response itself
@@ -127,48 +129,49 @@ type storedOperation struct {
 
 // Serve sends the operation to the provider account that holds the response, and returns the provider's response to the client.
 func (o *storedOperation) Serve(ctx context.Context) error {
-	in, out := o.In, o.Out
-	op := &provider.StoredOperation{Method: in.HTTP.Method, Part: o.Part, Query: in.HTTP.URL.Query()}
+	out := o.Out
+	op := &provider.StoredOperation{Method: o.HTTP.Method, Part: o.Part, Query: o.HTTP.URL.Query()}
 	if op.Method == http.MethodHead {
 		op.Method = http.MethodGet
 	}
 	stream, _ := strconv.ParseBool(op.Query.Get("stream")) // the provider rejects other values
 	op.Stream = stream && op.Part == "" && op.Method == http.MethodGet
-	stored, p, e := findStored(o.StoredIDs, in.Snapshot, o.Workspace, o.ID)
+	stored, p, e := findStored(o.StoredIDs, o.Snapshot, o.Workspace, o.ID)
 	if e != nil {
 		return e
 	}
 	op.Response = stored
 	op.ModelName = func(reported string) string { // the name of the model in responses to clients
-		if targets := in.Snapshot.Named(p.Name + "/" + reported); len(targets) > 0 {
+		if targets := o.Snapshot.Named(p.Name + "/" + reported); len(targets) > 0 {
 			return targets[0].Model.Name
 		}
 		return reported
 	}
 	if op.Stream {
-		out.StartStream(in.Settings.Hold, in.Settings.Ping)
+		out.Stream()
 	}
-	ctx, stop := context.WithTimeout(ctx, in.Settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(ctx, o.Settings.Attempts.Total)
 	defer stop()
 	if op.Method != http.MethodGet {
 		o.readEnd(ctx, stored)
 	}
-	answer, err := o.Dispatcher.CallStored(ctx, p, op, in.Settings.Attempts.Idle)
+	answer, err := o.Dispatcher.CallStored(ctx, p, op, o.Settings.Attempts.Idle)
 	if err != nil {
 		return storedError(p, o.ID, llm.AsError(err))
 	}
 	defer answer.Close()
+	out.Header().Set("X-Fairlead-Provider", p.Name)
 	for {
 		ev, ok, err := answer.Next()
 		switch {
 		case err != nil:
 			return storedError(p, o.ID, llm.AsError(err))
 		case !ok:
-			_ = out.End(response.ProviderSummary(p.Name)) // fails only when the client has disconnected
+			_ = out.End() // fails only when the client has disconnected
 			return nil
 		}
 		o.background.report(stored, &ev)
-		if err := out.Event(&ev, response.ProviderSummary(p.Name)); err != nil {
+		if err := out.Event(&ev); err != nil {
 			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 		}
 	}

@@ -203,13 +203,18 @@ type Error struct {
 	Err            error  // cause, for the log; never sent to clients
 }
 
-// Cancelled returns an error of kind ClientCancelled if ctx is done, otherwise nil. Code that processes large requests calls it
+// Cancelled returns an error if ctx is done, otherwise nil: the cause if it is an *Error, such as a revoked key, or an error of kind
+// ClientCancelled. Code that processes large requests calls it
 // repeatedly, so that it stops soon after the client disconnects.
 func Cancelled(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return &Error{Kind: ClientCancelled, Message: "The client closed the connection before the request was sent to a provider.", Err: context.Cause(ctx)}
+	cause := context.Cause(ctx)
+	if e, ok := errors.AsType[*Error](cause); ok {
+		return e
+	}
+	return &Error{Kind: ClientCancelled, Message: "The client closed the connection before the request was sent to a provider.", Err: cause}
 }
 
 // Errorf returns an error of the given kind with a formatted message.

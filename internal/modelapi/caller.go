@@ -2,6 +2,7 @@ package modelapi
 
 import (
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,7 +11,10 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
+	"fairlead.dev/internal/session"
+	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 )
 
@@ -26,24 +30,8 @@ type Keys interface {
 	Workspace(workspaceID string) *account.Workspace
 }
 
-// Caller is the authenticated sender of a request. Its grant is nil until authentication succeeds.
-type Caller struct {
-	Grant     *account.Grant
-	AccountID string            // account ID of a dashboard user; empty for a request with an API key
-	Tags      map[string]string // tags of the key and of the request
-}
-
-// Authenticate authenticates the API key of a request. If the key is valid but lacks the scope, it returns both a grant and an error.
-func (in *Request) Authenticate(keys Keys) (Caller, error) {
-	grant, err := AuthenticateReader(in.HTTP, in.Settings, keys, in.Start)
-	if err != nil {
-		return Caller{}, err
-	}
-	return Caller{Grant: grant, Tags: Tags(grant.Key.Tags, in.HTTP.Header)}, CheckScope(grant)
-}
-
-// AuthenticateReader authenticates the API key of a request that calls no model. The key needs no scope.
-func AuthenticateReader(r *http.Request, s *Settings, keys Keys, at time.Time) (*account.Grant, error) {
+// Authenticate authenticates the API key of a request.
+func Authenticate(r *http.Request, s *Settings, keys Keys, at time.Time) (*account.Grant, error) {
 	if err := CheckOrigin(r, s); err != nil {
 		return nil, err
 	}
@@ -119,26 +107,44 @@ func Tags(ofKey map[string]string, h http.Header) map[string]string {
 	return all
 }
 
-// Flags holds the request options that are set by headers.
-type Flags struct {
-	DryRun  bool // whether to return the decision without calling a provider
-	NoStore bool // whether prompts and responses must not be stored
-	Cache   responsecache.Header
+// Options holds what a client may set for a request in addition to its body. HTTP clients set them in headers.
+type Options struct {
+	DryRun   bool // whether to return the decision without calling a provider
+	NoStore  bool // whether prompts and responses must not be stored
+	Cache    responsecache.Header
+	Tradeoff string // objective, as route.ParseObjective reads it
+	Baseline string // model that the cost is compared with
+	Session  string // session that the headers name
+	Beta     string // optional features of the format, as in llm.Headers
+
+	Trace  requestlog.TraceContext
+	Client string // user agent, shortened
+	IP     string
 }
 
-// ReadFlags reads the headers that control dry runs, storing of prompts and responses, and the response cache. If a value is invalid, it
-// returns an error and the flags read so far. If the header for storing is invalid, the flags disable storing.
-func ReadFlags(h http.Header) (Flags, error) {
+// ReadOptions reads the options of a request in a format. If the value of a header is invalid, it returns an error and the other
+// options. If the header for storing is invalid, the options disable storing.
+func ReadOptions(r *http.Request, format wire.Format) (o Options, err error) {
+	h := r.Header
+	if o.IP, _, err = net.SplitHostPort(r.RemoteAddr); err != nil {
+		o.IP = r.RemoteAddr
+	}
+	o.Client, o.Tradeoff, o.Baseline = show.Shorten(r.UserAgent()), h.Get("X-Fairlead-Tradeoff"), show.ShortenName(h.Get("X-Fairlead-Baseline"))
+	o.Session, o.Trace = session.FromHeader(h), requestlog.ReadTraceContext(h)
+	if f, ok := format.(wire.FeatureHeader); ok {
+		o.Beta = strings.Join(h.Values(f.FeatureHeader()), ",")
+	}
 	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
 	if err != nil {
-		return Flags{NoStore: true}, err
+		o.NoStore = true
+		return o, err
 	}
-	dryRun, err := headerFlag(h, "X-Fairlead-Dry-Run", false)
-	if err != nil {
-		return Flags{DryRun: dryRun, NoStore: !store}, err
+	o.NoStore = !store
+	if o.DryRun, err = headerFlag(h, "X-Fairlead-Dry-Run", false); err != nil {
+		return o, err
 	}
-	cache, err := responsecache.ReadHeader(h)
-	return Flags{DryRun: dryRun, NoStore: !store, Cache: cache}, err
+	o.Cache, err = responsecache.ReadHeader(h)
+	return o, err
 }
 
 // headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a

@@ -30,17 +30,6 @@ type Route struct {
 	Format wire.Format
 }
 
-// Request is an HTTP request to the model API. Its settings and its snapshot do not change until the request ends.
-type Request struct {
-	ID       string
-	Route    Route
-	W        http.ResponseWriter
-	HTTP     *http.Request
-	Start    time.Time
-	Settings *Settings
-	Snapshot *route.Snapshot
-}
-
 // Settings holds the settings that can change while the gateway runs.
 type Settings struct {
 	DefaultModel  string        // baseline model for requests that name none

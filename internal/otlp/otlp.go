@@ -107,8 +107,7 @@ func start(ctx context.Context, s Settings, p Parts, spans sdktrace.SpanExporter
 }
 
 // Begin returns the trace context of a request: the one in its headers, or a new trace if traces are exported.
-func (x *Exporter) Begin(requestID string, h http.Header) requestlog.TraceContext {
-	c := requestlog.ReadTraceContext(h)
+func (x *Exporter) Begin(requestID string, c requestlog.TraceContext) requestlog.TraceContext {
 	if c.TraceID == "" && x.traces != nil {
 		c.TraceID = requestlog.TraceID(requestID)
 	}

@@ -212,7 +212,7 @@ func TestTraceOfClientIsContinued(t *testing.T) { //nolint:paralleltest // the t
 	defer func() { _ = x.Close(context.Background()) }()
 	h := http.Header{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}, "Tracestate": {"a=1"}}
 	e := served()
-	e.Trace = x.Begin(e.ID, h)
+	e.Trace = x.Begin(e.ID, requestlog.ReadTraceContext(h))
 	sent := http.Header{}
 	x.Propagate(sent, e, "prod", 1)
 	if want := "00-4bf92f3577b34da6a3ce929d0e0e4736-" + requestlog.SpanID("req_1", 2) + "-01"; sent.Get("Traceparent") != want || sent.Get("Tracestate") != "a=1" {

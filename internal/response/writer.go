@@ -15,16 +15,9 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire"
 )
-
-// Summary provides the information about a request that is sent to the client with the response.
-type Summary interface {
-	// SetHeaders sets the headers that describe the decision and its cost.
-	SetHeaders(h http.Header)
-	// Trace returns the full decision as JSON.
-	Trace() []byte
-}
 
 // Writer writes one response. It holds a complete response until its end and flushes a stream event by event. The
 // keep-alive timer also writes, so every write takes the lock.
@@ -32,8 +25,11 @@ type Writer struct {
 	client  connection
 	framing wire.Framing
 	trace   bool // whether the last event includes the full trace
+	hold    time.Duration
+	ping    time.Duration
 
 	mu        sync.Mutex
+	entry     *requestlog.Entry // describes the response in headers and in the trace; nil until Start
 	stream    bool
 	started   bool // whether the status line has been sent
 	closed    bool
@@ -42,12 +38,8 @@ type Writer struct {
 	raw       bool        // whether the response is sent as bytes of unknown length
 	aborted   bool        // whether the raw response is incomplete
 	held      []llm.Event // finish event and later events, held so that the trace can be added to the last event
-	keepAlive struct {
-		timer    *time.Timer
-		interval time.Duration
-	}
-	events   int  // number of events written
-	deferred bool // whether DeferFlush was called
+	keepAlive *time.Timer
+	events    int // number of events written
 }
 
 // connection sends bytes to one client. Sending fails if the client stops reading for too long.
@@ -61,30 +53,30 @@ type connection struct {
 	unflushed bool
 }
 
-// NewWriter returns a writer that uses the given framing for streams. pause is the maximum time that the client may stop reading. If trace
-// is set, the trace is added to the last event.
-func NewWriter(w http.ResponseWriter, framing wire.Framing, pause time.Duration, trace bool) *Writer {
-	client := connection{ResponseWriter: w, control: *http.NewResponseController(w), pause: pause}
-	return &Writer{client: client, framing: framing, trace: trace}
+// Options configure a Writer.
+type Options struct {
+	Pause time.Duration // maximum time that the client may stop reading
+	Hold  time.Duration // maximum wait for the first event of a stream before headers are sent
+	Ping  time.Duration // time without an event after which a keep-alive message is sent
+	Trace bool          // whether to add the full trace to the last event
+}
+
+// NewWriter returns a writer that uses the given framing for streams.
+func NewWriter(w http.ResponseWriter, framing wire.Framing, o Options) *Writer {
+	client := connection{ResponseWriter: w, control: *http.NewResponseController(w), pause: o.Pause}
+	return &Writer{client: client, framing: framing, trace: o.Trace, hold: o.Hold, ping: o.Ping}
 }
 
 // Header returns the headers that are sent with the status line.
 func (w *Writer) Header() http.Header { return w.client.Header() }
 
-// Streams reports whether the response is a stream.
-func (w *Writer) Streams() bool { return w.stream }
-
-// Traces reports whether the client wants the full trace.
-func (w *Writer) Traces() bool { return w.trace }
-
-// StartStream makes the response a stream and starts the keep-alive timer. If no event is sent before
-// hold ends, the timer sends the headers and a keep-alive message. It sends further keep-alive messages after every interval without an event.
-func (w *Writer) StartStream(hold, interval time.Duration) {
+// Stream makes the response a stream and starts the keep-alive timer. If no event is sent before Options.Hold ends, the timer sends the
+// headers and a keep-alive message. It sends further messages after every Options.Ping without an event.
+func (w *Writer) Stream() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stream = true
-	w.keepAlive.interval = interval
-	w.keepAlive.timer = time.AfterFunc(hold, func() {
+	w.keepAlive = time.AfterFunc(w.hold, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.closed {
@@ -99,13 +91,23 @@ func (w *Writer) StartStream(hold, interval time.Duration) {
 			_, err := io.WriteString(out, ignored)
 			return err
 		})
-		w.keepAlive.timer.Reset(w.keepAlive.interval)
+		w.keepAlive.Reset(w.ping)
 	})
+}
+
+// Start sets the log entry that describes the response. Events that follow stay in the connection's buffer until Flush or End.
+func (w *Writer) Start(e *requestlog.Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.entry = e
+	if w.stream {
+		SetHeaders(w.client.Header(), e) // now, because the keep-alive timer may send the headers while the entry changes
+	}
 }
 
 // Event writes one event or holds it. A complete response is held until its end, and the last events of a stream are
 // held to add the trace.
-func (w *Writer) Event(ev *llm.Event, s Summary) error {
+func (w *Writer) Event(ev *llm.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stream {
@@ -116,55 +118,15 @@ func (w *Writer) Event(ev *llm.Event, s Summary) error {
 		w.held = append(w.held, ev.Clone())
 		return nil
 	}
-	if !w.started {
-		s.SetHeaders(w.client.Header())
-	}
 	return w.writeEvent(*ev)
 }
 
-// Events writes the events of a complete stream. It frames them together to save writes. The last events may stay in a buffer until the
-// end of the response.
-func (w *Writer) Events(events []llm.Event, s Summary) error {
-	if !w.Streams() || w.trace {
-		for i := range events {
-			if err := w.Event(&events[i], s); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.started {
-		s.SetHeaders(w.client.Header())
-	}
-	w.sendStreamHeader()
-	for len(events) > 0 {
-		n := 0
-		if err := w.client.write(func(out io.Writer) error {
-			for size := 0; n < len(events) && size < sendSize; n++ {
-				if err := w.framing.WriteEvent(out, events[n]); err != nil {
-					return err
-				}
-				size += len(events[n].Data)
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		w.events += n
-		events = events[n:]
-	}
-	return nil
-}
-
 // Bytes sends a part of a response of unknown length. The first call sends the headers. An empty media type means JSON.
-func (w *Writer) Bytes(data []byte, media string, s Summary) error {
+func (w *Writer) Bytes(data []byte, media string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started {
 		h := w.client.Header()
-		s.SetHeaders(h)
 		h.Set("Content-Type", cmp.Or(media, "application/json"))
 		h.Set("X-Content-Type-Options", "nosniff")
 		w.started, w.raw = true, true
@@ -184,22 +146,15 @@ func (w *Writer) Aborted() bool {
 func (w *Writer) writeEvent(ev llm.Event) error {
 	w.sendStreamHeader()
 	w.events++
-	if w.keepAlive.timer != nil {
-		w.keepAlive.timer.Reset(w.keepAlive.interval)
+	if w.keepAlive != nil {
+		w.keepAlive.Reset(w.ping)
 	}
 	frame := func(out io.Writer) error { return w.framing.WriteEvent(out, ev) }
-	if !w.deferred {
+	if w.entry == nil {
 		return w.client.flush(frame)
 	}
 	w.client.unflushed = true
 	return w.client.write(frame)
-}
-
-// DeferFlush leaves stream events in the connection's buffer until Flush or End.
-func (w *Writer) DeferFlush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.deferred = true
 }
 
 // Unflushed reports whether written events have not been sent yet.
@@ -220,7 +175,7 @@ func (w *Writer) Flush() {
 }
 
 // End completes the response.
-func (w *Writer) End(s Summary) error {
+func (w *Writer) End() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.close()
@@ -229,8 +184,8 @@ func (w *Writer) End(s Summary) error {
 	}
 	if w.stream {
 		for i, ev := range w.held {
-			if i == len(w.held)-1 {
-				ev.Data = rawjson.AppendMember(ev.Data, "fairlead", s.Trace())
+			if i == len(w.held)-1 && w.entry != nil {
+				ev.Data = rawjson.AppendMember(ev.Data, "fairlead", TraceOf(w.entry))
 			}
 			if err := w.writeEvent(ev); err != nil {
 				return err
@@ -240,11 +195,11 @@ func (w *Writer) End(s Summary) error {
 		return w.client.flush(w.framing.WriteEnd)
 	}
 	data := w.whole
-	if w.trace && w.media == "" {
-		data = rawjson.AppendMember(data, "fairlead", s.Trace())
+	if w.trace && w.media == "" && w.entry != nil {
+		data = rawjson.AppendMember(data, "fairlead", TraceOf(w.entry))
 	}
 	h := w.client.Header()
-	s.SetHeaders(h)
+	w.describe()
 	h.Set("Content-Type", "application/json")
 	if w.media != "" {
 		h.Set("Content-Type", w.media)
@@ -275,19 +230,20 @@ func (w *Writer) Fail(e *llm.Error, body []byte) {
 		})
 		return
 	}
+	w.describe()
 	WriteError(w.client.ResponseWriter, e, body)
 }
 
-// StopKeepAlive stops the keep-alive timer and reports whether anything was sent. The result does not change after the call.
-func (w *Writer) StopKeepAlive() (started bool) {
+// Stop stops the keep-alive timer and reports whether anything was sent. The result does not change after the call.
+func (w *Writer) Stop() (started bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.close()
 	return w.started
 }
 
-// Size returns the number of body bytes written so far, including a complete response that is held. Call it before End.
-func (w *Writer) Size() int64 {
+// Sent returns the number of body bytes written so far, including a complete response that is held. Call it before End.
+func (w *Writer) Sent() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.client.bytes + int64(len(w.whole))
@@ -295,8 +251,15 @@ func (w *Writer) Size() int64 {
 
 func (w *Writer) close() {
 	w.closed, w.client.unflushed = true, false
-	if w.keepAlive.timer != nil {
-		w.keepAlive.timer.Stop()
+	if w.keepAlive != nil {
+		w.keepAlive.Stop()
+	}
+}
+
+// describe sets the headers that describe the decision and its cost, if they are known.
+func (w *Writer) describe() {
+	if w.entry != nil {
+		SetHeaders(w.client.Header(), w.entry)
 	}
 }
 
@@ -395,12 +358,3 @@ func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only when the client has disconnected
 }
-
-// ProviderSummary is the Summary of a provider operation that does not call a model.
-type ProviderSummary string
-
-// SetHeaders implements Summary.
-func (s ProviderSummary) SetHeaders(h http.Header) { h.Set("X-Fairlead-Provider", string(s)) }
-
-// Trace implements Summary.
-func (ProviderSummary) Trace() []byte { return nil }

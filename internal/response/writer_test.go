@@ -3,44 +3,22 @@ package response
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
-
-func TestEventsOfACompleteStreamAreSentWithItsEnd(t *testing.T) {
-	t.Parallel()
-	to := &flushCounter{ResponseRecorder: httptest.NewRecorder()}
-	w := NewWriter(to, lines{}, time.Minute, false)
-	w.StartStream(time.Hour, time.Hour)
-
-	if err := w.Events([]llm.Event{{Data: []byte("a")}, {Data: []byte("b")}}, summary{}); err != nil {
-		t.Fatal(err)
-	}
-	early := to.flushes
-	if err := w.End(summary{}); err != nil {
-		t.Fatal(err)
-	}
-
-	if early != 0 || to.flushes != 1 {
-		t.Errorf("flushed %d times before the end and %d times in total, want 0 and 1", early, to.flushes)
-	}
-	if got := to.Body.String(); got != "a\nb\nend\n" || w.Size() != int64(len(got)) {
-		t.Errorf("sent %q, Size = %d; want both events and the end", got, w.Size())
-	}
-}
 
 func TestDeferredEventsAreSentByFlush(t *testing.T) {
 	t.Parallel()
 	to := &flushCounter{ResponseRecorder: httptest.NewRecorder()}
-	w := NewWriter(to, lines{}, time.Minute, false)
-	w.StartStream(time.Hour, time.Hour)
-	w.DeferFlush()
+	w := NewWriter(to, lines{}, Options{Pause: time.Minute, Hold: time.Hour, Ping: time.Hour})
+	w.Stream()
+	w.Start(&requestlog.Entry{})
 	for _, data := range []string{"a", "b"} {
-		if err := w.Event(&llm.Event{Data: []byte(data)}, summary{}); err != nil {
+		if err := w.Event(&llm.Event{Data: []byte(data)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,10 +35,10 @@ func TestDeferredEventsAreSentByFlush(t *testing.T) {
 func TestEventsAreSentImmediately(t *testing.T) {
 	t.Parallel()
 	to := &flushCounter{ResponseRecorder: httptest.NewRecorder()}
-	w := NewWriter(to, lines{}, time.Minute, false)
-	w.StartStream(time.Hour, time.Hour)
+	w := NewWriter(to, lines{}, Options{Pause: time.Minute, Hold: time.Hour, Ping: time.Hour})
+	w.Stream()
 	for _, data := range []string{"a", "b"} {
-		if err := w.Event(&llm.Event{Data: []byte(data)}, summary{}); err != nil {
+		if err := w.Event(&llm.Event{Data: []byte(data)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,9 +72,3 @@ func (lines) WriteError(w io.Writer, body []byte, _ int) error {
 	_, err := w.Write(body)
 	return err
 }
-
-type summary struct{}
-
-func (summary) SetHeaders(http.Header) {}
-
-func (summary) Trace() []byte { return nil }

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -24,16 +25,21 @@ const (
 // maxID bounds the length of an id in bytes.
 const maxID = 80
 
-// Named returns the session that the client names, or "" if it names none. The field session_id has precedence, then agent
-// headers, then fields that other APIs use for the same purpose.
-func Named(req *llm.Request, h http.Header) string {
-	if req.Controls.SessionID != "" {
-		return shorten(req.Controls.SessionID)
-	}
+// FromHeader returns the session that the headers of a request name, or "".
+func FromHeader(h http.Header) string {
 	for _, name := range wire.SessionHeaders() {
 		if id := h.Get(name); id != "" {
-			return shorten(id)
+			return id
 		}
+	}
+	return ""
+}
+
+// Named returns the session that the client names, or "" if it names none. The field session_id has precedence, then the session
+// from the headers, then fields that other APIs use for the same purpose.
+func Named(req *llm.Request, fromHeader string) string {
+	if id := cmp.Or(req.Controls.SessionID, fromHeader); id != "" {
+		return shorten(id)
 	}
 	var byField [len(bodyFields)]string
 	for _, f := range req.Fields {

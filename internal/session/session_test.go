@@ -57,7 +57,7 @@ func TestNamedReadsHeadersAndFields(t *testing.T) {
 			if key, value, ok := strings.Cut(tc.header, ": "); ok {
 				h.Set(key, value)
 			}
-			if got := session.Named(req, h); got != tc.want {
+			if got := session.Named(req, session.FromHeader(h)); got != tc.want {
 				t.Errorf("Named = %q, want %q", got, tc.want)
 			}
 		})

@@ -16,10 +16,12 @@ import (
 	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/judge"
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/transcript"
+	"fairlead.dev/internal/wire/chat"
 )
 
 // judge compares the responses: checks first, then the hook, then the judge model.
@@ -62,7 +64,7 @@ type hookRequest struct {
 func (c *comparison) askHook(ctx context.Context, x *judge.Exchange) (judge.Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
-	body, err := json.Marshal(hookRequest{c.served.ID, x.Task, x.Request, x.Routed, x.Baseline})
+	body, err := json.Marshal(hookRequest{c.served.Call.ID, x.Task, x.Request, x.Routed, x.Baseline})
 	if err != nil {
 		return judge.Verdict{}, err
 	}
@@ -106,7 +108,7 @@ func (c *comparison) askJudge(ctx context.Context, x *judge.Exchange) (judge.Ver
 		return judge.Verdict{}, fmt.Errorf("the judge failed the bias measurement: %s", bias.Refused)
 	}
 	c.record.Versions = judge.PromptVersion
-	return judge.Compare(ctx, c.ask, x, gateway.UniformHash("order "+c.served.ID) < 0.5)
+	return judge.Compare(ctx, c.ask, x, gateway.UniformHash("order "+c.served.Call.ID) < 0.5)
 }
 
 // CheckVendor returns an error if the judge and one of the models are from the same vendor, because a judge may prefer responses from its
@@ -145,12 +147,11 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	}
 	key := *c.grant.Key
 	key.AllowedModels = nil // the key's list does not apply, because the workspace chose the judge
-	header := http.Header{}
-	if tags := c.served.Header.Get("X-Fairlead-Tags"); tags != "" { // policies may match on tags
-		header.Set("X-Fairlead-Tags", tags)
+	call := gateway.Call{
+		Route: modelapi.Route{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}}, Grant: &account.Grant{Key: &key, Workspace: c.grant.Workspace},
+		Tags: c.served.Call.Tags, Body: body, // policies may match on tags
 	}
-	entry, err := c.call(ctx, &gateway.ShadowCall{
-		Grant: &account.Grant{Key: &key, Workspace: c.grant.Workspace}, Endpoint: "/chat/completions", Header: header, Body: body,
+	entry, err := c.call(ctx, call, gateway.ShadowTerms{
 		Model: c.settings.Judge, MaxOutput: judgeOutput,
 		Excluded: func(t *provider.Target) bool { return slices.Contains(dataRules, c.excluded[t.ID()]) },
 	})

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -22,13 +23,15 @@ import (
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/transcript"
+	"fairlead.dev/internal/wire"
 )
 
 // Caller makes shadow calls. Its limits, health and caches must be separate from those of the gateway that serves clients.
 type Caller interface {
-	Shadow(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error)
+	Run(ctx context.Context, call gateway.Call, sink gateway.Sink) (gateway.Result, error)
 	Targets() *route.Snapshot
 }
 
@@ -102,7 +105,7 @@ func (c *Comparer) Offer(s *gateway.Served) {
 	c.dropped.Add(1)
 }
 
-func sizeOf(s *gateway.Served) int64 { return int64(len(s.Request) + len(s.Response.Response)) }
+func sizeOf(s *gateway.Served) int64 { return int64(len(s.Call.Body) + len(s.Response.Response)) }
 
 // Dropped returns the number of requests that were not compared because the queue was full or the budget was spent.
 func (c *Comparer) Dropped() int64 { return c.dropped.Load() }
@@ -137,8 +140,8 @@ func BudgetOf(workspaceID string, s *account.Comparison) ledger.Budget {
 func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
-	settings := s.Grant.Workspace.Comparison
-	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Grant, settings), excluded: map[string]route.Reason{}}
+	settings := s.Call.Grant.Workspace.Comparison
+	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Call.Grant, settings), excluded: map[string]route.Reason{}}
 	for _, cand := range s.Decision.Candidates {
 		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff { // temporary exclusions do not apply to the shadow call
 			run.excluded[cand.Target] = x.Code
@@ -148,10 +151,10 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	r := &run.record
 	*r = proof.Record{
 		Sample: proof.Sample{
-			Request: s.ID, At: s.Time, Key: s.Grant.Key.ID, Task: string(s.Decision.Input.Features.Task),
+			Request: s.Call.ID, At: s.Call.Start, Key: s.Call.Grant.Key.ID, Task: string(s.Decision.Input.Features.Task),
 			Model: s.Model, Baseline: s.Other, Propensity: s.Propensity,
 		},
-		Workspace: s.Grant.Workspace.ID, Holdout: heldOut, State: proof.Failed,
+		Workspace: s.Call.Grant.Workspace.ID, Holdout: heldOut, State: proof.Failed,
 	}
 	if heldOut {
 		r.Model, r.Baseline = s.Other, s.Model
@@ -197,8 +200,13 @@ type comparison struct {
 // compare makes the shadow call and judges both responses. It returns the log entry of the call.
 func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 	s, r := c.served, &c.record
-	entry, err := c.call(ctx, &gateway.ShadowCall{
-		Grant: c.grant, Endpoint: s.Endpoint, Header: s.Header, Body: withoutStorage(s), Model: s.Other,
+	call := s.Call
+	call.Grant, call.Body = c.grant, withoutStorage(s)
+	if f, ok := call.Route.Format.(wire.ModelPath); ok {
+		call.Route.Format = f.ForModel(s.Other, nil)
+	}
+	entry, err := c.call(ctx, call, gateway.ShadowTerms{
+		Model:     s.Other,
 		MaxOutput: max(minOutput, outputFactor*int64(len(s.Response.Response))/3),
 		Excluded:  func(t *provider.Target) bool { return t.Model.Name != s.Other || c.forbids(t) },
 	})
@@ -222,7 +230,7 @@ func (c *comparison) compare(ctx context.Context) *requestlog.Entry {
 // exchange returns the request and both responses in the chat format. It returns false if a response has neither text nor tool calls.
 func (c *comparison) exchange(entry *requestlog.Entry) (*judge.Exchange, bool) {
 	s := c.served
-	request, served := transcript.AsChat(s.Format, requestlog.Body{Request: s.Request, Response: s.Response.Response, Streamed: s.Response.Streamed, Folded: s.Response.Folded})
+	request, served := transcript.AsChat(s.Format, requestlog.Body{Request: s.Call.Body, Response: s.Response.Response, Streamed: s.Response.Streamed, Folded: s.Response.Folded})
 	_, other := transcript.AsChat(s.Format, entry.Body)
 	if c.served.Stored {
 		c.record.Response = string(other)
@@ -237,19 +245,28 @@ func (c *comparison) exchange(entry *requestlog.Entry) (*judge.Exchange, bool) {
 	return x, ok && otherOK
 }
 
-// call makes a call, and charges its cost to the comparison budget of the workspace.
-func (c *comparison) call(ctx context.Context, call *gateway.ShadowCall) (*requestlog.Entry, error) {
-	call.ID, call.Budget = id.New("req", time.Now()), BudgetOf(c.record.Workspace, c.settings)
-	entry, err := c.o.Caller.Shadow(ctx, call)
+// call makes a call with the permissions of the comparison, and charges its cost to the comparison budget of the workspace. It returns the
+// entry of the call with the request and the response. If the call fails, it returns an error and the entry with the cost.
+func (c *comparison) call(ctx context.Context, call gateway.Call, terms gateway.ShadowTerms) (*requestlog.Entry, error) {
+	call.ID, call.Start, call.Shadow = id.New("req", time.Now()), time.Now(), &terms
+	terms.Budget = BudgetOf(c.record.Workspace, c.settings)
+	response := response.NewCollector(gateway.MaxCompared)
+	result, err := c.o.Caller.Run(ctx, call, response)
+	entry := result.Entry
+	entry.Body = response.Body()
 	if entry.Cost != nil && *entry.Cost > 0 {
 		c.spent.Add(int64(*entry.Cost))
-		charge := proof.Charge{Budget: call.Budget.ID, ID: call.ID, At: entry.Time, Amount: *entry.Cost}
+		charge := proof.Charge{Budget: terms.Budget.ID, ID: call.ID, At: entry.Time, Amount: *entry.Cost}
 		chargeErr := c.o.Store.Charge(context.WithoutCancel(ctx), charge)
 		c.o.Report("charge comparison", chargeErr)
 		if chargeErr == nil {
 			c.o.Charged(charge)
 		}
 	}
+	if err == nil && len(entry.Body.Response) == 0 {
+		err = errors.New("the response is too long to be compared")
+	}
+	entry.Body.Request = call.Body
 	return entry, err
 }
 
@@ -315,16 +332,16 @@ func (c *comparison) forbids(t *provider.Target) bool {
 // withoutStorage returns the body of a request, changed so that the provider does not store the response for later requests.
 func withoutStorage(s *gateway.Served) []byte {
 	if s.Format != "responses" {
-		return s.Request
+		return s.Call.Body
 	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(s.Request, &members) != nil {
-		return s.Request
+	if json.Unmarshal(s.Call.Body, &members) != nil {
+		return s.Call.Body
 	}
 	members["store"] = json.RawMessage("false")
 	body, err := json.Marshal(members)
 	if err != nil {
-		return s.Request
+		return s.Call.Body
 	}
 	return body
 }

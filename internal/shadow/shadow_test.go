@@ -334,7 +334,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	n := 1000
 	compare := func(i int) {
 		one := *served[0]
-		one.ID = fmt.Sprint("req_", i)
+		one.Call.ID = fmt.Sprint("req_", i)
 		replicas[i%2].Compare(t.Context(), &one)
 	}
 	for i := range n {

@@ -91,8 +91,12 @@ func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspa
 // Large reports whether decoding the body takes long enough to delay other requests.
 func (b *Body) Large() bool { return len(b.Bytes) >= Large }
 
-// Release returns the memory of the body to the budget.
-func (b *Body) Release() { b.budget.release(b.workspace, b.held) }
+// Release returns the memory of the body to the budget. It does nothing for a body that was not read by a Budget.
+func (b *Body) Release() {
+	if b.budget != nil {
+		b.budget.release(b.workspace, b.held)
+	}
+}
 
 // ReleaseDecoding returns the memory that was reserved for decoding. It does nothing for small bodies.
 func (b *Body) ReleaseDecoding() {

@@ -2,9 +2,7 @@
 package playground
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,8 +13,9 @@ import (
 
 // Playground serves chat requests of a signed-in account.
 type Playground interface {
-	// ServeAs serves a request in the chat format in the same way as the model API, including errors. The workspace is charged.
-	ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string)
+	// ServeAs serves a chat request with the given body in the same way as the model API, including errors. The workspace is charged. r has
+	// the headers of the request; its body was read.
+	ServeAs(w http.ResponseWriter, r *http.Request, body []byte, accountID, workspaceID string)
 }
 
 type playgroundInput struct {
@@ -40,9 +39,7 @@ func Mount(s *adminapi.Server, d Deps) {
 	}, func(ctx context.Context, c *adminapi.Call, in *playgroundInput) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(huma.Context) {
 			r, w := c.Unwrap() // the huma.Context argument is c itself, which humago.Unwrap does not accept
-			r = r.Clone(ctx)
-			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
-			d.Playground.ServeAs(w, r, c.Actor.AccountID, c.WorkspaceID)
+			d.Playground.ServeAs(w, r.WithContext(ctx), in.RawBody, c.Actor.AccountID, c.WorkspaceID)
 		}}, nil
 	})
 }

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,18 +16,10 @@ import (
 	"fairlead.dev/internal/realtime"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
+	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 )
-
-// incoming is a client request or a shadow call.
-type incoming struct {
-	modelapi.Request
-	shadow *shadowRun // state of a shadow call; nil for a client request
-}
-
-// identifier returns the caller of a request. If it returns an error, the caller's grant may still be set.
-type identifier func(in *incoming) (modelapi.Caller, error)
 
 // ServeHTTP handles every path below Prefix. It collapses repeated slashes: clients whose base URL ends with a slash send them, and a
 // redirect would turn their POST into a GET.
@@ -42,19 +32,19 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if i := g.objectRoute(path); i >= 0 {
 		if g.checkObject(w, r, requestID, path) {
-			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
+			g.handle(w, r, requestID, g.Routes[i])
 		}
 		return
 	}
 	if i := g.routeIndex(path); i >= 0 && g.Routes[i].Op == llm.Realtime {
 		if g.requireMethod(w, r, requestID, http.MethodGet) && g.checkUpgrade(w, r, requestID) {
-			g.handle(w, realtime.WithProtocols(r), requestID, g.Routes[i], g.identifyKey)
+			g.handle(w, realtime.WithProtocols(r), requestID, g.Routes[i])
 		}
 		return
 	}
 	if i := g.routeIndex(path); i >= 0 && !namesModel(g.Routes[i]) {
 		if g.requireMethod(w, r, requestID, http.MethodPost) {
-			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
+			g.handle(w, r, requestID, g.Routes[i])
 		}
 		return
 	}
@@ -91,12 +81,13 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ServeAs handles a chat request of a dashboard user with a valid session, in the format of the first route.
-func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
-	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (modelapi.Caller, error) {
-		// The rules of the workspace apply instead of those of a key.
-		key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "playground"}}
-		return modelapi.Caller{Grant: &account.Grant{Key: key, Workspace: workspace}, AccountID: accountID, Tags: modelapi.Tags(nil, in.HTTP.Header)}, nil
+// ServeAs serves a chat request of a dashboard user with a valid session, in the format of the first route. The rules of the workspace
+// apply instead of those of a key.
+func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, body []byte, workspace *account.Workspace, accountID string) {
+	key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "playground", Scopes: []account.Scope{account.Inference}}}
+	g.respond(w, r, &Call{
+		ID: assignRequestID(w), Start: time.Now(), Route: g.Routes[0], AccountID: accountID, Body: body,
+		Grant: &account.Grant{Key: key, Workspace: workspace}, Tags: modelapi.Tags(nil, r.Header),
 	})
 }
 
@@ -138,10 +129,8 @@ func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestI
 	return false
 }
 
-// reject responds with an error to a request that has no log entry.
+// reject responds with an error to a request that has no log entry. The path selects the format.
 func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID string, err error) {
-	e := llm.AsError(err)
-	g.logInternal(r.Context(), requestID, e)
 	var format wire.Format
 	collection, _, _ := splitObjectPath(endpoint(r.URL.Path))
 	if i := g.routeIndex(endpoint(r.URL.Path)); i >= 0 {
@@ -153,16 +142,19 @@ func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID strin
 			format = g.Routes[i].Format
 		}
 	}
+	g.rejectAs(w, r, requestID, format, err)
+}
+
+func (g *Gateway) rejectAs(w http.ResponseWriter, r *http.Request, requestID string, format wire.Format, err error) {
+	e := llm.AsError(err)
+	g.logInternal(r.Context(), requestID, e)
 	linked := e.Linked(g.settings.Load().PublicURL.For(r), "")
 	response.WriteError(w, e, wire.ErrorBody(format, modelapi.ErrorClient(r, nil), linked, requestID))
 }
 
-// identifyKey authenticates the API key of a request.
-func (g *Gateway) identifyKey(in *incoming) (modelapi.Caller, error) { return in.Authenticate(g.Keys) }
-
 // admit admits a request that calls no model. It counts the request as running and applies the limits of its key.
-func (g *Gateway) admit(ctx context.Context, in *modelapi.Request, key *account.Key) (context.Context, func(), error) {
-	ctx, leave, err := g.Enter(ctx, key.ID, in.Settings.MaxConcurrent)
+func (g *Gateway) admit(ctx context.Context, key *account.Key, settings *modelapi.Settings) (context.Context, func(), error) {
+	ctx, leave, err := g.Enter(ctx, key.ID, settings.MaxConcurrent)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,101 +174,70 @@ func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {
 	return wire.ErrorBody(nil, modelapi.ErrorClient(r, nil), e, requestID)
 }
 
-// handle serves one request and completes its log entry.
-func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route modelapi.Route, identify identifier) {
-	settings := g.settings.Load()
-	in := &incoming{Request: modelapi.Request{ID: requestID, Route: route, W: w, HTTP: r, Start: time.Now(), Settings: settings, Snapshot: g.snapshot.Load()}}
-	out := response.NewWriter(w, route.Format.Framing(), settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
-	rec := newRecorder(&in.Request, out)
-	if g.Tracing != nil {
-		rec.Entry.Trace = g.Tracing.Begin(requestID, r.Header)
-		rec.Entry.TraceID = rec.Entry.Trace.TraceID
-	}
-	if err := g.serveSafely(r.Context(), in, identify, out, rec); err != nil {
-		g.fail(r.Context(), in, out, rec, llm.AsError(err))
-	}
-	if in.shadow != nil {
-		in.shadow.entry = rec.Entry
-	}
-	if rec.Task != nil {
-		go rec.Task()
+// handle authenticates a request and serves it.
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route modelapi.Route) {
+	settings, start := g.settings.Load(), time.Now()
+	grant, err := modelapi.Authenticate(r, settings, g.Keys, start)
+	if err != nil {
+		g.rejectAs(w, r, requestID, route.Format, err)
 		return
 	}
-	g.observe(r.Context(), rec)
+	call := &Call{ID: requestID, Start: start, Route: route, Grant: grant, Tags: modelapi.Tags(grant.Key.Tags, r.Header)}
+	call.Upload = func() (*upload.Body, error) {
+		return g.uploads.Read(w, r, route.Op, grant.Workspace.ID, settings.Upload)
+	}
+	g.respond(w, r, call)
+}
+
+// respond runs a call with the options in the headers of a request, and sends the response.
+func (g *Gateway) respond(w http.ResponseWriter, r *http.Request, call *Call) {
+	call.Options, call.Invalid = modelapi.ReadOptions(r, call.Route.Format)
+	objects := call.Route.Op == llm.FileObjects || call.Route.Op == llm.BatchObjects
+	call.DryRun = call.DryRun && !objects // an operation on objects has no routing decision
+	settings := g.settings.Load()
+	out := response.NewWriter(w, call.Route.Format.Framing(), response.Options{
+		Pause: settings.ReadPause, Hold: settings.Hold, Ping: settings.Ping, Trace: r.Header.Get("X-Fairlead-Trace") == "full",
+	})
+	result, err := g.record(r.Context(), call, out, func(run *run, ctx context.Context) error {
+		switch {
+		case objects:
+			return (&objectRequest{run: run, out: out, http: r, w: w}).serveObject(ctx)
+		case call.Route.Op == llm.Realtime:
+			return (&realtimeSession{run: run, w: w, http: r}).serve(ctx)
+		}
+		return run.serve(ctx)
+	})
+	switch {
+	case err != nil:
+		g.respondError(r, call, out, result.Entry, llm.AsError(err))
+	case call.Route.Op == llm.Count:
+		var count any = map[string]int64{"input_tokens": result.Tokens}
+		if f, ok := call.Route.Format.(wire.TokenCounter); ok {
+			count = f.TokenCount(result.Tokens)
+		}
+		modelapi.WriteJSON(w, r, count)
+	case call.DryRun:
+		out.Stop()
+		modelapi.WriteJSON(w, r, map[string]any{"object": "fairlead.decision", "request_id": call.ID, "decision": result.Entry.Decision})
+	}
 	if out.Aborted() {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// observe passes a complete entry to Observe. It logs a warning if the usage was not charged as the provider reported it.
-func (g *Gateway) observe(ctx context.Context, rec *recorder) {
-	if e := rec.Entry; e.UsageFlag != "" {
-		attrs := []any{
-			"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
-			"charged_input", e.Usage.Prompt(), "charged_output", e.Usage.Output,
-		}
-		if i := slices.IndexFunc(e.Attempts, func(a requestlog.Attempt) bool { return a.Reported != nil }); i >= 0 {
-			reported := e.Attempts[i].Reported
-			attrs = append(attrs, "reported_input", reported.Prompt(), "reported_output", reported.Output)
-		}
-		g.Logger.WarnContext(ctx, "provider usage was not charged as reported", attrs...)
-	}
-	if rec.Logged() {
-		g.Observe(rec.Entry)
-	}
-}
-
-// serveSafely converts a panic into an error, so that one request cannot end the process.
-func (g *Gateway) serveSafely(ctx context.Context, in *incoming, identify identifier, out *response.Writer, rec *recorder) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	switch in.Route.Op {
-	case llm.FileObjects, llm.BatchObjects:
-		return g.serveObject(ctx, in, identify, out, rec)
-	case llm.Realtime:
-		return g.serveRealtime(ctx, in, identify, out, rec)
-	default:
-		return g.serve(ctx, in, identify, out, rec)
-	}
-}
-
-// fail records a failed request and reports the error to the client.
-func (g *Gateway) fail(ctx context.Context, in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
-	g.logInternal(ctx, in.ID, e)
-	started := out.StopKeepAlive()
-	if rec.Logged() {
-		rec.RecordError(e, started)
-		if rec.Task != nil {
-			rec.Complete() // the background task writes the entry when the response ends
-		} else if err := g.Log.End(rec.Complete()); err != nil {
-			e = llm.AsError(err)
-		} else {
-			rec.ReleaseText()
-		}
-	}
-	if e.Kind == llm.ClientCancelled && started {
+// respondError reports the error of a call to the client.
+func (g *Gateway) respondError(r *http.Request, call *Call, out *response.Writer, entry *requestlog.Entry, e *llm.Error) {
+	if e.Kind == llm.ClientCancelled && out.Stop() {
 		return // an error before the start of the response is sent, because the client may have closed only its sending side
 	}
 	entryID := ""
-	if rec.Logged() {
-		entryID = in.ID
+	if !call.DryRun {
+		entryID = call.ID
 	}
-	linked := e.Linked(in.Settings.PublicURL.For(in.HTTP), entryID)
-	body := wire.ErrorBody(in.Route.Format, modelapi.ErrorClient(in.HTTP, rec.Caller.Grant), linked, in.ID)
-	if out.Traces() && rec.Entry.Decision != nil {
-		body = rawjson.AppendMember(body, "fairlead", rec.Trace())
-	}
-	if rec.Entry.Model != "" && !started {
-		rec.SetHeaders(out.Header())
+	linked := e.Linked(g.settings.Load().PublicURL.For(r), entryID)
+	body := wire.ErrorBody(call.Route.Format, modelapi.ErrorClient(r, call.Grant), linked, call.ID)
+	if r.Header.Get("X-Fairlead-Trace") == "full" && entry.Decision != nil {
+		body = rawjson.AppendMember(body, "fairlead", response.TraceOf(entry))
 	}
 	out.Fail(e, body)
-}
-
-func (g *Gateway) logInternal(ctx context.Context, requestID string, e *llm.Error) {
-	if e.Kind == llm.Internal {
-		g.Logger.ErrorContext(ctx, "internal error", "request_id", requestID, "error", e.Error())
-	}
 }
