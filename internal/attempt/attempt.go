@@ -130,6 +130,7 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	if s.Cache != nil {
 		a.call.Cache = s.Cache(t)
 	}
+	s.Dispatcher.Health.Spend(t.ID(), pass.Credential, s.Prompt)
 	s.Clock.paused, s.Clock.budget = 0, 0
 	s.Attempts = append(s.Attempts, a.note.Attempt)
 	s.Clock.start(a.began)
@@ -260,6 +261,7 @@ func (a *Attempt) open() error {
 	if at := timing.Connected(); !at.IsZero() {
 		a.note.Connect = at.Sub(a.began)
 	}
+	a.series.Dispatcher.Health.ReportQuota(a.call.Target.ID(), a.note.Credential, health.ReadQuota(resp.Header, time.Now()))
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return exchange.Failure(a.call, resp)
 	}

@@ -40,6 +40,10 @@ type Health interface {
 	FirstToken(target string) time.Duration
 	// Report records the result of a call.
 	Report(r health.Report)
+	// Spend counts a request with the given number of prompt tokens towards the rate limits of the target.
+	Spend(target, credential string, tokens int64)
+	// ReportQuota records the rest of the rate limits that a response reports.
+	ReportQuota(target, credential string, q health.Quota)
 }
 
 // Caller makes HTTP calls.
@@ -78,7 +82,8 @@ type Series struct {
 	Terms      bill.Terms
 	Requester
 	CallOptions
-	StoresText bool // whether to store error messages of providers, which may quote the prompt
+	Prompt     int64 // estimated number of prompt tokens, independent of the model
+	StoresText bool  // whether to store error messages of providers, which may quote the prompt
 
 	Attempts []requestlog.Attempt // attempts in the order in which they started
 	Clock    Clock

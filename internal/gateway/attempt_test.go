@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/requestlog"
+	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
 )
 
@@ -174,5 +175,47 @@ func TestConnectionsAreReusedAfterStreams(t *testing.T) {
 	}
 	if len(seen) != 1 {
 		t.Errorf("10 requests used %d connections, want 1", len(seen))
+	}
+}
+
+// A provider reports in its headers how much its rate limits leave. The gateway moves to another provider before the first 429.
+func TestProviderWithoutQuotaIsAvoidedUntilItsLimitHasGrown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		for _, remaining := range []string{"1", "0"} {
+			k.alpha.Then(simulator.Behaviour{Header: map[string]string{
+				"x-ratelimit-limit-requests": "500", "x-ratelimit-remaining-requests": remaining, "x-ratelimit-reset-requests": "50s",
+			}})
+		}
+		var served []string
+		for range 3 {
+			got := k.post("/chat/completions", hello)
+			served = append(served, got.header.Get("X-Fairlead-Provider"))
+			e := k.entry()
+			if got.header.Get("X-Fairlead-Provider") == "alpha" {
+				continue
+			}
+			excluded := e.Decision.Candidates[len(e.Decision.Candidates)-1]
+			if e.Decision.Kind != route.Fallback || excluded.Target != "alpha/large" || excluded.Excluded == nil || excluded.Excluded.Code != route.QuotaExhausted || len(e.Attempts) != 1 {
+				t.Errorf("kind %s, excluded %+v, %d attempts; want a fallback because of alpha's quota, without a call of alpha", e.Decision.Kind, excluded, len(e.Attempts))
+			}
+		}
+		time.Sleep(200 * time.Millisecond) // two requests have grown
+		served = append(served, k.post("/chat/completions", hello).header.Get("X-Fairlead-Provider"))
+		if want := []string{"alpha", "alpha", "beta", "alpha"}; !slices.Equal(served, want) {
+			t.Errorf("served by %v, want %v", served, want)
+		}
+	})
+}
+
+func TestProviderWithoutQuotaServesARequestThatNoOtherCan(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.alpha.Always(simulator.Behaviour{Header: map[string]string{"anthropic-ratelimit-tokens-remaining": "0"}})
+	for range 2 {
+		if got := k.post("/chat/completions", withModel("small")); got.status != 200 {
+			t.Errorf("status %d, want 200: %s", got.status, got.body)
+		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/responsecache"
-	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire"
 )
 
@@ -138,7 +137,7 @@ func (r *run) identity(p plan) *responsecache.Identity {
 		if c.Rank == 1 {
 			id.Model, id.Effort = c.Model, c.Effort
 		}
-		if c.Excluded == nil || c.Excluded.Code == route.CircuitOpen || c.Excluded.Code == route.CredentialBackingOff {
+		if c.Excluded == nil || c.Excluded.Code.Temporary() {
 			id.Targets = append(id.Targets, c.Target)
 		}
 	}

@@ -129,7 +129,7 @@ func (r *run) route(p *prompt, reading predict.Reading) (*route.Decision, error)
 
 // decideOn makes the routing decision for an input and measures its duration.
 func (r *run) decideOn(input *route.Input, policies *policy.Set, cache *promptcache.View) (*route.Decision, error) {
-	states := r.Health.States(time.Now())
+	states := r.Health.States(time.Now(), input.InputTokens)
 	c := route.Conditions{State: states, Policies: policies, CacheHit: cacheHits(cache)}
 	if r.Routing.Lengths != nil {
 		c.State = func(target string) route.State {

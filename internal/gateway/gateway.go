@@ -39,8 +39,8 @@ type Log interface {
 
 // Health reports the state of targets for routing.
 type Health interface {
-	// States returns a function that reports the state of a target at the given time.
-	States(now time.Time) func(target string) route.State
+	// States returns a function that reports the state of a target at the given time, for a request with the given number of prompt tokens.
+	States(now time.Time, tokens int64) func(target string) route.State
 }
 
 // Lengths reports how observed response lengths differ from predictions. Factors are 0 without observations.

@@ -179,7 +179,7 @@ func (a *Access) least(budgets []ledger.Budget, amount func(ledger.Budget, ledge
 func (r *run) newSeries(p plan, held reservation) *attempt.Series {
 	grant := r.call.Grant
 	s := &attempt.Series{
-		Dispatcher: r.Dispatcher, Settings: &r.settings.Attempts, Snapshot: r.snapshot, Plan: held.targets, Terms: held.terms, StoresText: r.storesText(),
+		Dispatcher: r.Dispatcher, Settings: &r.settings.Attempts, Snapshot: r.snapshot, Plan: held.targets, Terms: held.terms, Prompt: p.tokens, StoresText: r.storesText(),
 		Requester:   attempt.Requester{KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID},
 		CallOptions: attempt.CallOptions{Format: r.call.Route.Format},
 	}

@@ -87,6 +87,7 @@ func New(o Options) *Tracker {
 type target struct {
 	circuits []*circuit          // circuits of the credentials used so far, one per credential
 	backoffs map[string]*backoff // backoffs of this target by credential; nil if there were none
+	quotas   map[string]*quota   // remaining rate limits by credential; nil if the provider reports none
 	repeats  repeatWindow
 	speed    speed
 	used     time.Time
@@ -254,10 +255,11 @@ func (t *Tracker) choose(tg *target, targetID string, credentials []string, last
 		return reserve([]*circuit{c}, now)
 	}
 	var full []*circuit // closed circuits whose ramp admits no attempt now
+	quotaWait := t.quotaWait(tg, credentials, now, 0)
 	for i := range credentials {
 		id := credentials[(r.next+i)%len(credentials)]
-		if !t.ready(tg, id, now) || !tg.sendable(&t.o, id, now) {
-			continue
+		if !t.ready(tg, id, now) || !tg.sendable(&t.o, id, now) || quotaWait == 0 && tg.quotas[id].wait(now, 0) > 0 {
+			continue // without quota at every credential, the call is made: a report may be outdated
 		}
 		c := tg.circuit(id)
 		if p, ok := c.admit(&t.o, now); ok {
@@ -302,8 +304,8 @@ func (t *Tracker) Closed(targetID string, p Pass) bool {
 	return !tg.circuit(p.Credential).open && t.ready(tg, p.Credential, now)
 }
 
-// States returns a function that reports the routing state of a target at time now.
-func (t *Tracker) States(now time.Time) func(targetID string) route.State {
+// States returns a function that reports the routing state of a target at time now, for a request with the given number of prompt tokens.
+func (t *Tracker) States(now time.Time, tokens int64) func(targetID string) route.State {
 	return func(targetID string) route.State {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -314,6 +316,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 			s.Open = s.BackingOff == 0 && !slices.ContainsFunc(p.credentials(), func(id string) bool {
 				return t.ready(tg, id, now) && tg.sendable(&t.o, id, now)
 			})
+			s.QuotaWait = t.quotaWait(tg, p.credentials(), now, tokens)
 			s.Latency, s.TokensPS = tg.speed.observed(now, tg.down(p))
 		}
 		return s
@@ -328,7 +331,7 @@ func (t *Tracker) Reset(targetID string) {
 		if tg.down(t.providers[providerOf(targetID)]) {
 			tg.speed.resume(t.now())
 		}
-		tg.circuits, tg.backoffs, tg.lastErr = nil, nil, nil
+		tg.circuits, tg.backoffs, tg.quotas, tg.lastErr = nil, nil, nil, nil
 	}
 }
 

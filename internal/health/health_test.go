@@ -15,7 +15,7 @@ import (
 const here = "openai/gpt-4.1"
 
 // State returns the current state of a target.
-func (t *Tracker) State(target string) route.State { return t.States(t.now())(target) }
+func (t *Tracker) State(target string) route.State { return t.States(t.now(), 0)(target) }
 
 func tracker() *Tracker {
 	return New(Options{MaxProbe: 30 * time.Second, Random: func() float64 { return 0 }})

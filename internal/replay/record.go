@@ -156,7 +156,7 @@ func (r *record) readCandidate(s *rawjson.Scanner) {
 	if rank == 1 {
 		r.chosen, r.effort = target, effort
 	}
-	one.rated = rank > 0 || code == route.CircuitOpen || code == route.CredentialBackingOff
+	one.rated = rank > 0 || code.Temporary()
 	r.seen[target] = one
 }
 
@@ -186,6 +186,8 @@ func readState(s *rawjson.Scanner) (state route.State) {
 			state.Open = string(s.Raw()) == "true"
 		case "backing_off_ns":
 			state.BackingOff = time.Duration(readInt(s))
+		case "quota_wait_ns":
+			state.QuotaWait = time.Duration(readInt(s))
 		case "rejected":
 			state.Rejected = string(s.Raw()) == "true"
 		case "denied":

@@ -114,7 +114,7 @@ func (w *worker) choose(by *Rules) choice {
 		State: func(target string) route.State {
 			s := r.seen[target].state
 			if w.options.Ready {
-				s.Open, s.BackingOff = false, 0
+				s.Open, s.BackingOff, s.QuotaWait = false, 0, 0
 			}
 			return s
 		},

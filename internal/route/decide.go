@@ -220,8 +220,22 @@ func (r *ranking) evaluateFor(needs llm.Abilities) {
 		}
 		r.excluded = append(r.excluded, cand)
 	}
+	if len(r.ready) == 0 {
+		r.readmitWithoutQuota()
+	}
 	r.leaveOverBudget()
 	r.judge()
+}
+
+// readmitWithoutQuota makes targets without quota available again, because no other target is. A prediction must not reject a request that
+// the provider may accept.
+func (r *ranking) readmitWithoutQuota() {
+	for _, cand := range r.ranked {
+		if cand.excluded != nil && cand.excluded.Code == QuotaExhausted {
+			cand.excluded = nil
+			r.ready = append(r.ready, cand)
+		}
+	}
 }
 
 // outputTokens returns the number of tokens that the context window must have left for the output.
@@ -244,7 +258,7 @@ func (r *ranking) results() []Candidate {
 		list.add(cand)
 	}
 	for _, cand := range r.ranked {
-		if !cand.ready() && (cand.excluded.Code == CircuitOpen || cand.excluded.Code == CredentialBackingOff) {
+		if !cand.ready() && cand.excluded.Code.Temporary() {
 			list.add(cand)
 		}
 	}

@@ -244,6 +244,7 @@ type Caller struct {
 type State struct {
 	Open       bool          `json:"open,omitempty"`              // whether the circuit is open
 	BackingOff time.Duration `json:"backing_off_ns,omitempty"`    // time until a credential is usable; 0 if a credential is usable now
+	QuotaWait  time.Duration `json:"quota_wait_ns,omitempty"`     // time until the rate limits leave enough for the request; 0 if they do now or are unknown
 	Rejected   bool          `json:"rejected,omitempty"`          // rejected by the provider (credential or model); waiting does not help
 	Denied     bool          `json:"denied,omitempty"`            // whether the provider denies the model to all of its credentials
 	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown

@@ -48,6 +48,9 @@ func temporarilyExcluded(cand *candidate, why *Exclusion) bool {
 		}
 		return why.set(Exclusion{Code: CredentialBackingOff, format: words, subject: cand.Provider, a: int64(cand.Seen.BackingOff)})
 	}
+	if cand.Seen.QuotaWait > 0 {
+		return why.set(Exclusion{Code: QuotaExhausted, format: "the rate limit of %s is used up; enough quota in %s", subject: cand.Provider, a: int64(cand.Seen.QuotaWait)})
+	}
 	return false
 }
 

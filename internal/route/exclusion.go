@@ -26,6 +26,7 @@ const (
 	PriceUnknown          Reason = "price_unknown"
 	CircuitOpen           Reason = "circuit_open"
 	CredentialBackingOff  Reason = "credential_backing_off"
+	QuotaExhausted        Reason = "quota_exhausted"
 	DataCollection        Reason = "data_collection"
 	DataRetention         Reason = "data_retention"
 	UnsupportedDimensions Reason = "unsupported_dimensions"
@@ -33,6 +34,11 @@ const (
 	Unsupported           Reason = "unsupported_field"
 	OverBudget            Reason = "over_budget"
 )
+
+// Temporary reports whether the reason is the present state of the target rather than the request or the configuration.
+func (r Reason) Temporary() bool {
+	return r == CircuitOpen || r == CredentialBackingOff || r == QuotaExhausted
+}
 
 // Exclusion is the reason why a candidate cannot be chosen. The sentence that Reason returns is formatted on demand, because most decisions
 // exclude many candidates, but few decisions are displayed.
@@ -69,7 +75,7 @@ func (x *Exclusion) Reason() string {
 		return fmt.Sprintf(x.format, strings.Join(x.lacks.Names(), ", "))
 	case x.dollar != 0:
 		return fmt.Sprintf(x.format, x.dollar)
-	case x.Code == CredentialBackingOff && x.a != 0:
+	case (x.Code == CredentialBackingOff || x.Code == QuotaExhausted) && x.a != 0:
 		return fmt.Sprintf(x.format, x.subject, time.Duration(x.a).Round(100*time.Millisecond))
 	case x.b != 0:
 		return fmt.Sprintf(x.format, x.a, x.b)

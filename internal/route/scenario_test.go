@@ -211,6 +211,8 @@ func readHealth(t *testing.T, text string) map[string]State {
 			s.BackingOff, s.Rejected = duration(t, words[2]), true
 		case "denied":
 			s.BackingOff, s.Rejected, s.Denied = duration(t, words[2]), true, true
+		case "quota_wait":
+			s.QuotaWait = duration(t, words[2])
 		case "latency":
 			s.Latency = duration(t, words[2])
 		case "tokens_per_second":

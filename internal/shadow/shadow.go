@@ -143,7 +143,7 @@ func (c *Comparer) Compare(ctx context.Context, s *gateway.Served) {
 	settings := s.Call.Grant.Workspace.Comparison
 	run := &comparison{Comparer: c, served: s, settings: settings, grant: shadowGrant(s.Call.Grant, settings), excluded: map[string]route.Reason{}}
 	for _, cand := range s.Decision.Candidates {
-		if x := cand.Excluded; x != nil && x.Code != route.CircuitOpen && x.Code != route.CredentialBackingOff { // temporary exclusions do not apply to the shadow call
+		if x := cand.Excluded; x != nil && !x.Code.Temporary() { // temporary exclusions do not apply to the shadow call
 			run.excluded[cand.Target] = x.Code
 		}
 	}

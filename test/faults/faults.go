@@ -19,7 +19,7 @@ import (
 // depend on what else the machine does.
 func Quick(id string) bool {
 	return slices.Contains([]string{
-		"F04", "F06", "F10", "F13", "F16", "F17", "F19", "F20", "F21", "F21r", "F22", "F23", "F25", "F29", "F33", "F44", "F46",
+		"F04", "F06", "F10", "F13", "F16", "F17", "F19", "F20", "F21", "F21r", "F22", "F23", "F25", "F29", "F29r", "F33", "F44", "F46",
 		"F50", "F51", "F53", "F54", "F55", "F59", "P03c", "P13", "P15",
 	}, id)
 }
@@ -47,6 +47,7 @@ func Cases() []scenario.Case {
 		{ID: "F27", Name: "one provider down", Run: providers.OneDown},
 		{ID: "F28", Name: "every provider down", Run: providers.AllDown},
 		{ID: "F29", Name: "429 in every form", Run: providers.RetryAfterForms},
+		{ID: "F29r", Name: "a rate limit that is used up", Run: providers.QuotaUsedUp},
 		{ID: "F30", Name: "one tenant's bad requests", Run: providers.BadRequests},
 		{ID: "F31", Name: "a rejected credential", Run: providers.RefusedCredential},
 		{ID: "F32", Name: "a slow provider", Run: providers.SlowProvider},

@@ -4,6 +4,7 @@ package providers
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,6 +103,34 @@ func RetryAfterForms(t *testing.T, _ scenario.Size) string {
 	}
 	extended := secondRateLimit(t)
 	return fmt.Sprintf("%d forms honoured, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
+}
+
+// QuotaUsedUp is fault case F29r: a provider whose headers report that its rate limit is used up is not called until the limit has grown.
+// Clients see no 429, and the decision names the reason.
+func QuotaUsedUp(t *testing.T, _ scenario.Size) string {
+	mock, url := harness.Upstream(t)
+	_, backupURL := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
+		{Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)}},
+		{Name: "backup", BaseURL: backupURL, Models: []harness.Model{harness.Chat("m", 4, 16, 0.5)}},
+	})})
+	k := g.Key(t)
+	mock.Then(simulator.Behaviour{Header: map[string]string{
+		"X-Ratelimit-Limit-Requests": "60", "X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Reset-Requests": "1m0s",
+	}})
+	mock.Always(simulator.Fail(429, "Retry-After", "60"))
+	var served []string
+	for range 3 {
+		a := g.Call(t, harness.Request{Key: k, Body: scenario.Chat("m")})
+		if a.Status != http.StatusOK {
+			t.Fatalf("status %d, want 200: %s", a.Status, scenario.Clip(a.Body))
+		}
+		served = append(served, a.Header.Get("X-Fairlead-Provider"))
+	}
+	if n := len(mock.Calls()); n != 1 || !slices.Equal(served, []string{"alpha", "backup", "backup"}) {
+		t.Errorf("served by %v with %d calls of alpha, want alpha once and then the backup", served, n)
+	}
+	return fmt.Sprintf("served by %s; alpha called %d time", strings.Join(served, ", "), len(mock.Calls()))
 }
 
 // secondRateLimit sends two concurrent calls that are both rate limited. The later response extends the backoff.

@@ -95,7 +95,7 @@ function unavailable(r: Detail): Schema["Candidate"] | undefined {
 }
 
 // Temporary reasons. All others exclude a candidate permanently.
-const temporary = new Set(["circuit_open", "credential_backing_off"]);
+const temporary = new Set(["circuit_open", "credential_backing_off", "quota_exhausted"]);
 
 function failureText(r: Detail): string {
   const after = formatLatency(r.latency_ms);
