@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,27 +36,29 @@ const (
 // Limits on waiting for a hash slot.
 const (
 	hashQueue     = 1024
-	hashPerSource = 32 // part of the queue for one source
+	hashPerSource = 512 // part of the queue for one source
 	hashWait      = 30 * time.Second
 )
 
 var errHashForm = errors.New("invalid stored password hash")
 
-// PasswordHasher limits the number of concurrent password hashes, because each takes 19 MiB and tens of milliseconds.
+// PasswordHasher limits the number of concurrent password hashes, because each takes 19 MiB and tens of milliseconds. Waiting calls are
+// served one source after the other, so that many calls of one source do not delay another source.
 type PasswordHasher struct {
-	slots chan struct{}
 	busy  func() bool // reports whether model requests are being shed; may be nil
 	Dummy string      // hash that no password matches, so that checks for unknown accounts take the same time
 
-	mu       sync.Mutex
-	waiting  int            // number of waiting calls
-	bySource map[string]int // number of waiting calls by source
+	mu      sync.Mutex
+	free    int                        // number of free slots
+	waiting map[string][]chan struct{} // waiting calls by source, oldest first
+	sources []string                   // sources with waiting calls, in the order in which they are served
+	queued  int                        // number of waiting calls
 }
 
 // NewPasswordHasher returns a hasher that runs at most slots hashes at a time. busy reports whether model requests are being
 // shed; it may be nil.
 func NewPasswordHasher(slots int, busy func() bool) *PasswordHasher {
-	return &PasswordHasher{slots: make(chan struct{}, slots), bySource: map[string]int{}, busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
+	return &PasswordHasher{free: slots, waiting: map[string][]chan struct{}{}, busy: busy, Dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
 // maxPasswordSlots limits the memory used by concurrent hashes.
@@ -71,49 +74,83 @@ func (h *PasswordHasher) Acquire(ctx context.Context, source string) (release fu
 	if h.shedding() {
 		return nil, busy()
 	}
-	release = func() { <-h.slots }
-	select {
-	case h.slots <- struct{}{}:
-		return release, nil
-	default:
+	turn, err := h.enqueue(source)
+	if err != nil {
+		return nil, err
 	}
-	if !h.enqueue(source) {
-		return nil, busy()
-	}
-	defer h.dequeue(source)
 	timer := time.NewTimer(hashWait)
 	defer timer.Stop()
 	select {
-	case h.slots <- struct{}{}:
-		if h.shedding() { // shedding started while this call waited
-			release()
-			return nil, busy()
-		}
-		return release, nil
+	case <-turn:
 	case <-timer.C:
-		return nil, busy()
+		err = busy()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		err = ctx.Err()
+	}
+	if err != nil {
+		h.leave(source, turn)
+		return nil, err
+	}
+	if h.shedding() { // shedding may have started while this call waited
+		h.release()
+		return nil, busy()
+	}
+	return h.release, nil
+}
+
+// enqueue returns a channel that is closed when the call has a slot.
+func (h *PasswordHasher) enqueue(source string) (turn chan struct{}, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	turn = make(chan struct{})
+	switch {
+	case h.free > 0:
+		h.free--
+		close(turn)
+		return turn, nil
+	case h.queued >= hashQueue || len(h.waiting[source]) >= hashPerSource:
+		return nil, busy()
+	case len(h.waiting[source]) == 0:
+		h.sources = append(h.sources, source)
+	}
+	h.waiting[source] = append(h.waiting[source], turn)
+	h.queued++
+	return turn, nil
+}
+
+// release gives the slot to the oldest call of the next source.
+func (h *PasswordHasher) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.sources) == 0 {
+		h.free++
+		return
+	}
+	source := h.sources[0]
+	h.sources = append(h.sources[1:], source)
+	close(h.waiting[source][0])
+	h.remove(source, 0)
+}
+
+// leave removes a call that no longer waits. It releases the slot if the call has just received one.
+func (h *PasswordHasher) leave(source string, turn chan struct{}) {
+	h.mu.Lock()
+	i := slices.Index(h.waiting[source], turn)
+	if i >= 0 {
+		h.remove(source, i)
+	}
+	h.mu.Unlock()
+	if i < 0 {
+		h.release()
 	}
 }
 
-func (h *PasswordHasher) enqueue(source string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.waiting >= hashQueue || h.bySource[source] >= hashPerSource {
-		return false
-	}
-	h.waiting++
-	h.bySource[source]++
-	return true
-}
-
-func (h *PasswordHasher) dequeue(source string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.waiting--
-	if h.bySource[source]--; h.bySource[source] == 0 {
-		delete(h.bySource, source)
+// remove removes the call with index i of a source. The caller must hold mu.
+func (h *PasswordHasher) remove(source string, i int) {
+	h.queued--
+	if h.waiting[source] = slices.Delete(h.waiting[source], i, i+1); len(h.waiting[source]) == 0 {
+		delete(h.waiting, source)
+		h.sources = slices.DeleteFunc(h.sources, func(s string) bool { return s == source })
 	}
 }
 

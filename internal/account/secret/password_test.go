@@ -120,38 +120,36 @@ func TestHashSlotsAndQueueAreBounded(t *testing.T) {
 func TestOneSourceLeavesSlotsForOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		const strangers = hashPerSource + 88
 		h := NewPasswordHasher(1, nil)
 		release, err := h.Acquire(t.Context(), "stranger")
 		if err != nil {
 			t.Fatal(err)
 		}
-		waited := make(chan error)
+		served, refused := make(chan string, strangers+1), make(chan error, strangers+1)
 		acquire := func(source string) {
 			release, err := h.Acquire(t.Context(), source)
-			if err == nil {
-				release()
+			if err != nil {
+				refused <- err
+				return
 			}
-			waited <- err
+			served <- source
+			time.Sleep(20 * time.Millisecond)
+			release()
 		}
-		refused := 0
-		for range 500 {
+		for range strangers {
 			go acquire("stranger")
 		}
-		for range 500 - hashPerSource {
-			if <-waited != nil {
-				refused++
-			}
-		}
+		synctest.Wait()
 		go acquire("user")
 		synctest.Wait()
 		release()
-		for range hashPerSource + 1 {
-			if err := <-waited; err != nil {
-				t.Errorf("waiting: %v", err)
-			}
+		time.Sleep(hashWait)
+		if len(refused) != strangers-hashPerSource || len(served) != hashPerSource+1 {
+			t.Errorf("%d attempts were refused and %d served, want %d and %d", len(refused), len(served), strangers-hashPerSource, hashPerSource+1)
 		}
-		if refused != 500-hashPerSource {
-			t.Errorf("%d attempts of one source were refused, want %d", refused, 500-hashPerSource)
+		if first, second := <-served, <-served; first != "stranger" || second != "user" {
+			t.Errorf("served %s and %s first, want the source that was waiting longest and then the other", first, second)
 		}
 	})
 }
@@ -171,7 +169,7 @@ func TestWaitingForASlotEnds(t *testing.T) {
 		if _, err := h.Acquire(gone, ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("canceled caller: got %v, want context.Canceled", err)
 		}
-		if h.waiting != 0 || len(h.bySource) > 0 {
+		if h.queued != 0 || len(h.waiting) > 0 || len(h.sources) > 0 {
 			t.Error("a caller is still counted as waiting")
 		}
 	})
