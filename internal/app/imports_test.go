@@ -76,11 +76,11 @@ var forbidden = []struct{ from, imports, except, reason string }{
 	},
 	{
 		from:    "internal/wire/chat internal/wire/embeddings internal/wire/media",
-		imports: "internal/wire/messages* internal/wire/responses* internal/wire/gemini* internal/wire/converse",
+		imports: "internal/wire/anthropic internal/wire/responses* internal/wire/gemini* internal/wire/converse",
 		reason:  "formats meet in package llm",
 	},
 	{
-		from:    "internal/wire/messages internal/wire/messagesconv internal/wire/messagesstream internal/wire/converse",
+		from:    "internal/wire/anthropic internal/wire/converse",
 		imports: "internal/wire/chat* internal/wire/responses* internal/wire/gemini*",
 		reason:  "formats meet in package llm",
 	},
@@ -116,7 +116,7 @@ const (
 
 // testOnly lists the packages that only tests, and these packages, may import.
 const testOnly = "internal/store/storetest internal/store/storetest/accounttest " +
-	"internal/store/pgtest internal/provider/providertest internal/provider/costtest internal/wire/messagestest internal/limit/limittest " +
+	"internal/store/pgtest internal/provider/providertest internal/provider/costtest internal/limit/limittest " +
 	"internal/outline/outlinetest internal/cluster/redistest internal/cli/clitest"
 
 func TestImports(t *testing.T) {
@@ -171,7 +171,7 @@ func TestImportTableRejects(t *testing.T) {
 		{"internal/gateway", "fairlead.dev/internal/wire/chat", false},
 		{"internal/store", "fairlead.dev/internal/store/storetest", false},
 		{"internal/account", "fairlead.dev/internal/gateway", false},
-		{"internal/wire/chat", "fairlead.dev/internal/wire/messages", false},
+		{"internal/wire/chat", "fairlead.dev/internal/wire/anthropic", false},
 		{"internal/account", "fairlead.dev/", false},
 		{"internal/route", "time.Now", false},
 		{"internal/store", "os.Getenv", false},

@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -83,7 +83,7 @@ var clientFormats = map[string]clientFormat{
 		},
 	},
 	"messages": {
-		messages.Format{}, func(parts, members string) string {
+		anthropic.Format{}, func(parts, members string) string {
 			return `{"model":"m","messages":[{"role":"user","content":[` + parts + `]}]` + members + `}`
 		}, "max_tokens", map[string]func(string) piece{
 			"text": textPiece("text"),
@@ -125,8 +125,8 @@ func TestLimitOfSearchesIsRead(t *testing.T) {
 		body   string
 		want   int64
 	}{
-		"messages":         {messages.Format{}, `{"model":"m","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":3}],"messages":[{"role":"user","content":"q"}]}`, 3},
-		"messages, none":   {messages.Format{}, `{"model":"m","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"q"}]}`, 0},
+		"messages":         {anthropic.Format{}, `{"model":"m","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":3}],"messages":[{"role":"user","content":"q"}]}`, 3},
+		"messages, none":   {anthropic.Format{}, `{"model":"m","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"q"}]}`, 0},
 		"responses":        {responses.Format{}, `{"model":"m","max_tool_calls":4,"tools":[{"type":"web_search"}],"input":"q"}`, 4},
 		"responses, none":  {responses.Format{}, `{"model":"m","tools":[{"type":"web_search"}],"input":"q"}`, 0},
 		"responses, other": {responses.Format{}, `{"model":"m","max_tool_calls":4,"input":"q"}`, 0},
@@ -242,7 +242,7 @@ func TestChargeIsAtMostTheHold(t *testing.T) {
 			parts, text, unsized = append(parts, p.json), text+int64(p.text), unsized || p.unsized
 		}
 		bound := rapid.SampledFrom([]int64{0, 1, 5, 1000, 100_000}).Draw(rt, "limit")
-		if _, required := in.format.(messages.Format); required {
+		if _, required := in.format.(anthropic.Format); required {
 			bound = max(bound, 1)
 		}
 		members := ""

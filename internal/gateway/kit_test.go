@@ -39,10 +39,10 @@ import (
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/media"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -128,8 +128,8 @@ func routes() []modelapi.Route {
 		{Path: "/embeddings", Op: llm.Embed, Format: chat.Format{}},
 		{Path: "/completions", Op: llm.Complete, Format: chat.Format{}},
 		{Path: "/moderations", Op: llm.Moderate, Format: chat.Format{}},
-		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
-		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
+		{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
+		{Path: "/messages/count_tokens", Op: llm.Count, Format: anthropic.Format{}},
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		{Path: "/audio/speech", Op: llm.Speech, Format: media.Format{}},
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},

@@ -34,9 +34,9 @@ import (
 	"fairlead.dev/internal/redact"
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 

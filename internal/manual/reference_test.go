@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/messages"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/responses"
 )
 

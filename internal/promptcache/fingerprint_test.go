@@ -12,9 +12,9 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -149,7 +149,7 @@ func TestBuildSupportsAllFormats(t *testing.T) {
 		links  int
 	}{
 		"messages": {
-			messages.Format{},
+			anthropic.Format{},
 			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}],"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]}`, 4,
 		},
 		"responses": {

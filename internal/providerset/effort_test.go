@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -27,7 +27,7 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 		body   string
 	}{
 		{chat.Format{}, `{"model":"auto","messages":[{"role":"user","content":"x"}],"max_tokens":60000}`},
-		{messages.Format{}, `{"model":"auto","messages":[{"role":"user","content":"x"}],"max_tokens":60000,"output_config":null}`},
+		{anthropic.Format{}, `{"model":"auto","messages":[{"role":"user","content":"x"}],"max_tokens":60000,"output_config":null}`},
 		{responses.Format{}, `{"model":"auto","input":"x","reasoning":{"summary":"auto"},"max_output_tokens":60000}`},
 	}
 	sent := 0

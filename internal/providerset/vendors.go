@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/converse"
 	wiregemini "fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/messages"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/responses"
 )
 

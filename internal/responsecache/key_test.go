@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -183,7 +183,7 @@ var formats = map[string]struct {
 	wire.Format
 	op llm.Op
 }{
-	"chat": {chat.Format{}, llm.Chat}, "messages": {messages.Format{}, llm.Chat}, "responses": {responses.Format{}, llm.Chat}, "embeddings": {chat.Format{}, llm.Embed},
+	"chat": {chat.Format{}, llm.Chat}, "messages": {anthropic.Format{}, llm.Chat}, "responses": {responses.Format{}, llm.Chat}, "embeddings": {chat.Format{}, llm.Embed},
 }
 
 // body describes a request body: it holds the index of the chosen value for each field.

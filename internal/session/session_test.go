@@ -8,8 +8,8 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/session"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -32,19 +32,19 @@ func TestNamedReadsHeadersAndFields(t *testing.T) {
 		"header over metadata":    {chat.Format{}, chatStart + `,"metadata":{"session_id":"a"}}`, "X-Claude-Code-Session-Id: b", "b"},
 		"conversation_id header":  {chat.Format{}, chatStart + `}`, "conversation_id: b", "b"},
 		"metadata":                {chat.Format{}, chatStart + `,"metadata":{"x":1,"session_id":"a"}}`, "", "a"},
-		"metadata of messages":    {messages.Format{}, messagesStart + `,"metadata":{"session_id":"a"}}`, "", "a"},
+		"metadata of messages":    {anthropic.Format{}, messagesStart + `,"metadata":{"session_id":"a"}}`, "", "a"},
 		"metadata over cache key": {chat.Format{}, chatStart + `,"prompt_cache_key":"k","metadata":{"session_id":"a"}}`, "", "a"},
 		"cache key":               {chat.Format{}, chatStart + `,"prompt_cache_key":"k\u00e4"}`, "", "kä"},
 		"null cache key":          {chat.Format{}, chatStart + `,"prompt_cache_key":null}`, "", ""},
 		"conversation":            {responses.Format{}, `{"model":"m","input":"hi","conversation":"conv_1"}`, "", "conv_1"},
 		"conversation object":     {responses.Format{}, `{"model":"m","input":"hi","conversation":{"id":"conv_1"}}`, "", "conv_1"},
 		"Claude Code user id": {
-			messages.Format{}, messagesStart + `,"metadata":{"user_id":"user_ab_account_cd-ef_session_0a-1b"}}`, "", "0a-1b",
+			anthropic.Format{}, messagesStart + `,"metadata":{"user_id":"user_ab_account_cd-ef_session_0a-1b"}}`, "", "0a-1b",
 		},
 		"Claude Code JSON user id": {
-			messages.Format{}, messagesStart + `,"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"u\",\"session_id\":\"0a-1b\"}"}}`, "", "0a-1b",
+			anthropic.Format{}, messagesStart + `,"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"u\",\"session_id\":\"0a-1b\"}"}}`, "", "0a-1b",
 		},
-		"other user id": {messages.Format{}, messagesStart + `,"metadata":{"user_id":"user_42"}}`, "", ""},
+		"other user id": {anthropic.Format{}, messagesStart + `,"metadata":{"user_id":"user_42"}}`, "", ""},
 		"long name":     {chat.Format{}, chatStart + `,"session_id":"` + strings.Repeat("a", 200) + `"}`, "", strings.Repeat("a", 80) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {

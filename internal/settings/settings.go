@@ -24,10 +24,10 @@ import (
 	"fairlead.dev/internal/sso"
 	"fairlead.dev/internal/store/logstore"
 	"fairlead.dev/internal/upload"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/media"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -115,8 +115,8 @@ func Routes() []modelapi.Route {
 		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
 		{Path: "/responses/input_tokens", Op: llm.Count, Format: responses.Format{}},
-		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
-		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
+		{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
+		{Path: "/messages/count_tokens", Op: llm.Count, Format: anthropic.Format{}},
 		{Path: "/audio/speech", Op: llm.Speech, Format: media.Format{}},
 		{Path: "/audio/transcriptions", Op: llm.Transcribe, Format: media.Format{}},
 		{Path: "/images/generations", Op: llm.GenerateImages, Format: media.Format{}},

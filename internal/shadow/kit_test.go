@@ -37,8 +37,8 @@ import (
 	"fairlead.dev/internal/shadow"
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -134,7 +134,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 	return gateway.New(gateway.Parts{
 		Routes: []modelapi.Route{
 			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
-			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+			{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		},
 		Access: gateway.Access{Keys: fakeKeys{k.grant}, Limits: limit.NewMemory(time.Now), Ledger: l}, Health: tracker,

@@ -12,14 +12,13 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/chatconv"
 	"fairlead.dev/internal/wire/chatstream"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responses"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // AssembleResponse joins the stored events of a stream into one response in the caller's format. It runs outside the
@@ -32,9 +31,9 @@ func AssembleResponse(e *requestlog.Entry) {
 	var whole []byte
 	var err error
 	switch events := e.Body.Response; e.Format {
-	case messages.Name:
+	case anthropic.Name:
 		err = chatstream.ErrNoChunks
-		for ev, failed := range (messages.Format{}).EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)) {
+		for ev, failed := range (anthropic.Format{}).EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)) {
 			whole, err = ev.Data, failed
 			break
 		}
@@ -52,9 +51,9 @@ func AssembleResponse(e *requestlog.Entry) {
 
 // messagesPieces decodes a stored response in the messages format. A streamed response has one event per line.
 func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
-	options := messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: streamed}}
+	options := anthropic.DeltaOptions{Reading: upstream.Reading{Stream: streamed}}
 	if !streamed {
-		return messagesconv.Deltas(bytes.NewReader(stored), options)
+		return anthropic.Deltas(bytes.NewReader(stored), options)
 	}
 	var wired bytes.Buffer
 	wired.Grow(len(stored) + 8*(1+bytes.Count(stored, []byte("\n"))))
@@ -63,7 +62,7 @@ func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 		wired.Write(bytes.TrimSpace(line))
 		wired.WriteString("\n\n")
 	}
-	return messagesconv.Deltas(&wired, options)
+	return anthropic.Deltas(&wired, options)
 }
 
 // AsChat returns a stored request and its assembled response in the chat format. A request or response that cannot be converted is
@@ -85,8 +84,8 @@ func AsChat(format string, body requestlog.Body) (request, response []byte) {
 // in the chat format or cannot be converted.
 func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	switch format {
-	case messages.Name:
-		return asChat(messages.Format{}, body.Request), answerOf(messagesPieces(body.Response, body.Streamed))
+	case anthropic.Name:
+		return asChat(anthropic.Format{}, body.Request), answerOf(messagesPieces(body.Response, body.Streamed))
 	case geminiapi.Name:
 		return asChat(geminiapi.Format{Model: "auto"}, body.Request), answerOf(geminiapi.Stored(body.Response))
 	case responses.Name:

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -91,7 +91,7 @@ var foreign = map[string]struct {
 	format  wire.Format
 	request string
 }{
-	messages.Name:  {messages.Format{}, `{"model":"m","max_tokens":9,"system":"be brief","messages":[{"role":"user","content":"how cold?"}]}`},
+	anthropic.Name: {anthropic.Format{}, `{"model":"m","max_tokens":9,"system":"be brief","messages":[{"role":"user","content":"how cold?"}]}`},
 	geminiapi.Name: {geminiapi.Format{}, `{"systemInstruction":{"parts":[{"text":"be brief"}]},"contents":[{"role":"user","parts":[{"text":"how cold?"}]}]}`},
 	responses.Name: {responses.Format{}, `{"model":"m","instructions":"be brief","input":"how cold?"}`},
 }
@@ -141,9 +141,9 @@ func TestTranscriptConvertsOtherFormatsToChat(t *testing.T) {
 
 func TestTranscriptOfAnInterruptedResponseIsPartial(t *testing.T) {
 	t.Parallel()
-	body := requestlog.Body{Request: []byte(foreign[messages.Name].request), Response: stored(t, messages.Format{}, sampleDeltas()[:4]), Streamed: true}
+	body := requestlog.Body{Request: []byte(foreign[anthropic.Name].request), Response: stored(t, anthropic.Format{}, sampleDeltas()[:4]), Streamed: true}
 
-	_, answer := ToChat(messages.Name, body)
+	_, answer := ToChat(anthropic.Name, body)
 
 	if got := readChat(t, answer); !strings.HasPrefix(got.Content, "It is") || got.Finish != "" {
 		t.Errorf("response %+v, want the beginning without a finish reason", got)
@@ -152,7 +152,7 @@ func TestTranscriptOfAnInterruptedResponseIsPartial(t *testing.T) {
 
 func TestTranscriptOfAnInvalidBodyIsEmpty(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"chat", messages.Name, responses.Name, "unknown"} {
+	for _, format := range []string{"chat", anthropic.Name, responses.Name, "unknown"} {
 		request, response := ToChat(format, requestlog.Body{Request: []byte("{"), Response: []byte("<html>")})
 		if request != nil || response != nil {
 			t.Errorf("%s: request %q, response %q; want none", format, request, response)

@@ -7,12 +7,11 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/converse"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -59,10 +58,10 @@ func largeRequests(n int) map[string]struct {
 		"completions":         {chat.Format{}, llm.Complete, `{"model":"m","prompt":[1` + strings.Repeat(",123456", 200*n) + `]}`},
 		"embeddings":          {chat.Format{}, llm.Embed, `{"model":"m","input":` + list("["+strings.Repeat("123456,", 200)+"1]") + `}`},
 		"moderations":         {chat.Format{}, llm.Moderate, `{"model":"m","input":` + list(`"`+text+`"`) + `}`},
-		"messages, messages":  {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":` + list(message) + `}`},
-		"messages, parts":     {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":` + list(part) + `}]}`},
-		"messages, tools":     {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[` + message + `],"tools":` + list(`{"name":"f","description":"`+text+`"}`) + `}`},
-		"messages, tokens":    {messages.Format{}, llm.Count, `{"model":"m","messages":` + list(message) + `}`},
+		"messages, messages":  {anthropic.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":` + list(message) + `}`},
+		"messages, parts":     {anthropic.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":` + list(part) + `}]}`},
+		"messages, tools":     {anthropic.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[` + message + `],"tools":` + list(`{"name":"f","description":"`+text+`"}`) + `}`},
+		"messages, tokens":    {anthropic.Format{}, llm.Count, `{"model":"m","messages":` + list(message) + `}`},
 		"gemini, contents":    {geminiapi.Format{Model: "m"}, llm.Chat, `{"contents":` + list(`{"parts":[{"text":"`+text+`"}]}`) + `}`},
 		"gemini, parts":       {geminiapi.Format{Model: "m"}, llm.Chat, `{"contents":[{"parts":` + list(`{"text":"`+text+`"}`) + `}]}`},
 		"gemini, tools":       {geminiapi.Format{Model: "m"}, llm.Chat, `{"contents":[{"parts":[{"text":"x"}]}],"tools":` + list(`{"functionDeclarations":[{"name":"f","description":"`+text+`"}]}`) + `}`},
@@ -120,7 +119,7 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	}
 	for name, render := range map[string]func(ctx context.Context) (body []byte, warnings []string, err error){
 		"messages": func(ctx context.Context) ([]byte, []string, error) {
-			return messagesconv.Render(ctx, conv, messagesconv.RenderOptions{})
+			return anthropic.Render(ctx, conv, anthropic.RenderOptions{})
 		},
 		"gemini": func(ctx context.Context) ([]byte, []string, error) {
 			return gemini.Render(ctx, conv, gemini.RenderOptions{})

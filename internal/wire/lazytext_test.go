@@ -6,8 +6,8 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -16,7 +16,7 @@ func TestLastQuestionAndInstructionsAreFound(t *testing.T) {
 	const turns = `{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"KIND","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`
 	for body, format := range map[string]wire.Format{
 		`{"model":"auto","messages":[{"role":"system","content":"Be \"brief\"."},` + turns: chat.Format{},
-		`{"model":"auto","max_tokens":9,"system":"Be \"brief\".","messages":[` + turns:     messages.Format{},
+		`{"model":"auto","max_tokens":9,"system":"Be \"brief\".","messages":[` + turns:     anthropic.Format{},
 		`{"model":"auto","instructions":"Be \"brief\".","input":[` + turns:                 responses.Format{},
 	} {
 		kind := "text"

@@ -5,7 +5,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
-	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -15,7 +15,7 @@ func TestDecodeRejectsMisspelledAndRepeatedKeys(t *testing.T) {
 		format wire.Format
 		bodies map[string]string
 	}{
-		{messages.Format{}, map[string]string{
+		{anthropic.Format{}, map[string]string{
 			`{"Model":"b"}`: "Model",
 			`{"messages":[{"role":"user","Content":"x","content":"y"}]}`:                                                                            "messages[0].Content",
 			`{"messages":[{"role":"user","content":[{"type":"text","text":"x","Text":"y"}]}]}`:                                                      "messages[0].content[0].Text",

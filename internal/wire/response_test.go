@@ -13,16 +13,15 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/chatconv"
 	"fairlead.dev/internal/wire/chatstream"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 func at(seconds int64) func() time.Time {
@@ -40,11 +39,11 @@ var responseFormats = []struct {
 	{chat.Format{Now: at(1)}, chat.Format{Now: at(9)}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
 		return chatconv.Deltas(llm.All(chatstream.Read(r, chatstream.EventOptions{Stream: stream})))
 	}},
-	{messages.Format{}, messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
-		return messagesconv.Deltas(r, messagesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: stream}})
+	{anthropic.Format{}, anthropic.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
+		return anthropic.Deltas(r, anthropic.DeltaOptions{Reading: upstream.Reading{Stream: stream}})
 	}},
 	{responses.Format{Now: at(1)}, responses.Format{Now: at(1)}, `{"model":"m","input":"x"}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
-		return responsesconv.Deltas(r, responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: stream}})
+		return responsesconv.Deltas(r, responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: stream}})
 	}},
 	{geminiapi.Format{Model: "m"}, geminiapi.Format{Model: "m"}, `{"contents":[{"parts":[{"text":"x"}]}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
 		return gemini.Deltas(r, gemini.DeltaOptions{Stream: stream})

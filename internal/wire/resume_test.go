@@ -8,9 +8,9 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -29,7 +29,7 @@ var resumable = []struct {
 		"another choice":    chatText + "\n" + chatHead + `{"index":1,"delta":{"content":"y"}}]}`,
 		"a truncated event": chatText + "\n" + chatHead,
 	}},
-	{messages.Format{}, messagesStart + messagesOpen + `{"type":"ping"}` + "\n" + messagesText, map[string]string{
+	{anthropic.Format{}, messagesStart + messagesOpen + `{"type":"ping"}` + "\n" + messagesText, map[string]string{
 		"no content":              messagesStart + messagesOpen,
 		"a closed block":          messagesStart + messagesOpen + messagesText + messagesStop,
 		"thinking":                messagesStart + `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`,
@@ -110,7 +110,7 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`,
 		},
 		{
-			messages.Format{},
+			anthropic.Format{},
 			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`,
 			`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`,
 		},

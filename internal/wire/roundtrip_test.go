@@ -11,12 +11,11 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/chatconv"
 	"fairlead.dev/internal/wire/converse"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
 )
@@ -31,8 +30,8 @@ var encoders = []struct {
 	{"chat", chat.Format{}, func(_ *rapid.T, conv *llm.Conversation) ([]byte, []string) {
 		return chatconv.Render(conv, chatconv.RenderOptions{Model: "m", Accepts: chatconv.Accepts{AllowedTools: true}})
 	}},
-	{"messages", messages.Format{}, func(t *rapid.T, conv *llm.Conversation) ([]byte, []string) {
-		body, lost, err := messagesconv.Render(t.Context(), conv, messagesconv.RenderOptions{Model: "m", Signer: "p"})
+	{"messages", anthropic.Format{}, func(t *rapid.T, conv *llm.Conversation) ([]byte, []string) {
+		body, lost, err := anthropic.Render(t.Context(), conv, anthropic.RenderOptions{Model: "m", Signer: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}

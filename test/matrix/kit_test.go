@@ -30,8 +30,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/test/vendors"
 )
@@ -97,7 +97,7 @@ func newDeployment(t testing.TB) *deployment {
 	w.gateway = gateway.New(gateway.Parts{
 		Routes: []modelapi.Route{
 			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
-			{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+			{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		},
 		Access: gateway.Access{

@@ -10,7 +10,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/messages"
+	messages "fairlead.dev/internal/wire/anthropic"
 )
 
 const (

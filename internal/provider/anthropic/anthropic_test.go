@@ -15,9 +15,8 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/rawjson"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
 )
 
 // golden lists the models of the golden files. The first one is used for requests without a model.
@@ -107,7 +106,7 @@ func TestEveryOfferHasARow(t *testing.T) {
 	for _, o := range models.Offers("anthropic") {
 		m := models.At(o)
 		row := modelOf(&provider.Target{Upstream: o.Upstream, Model: m})
-		if row.guessed || m.Abilities.Has(llm.Reasoning) != (row.Thinking != messagesconv.NoThinking) || m.FixedSampling != row.FixedSampling {
+		if row.guessed || m.Abilities.Has(llm.Reasoning) != (row.Thinking != messages.NoThinking) || m.FixedSampling != row.FixedSampling {
 			t.Errorf("%s has row %+v, but the catalog has abilities %s, fixed sampling %t", o.Upstream, row, m.Abilities, m.FixedSampling)
 		}
 	}

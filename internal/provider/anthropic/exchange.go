@@ -12,10 +12,9 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/fault"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
-	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // conversation implements provider.Exchange for chat.
@@ -105,7 +104,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, err
 	if conv.MaxOutput == 0 && c.MaxOutput > 0 {
 		c.WarnBound("max_tokens")
 	}
-	body, warnings, err := messagesconv.Render(ctx, conv, messagesconv.RenderOptions{
+	body, warnings, err := messages.Render(ctx, conv, messages.RenderOptions{
 		Model: c.Target.Upstream, Stream: c.Request.Stream, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput,
 		Signer: c.Target.ID(), Traits: m.Traits, Search: !c.Target.Lacks.Has(llm.WebSearch),
 	})
@@ -116,18 +115,18 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, err
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	reading := messagesstream.Reading{
+	reading := upstream.Reading{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"),
 		MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
 	m := modelOf(c.Target)
 	if !m.translates(c) && !c.Joins {
-		return messagesstream.Read(resp.Body, messagesstream.EventOptions{Reading: reading, Model: c.Target.Model.Name})
+		return messages.Read(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
-	o := messagesconv.DeltaOptions{Reading: reading, Signer: c.Target.ID()}
+	o := messages.DeltaOptions{Reading: reading, Signer: c.Target.ID()}
 	o.SchemaTool, o.CustomTools = m.special(c)
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messagesconv.Deltas(resp.Body, o)))
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messages.Deltas(resp.Body, o)))
 }
 
 // special returns the tools whose calls are converted. It parses the request only if it may contain such tools.
@@ -145,7 +144,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 			custom = append(custom, tool.Name)
 		}
 	}
-	return messagesconv.SchemaTool(conv, m.Traits), custom
+	return messages.SchemaTool(conv, m.Traits), custom
 }
 
 // Failure implements provider.Exchange.

@@ -7,8 +7,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/messages"
-	"fairlead.dev/internal/wire/messagesconv"
+	messages "fairlead.dev/internal/wire/anthropic"
 )
 
 // adaptation collects the changes to a request in the messages format that the client may have written for another model.
@@ -51,7 +50,7 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 	}
 	body, lost := messages.Pieces(c.Request, a.edit)
 	// With a thinking budget, each turn with a tool call must contain the thinking that preceded the call.
-	if (lost || c.Request.LostThinking) && m.Thinking == messagesconv.BudgetThinking && !slices.Contains(a.edit.Drop, "thinking") {
+	if (lost || c.Request.LostThinking) && m.Thinking == messages.BudgetThinking && !slices.Contains(a.edit.Drop, "thinking") {
 		if kind := a.value("thinking").Get("type").String(); kind != "" && kind != disabled {
 			c.Warn("thinking was disabled: some of the thinking in the history was signed by another provider")
 			a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
@@ -101,13 +100,13 @@ func (a *adaptation) thinking() {
 	case kind == disabled && a.ThinksByDefault && a.Off != disabled:
 		a.edit.Set["thinking"] = []byte(`{"type":"` + a.Off + `"}`)
 	case kind == disabled:
-	case a.Thinking == messagesconv.NoThinking:
+	case a.Thinking == messages.NoThinking:
 		a.call.Warn("thinking settings were dropped: the model does not think")
 		a.edit.Drop = append(a.edit.Drop, "thinking")
-	case kind == "enabled" && a.Thinking == messagesconv.AdaptiveThinking:
+	case kind == "enabled" && a.Thinking == messages.AdaptiveThinking:
 		a.call.Warn("the thinking budget was dropped: the model decides how much it thinks")
 		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
-	case kind == "adaptive" && a.Thinking == messagesconv.BudgetThinking:
+	case kind == "adaptive" && a.Thinking == messages.BudgetThinking:
 		budget := llm.Effort{Level: a.value("output_config").Get("effort").String()}.ThinkingBudget(a.call.Request.MaxOutput)
 		if budget == 0 {
 			a.call.Warn("thinking was dropped: it needs more than %d output tokens", llm.MinThinkingBudget)
@@ -148,7 +147,7 @@ func (a *adaptation) effort() {
 	if chosen == "" && (effort == "" || slices.Contains(a.Efforts, effort)) {
 		return
 	}
-	if chosen == "" && (a.Thinking != messagesconv.BudgetThinking || a.value("thinking").Get("type").String() != "adaptive") { // otherwise, the budget expresses it
+	if chosen == "" && (a.Thinking != messages.BudgetThinking || a.value("thinking").Get("type").String() != "adaptive") { // otherwise, the budget expresses it
 		a.call.Warn("effort %q was dropped: the model does not support it", effort)
 	}
 	var rest rawjson.Writer

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/messages"
+	"fairlead.dev/internal/wire/anthropic"
 )
 
 // TestStopSequenceReachesMessagesClients checks that the matched stop sequence is requested from the provider and
@@ -37,11 +37,11 @@ func TestStopSequenceReachesMessagesClients(t *testing.T) {
 		},
 		"stream": {body + `,"stream":true}`, string(bytes.Join(events, nil))},
 	} {
-		req, err := messages.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(tc.asked))
+		req, err := anthropic.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(tc.asked))
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
+		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: anthropic.Format{}}
 		sent, _ := providertest.Sent(t, p.Chat, call)
 		if asked, _ := io.ReadAll(sent.Body); !strings.Contains(string(asked), `"additionalModelResponseFieldPaths":["/stop_sequence"]`) {
 			t.Errorf("%s: sent %s", name, asked)
@@ -69,11 +69,11 @@ func TestSingleStopSequenceIsReported(t *testing.T) {
 		`["END"]`:        `"stop_reason":"stop_sequence","stop_sequence":"END"`,
 		`["END","STOP"]`: `"stop_reason":"end_turn","stop_sequence":null`,
 	} {
-		req, err := messages.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","max_tokens":9,"stop_sequences":`+stops+`,"messages":[{"role":"user","content":"hi"}]}`))
+		req, err := anthropic.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","max_tokens":9,"stop_sequences":`+stops+`,"messages":[{"role":"user","content":"hi"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: messages.Format{}}
+		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "s3cret"}, Request: req, Client: anthropic.Format{}}
 		ev, _, err := p.Chat.Events(call, &http.Response{Header: http.Header{}, Body: io.NopCloser(strings.NewReader(response))}).Next()
 		if err != nil || !strings.Contains(string(ev.Data), want) {
 			t.Errorf("%s: %v, event %s, want %s", stops, err, ev.Data, want)

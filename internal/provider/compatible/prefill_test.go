@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 )
 
 func TestPrefillAbilityDependsOnTheVendor(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPrefillIsMarkedForVendorsThatRequireIt(t *testing.T) {
 		body string
 	}{
 		"chat":     {chat.Format{}, `{"model":"m","stream":true,"messages":[{"role":"user","content":"count"}]}`},
-		"messages": {messages.Format{}, `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":"count"}]}`},
+		"messages": {anthropic.Format{}, `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":"count"}]}`},
 	}
 	for name, c := range formats {
 		for _, row := range []Row{{Name: "plain", ChatPath: chatPath, Prefill: PlainPrefill}, {Name: "marked", ChatPath: chatPath, Prefill: MarkedPrefill}} {

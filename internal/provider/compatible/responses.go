@@ -13,10 +13,10 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
 	"fairlead.dev/internal/wire/responsesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // lacksOnResponses is the set of abilities that the Responses API does not support for any model.
@@ -190,7 +190,7 @@ func (a *adaptation) include(excluded []string) {
 
 // responsesEvents reads a response of the Responses API.
 func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.Stream {
-	reading := messagesstream.Reading{
+	reading := upstream.Reading{
 		Stream: wantsStream(call), ContentType: resp.Header.Get("Content-Type"),
 		MaxLine: c.settings.MaxLine, MaxResponse: c.settings.MaxResponse, SizeHint: resp.ContentLength,
 		Warn: func(what string) { call.Warn("%s", what) },

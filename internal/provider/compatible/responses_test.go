@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -51,10 +51,10 @@ func TestEndpointSupportsTheRequest(t *testing.T) {
 		"tools without reasoning":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"none"` + tools + `}`, provider.Target{Model: reasoner}, "/chat/completions"},
 		"a model of the Responses API":     {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: plain, Traits: provider.Traits{ResponsesOnly: true}}, "/responses"},
 		"a client of the Responses API":    {responses.Format{}, `{"model":"m","input":"x"}`, provider.Target{Model: plain}, "/responses"},
-		"tools of a client of Messages":    {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`, provider.Target{Model: reasoner}, "/responses"},
+		"tools of a client of Messages":    {anthropic.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`, provider.Target{Model: reasoner}, "/responses"},
 		"tools of an older model":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/responses"},
 		"several choices":                  {chat.Format{}, `{"model":"m","n":2,"messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/chat/completions"},
-		"a client of Messages, plain text": {messages.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: reasoner}, "/chat/completions"},
+		"a client of Messages, plain text": {anthropic.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: reasoner}, "/chat/completions"},
 	} {
 		if path, _, _ := openaiCall(t, c.format, c.body, c.target); path != c.want {
 			t.Errorf("%s: sent to %s, want %s", name, path, c.want)

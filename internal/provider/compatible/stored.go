@@ -7,8 +7,8 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responsesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // storedResponses implements provider.Exchange for operations on stored responses.
@@ -51,7 +51,7 @@ func (e storedResponses) NewRequest(ctx context.Context, c *provider.Call) (*htt
 func (e storedResponses) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	op := c.Operation
 	return responsesstream.ReadStored(resp.Body, responsesstream.Options{
-		Reading: messagesstream.Reading{
+		Reading: upstream.Reading{
 			Stream: op.Stream, ContentType: resp.Header.Get("Content-Type"), MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		},
 		ModelName: op.ModelName, ResponseID: func(id string) string { return c.ResponseID(op.Response.Provider, id) },

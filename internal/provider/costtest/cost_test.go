@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 )
 
 func TestCostOfEveryResponseEqualsTheProvidersBill(t *testing.T) {
@@ -57,7 +57,7 @@ func (c *costCase) clients() []wire.Format {
 	if c.op == llm.Embed {
 		return []wire.Format{chat.Format{}}
 	}
-	return []wire.Format{chat.Format{}, messages.Format{}}
+	return []wire.Format{chat.Format{}, anthropic.Format{}}
 }
 
 func (c *costCase) run(t *testing.T, client wire.Format) {
@@ -138,7 +138,7 @@ func (c *costCase) request(client wire.Format) []byte {
 		return []byte(body)
 	}
 	body = `{"model":"m","messages":[{"role":"user","content":"Hello"}]`
-	if client.Name() == messages.Name {
+	if client.Name() == anthropic.Name {
 		body += `,"max_tokens":1000`
 	}
 	if c.stream {

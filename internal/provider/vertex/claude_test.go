@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/messages"
 )
 
 func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
@@ -26,7 +26,7 @@ func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
 		url, sent string
 	}{
 		"messages": {
-			messages.Format{},
+			anthropic.Format{},
 			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0}`,
 			base + "rawPredict", `{"max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0,"anthropic_version":"vertex-2023-10-16"}`,
 		},
@@ -73,9 +73,9 @@ func TestMarkForClaudeIsInTheContent(t *testing.T) {
 		format     wire.Format
 		last, want string
 	}{
-		"messages": {messages.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
+		"messages": {anthropic.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
 		"chat":     {chat.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
-		"prefill":  {messages.Format{}, `{"role":"assistant","content":"x"}`, ""},
+		"prefill":  {anthropic.Format{}, `{"role":"assistant","content":"x"}`, ""},
 	} {
 		req, err := tc.format.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},`+tc.last+`]}`))
 		if err != nil {

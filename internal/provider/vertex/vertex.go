@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/anthropic"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/messages"
 )
 
 const (

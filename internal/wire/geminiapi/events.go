@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // errStopped is returned when the consumer has stopped.
@@ -88,7 +88,7 @@ func (p *passing) add(d llm.Delta) {
 	if d.Kind != llm.BeginDelta {
 		p.next.Content = true
 	}
-	ascii, other := messagesstream.CountText(text)
+	ascii, other := upstream.CountText(text)
 	p.next.ASCIIBytes += ascii
 	p.next.NonASCIIBytes += other
 }
@@ -100,7 +100,7 @@ func (p *passing) document(data []byte) error {
 	ev.Data, ev.Own, ev.Model = withModelName(data, p.model), true, p.reported
 	ev.Content = ev.Content || bytes.Contains(data, []byte(`"inlineData"`))
 	if !p.stream && p.held != nil {
-		return messagesstream.Malformed("The provider's response consists of several documents.")
+		return upstream.Malformed("The provider's response consists of several documents.")
 	}
 	if err := p.release(); err != nil {
 		return err

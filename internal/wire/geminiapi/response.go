@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // maxChoices is the maximum number of choices in a response.
@@ -82,7 +82,7 @@ func (e *encoder) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event,
 			if err != nil {
 				used := e.usage
 				if !e.complete() {
-					used = messagesstream.RunningUsage(used, e.ascii, e.other)
+					used = upstream.RunningUsage(used, e.ascii, e.other)
 				}
 				if used == nil || yield(llm.Event{Bare: true, Usage: used, Model: e.reported}, nil) {
 					yield(llm.Event{}, err)
@@ -94,7 +94,7 @@ func (e *encoder) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event,
 			}
 		}
 		if !e.complete() {
-			yield(llm.Event{}, messagesstream.Interrupted())
+			yield(llm.Event{}, upstream.Interrupted())
 			return
 		}
 		e.end()
@@ -119,7 +119,7 @@ func (e *encoder) add(d llm.Delta) error {
 	default:
 	}
 	if d.Choice < 0 || d.Choice >= maxChoices {
-		return messagesstream.Malformed("The provider sent a choice with index %d.", d.Choice)
+		return upstream.Malformed("The provider sent a choice with index %d.", d.Choice)
 	}
 	for len(e.choices) <= d.Choice {
 		e.choices = append(e.choices, &choice{})
@@ -151,13 +151,13 @@ func (e *encoder) addTo(c *choice, d llm.Delta) error {
 			c.calls = append(c.calls, nil)
 		}
 		if d.Index < 0 || d.Index >= maxCalls || c.calls[d.Index] != nil {
-			return messagesstream.Malformed("The provider sent a tool call with index %d.", d.Index)
+			return upstream.Malformed("The provider sent a tool call with index %d.", d.Index)
 		}
 		c.calls[d.Index] = one
 		e.progress(d.Call.Name + d.Call.Arguments)
 	case llm.ArgumentsDelta:
 		if d.Index < c.sent || d.Index >= len(c.calls) || c.calls[d.Index] == nil {
-			return messagesstream.Malformed("The provider mixes the arguments of several tool calls.")
+			return upstream.Malformed("The provider mixes the arguments of several tool calls.")
 		}
 		c.calls[d.Index].arguments.WriteString(d.Text)
 		e.progress(d.Text)
@@ -218,10 +218,10 @@ func (e *encoder) progress(text string) {
 }
 
 func (e *encoder) count(ev *llm.Event, text string) {
-	ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(text)
+	ev.ASCIIBytes, ev.NonASCIIBytes = upstream.CountText(text)
 	e.ascii += ev.ASCIIBytes
 	e.other += ev.NonASCIIBytes
-	ev.Usage = messagesstream.RunningUsage(e.usage, e.ascii, e.other)
+	ev.Usage = upstream.RunningUsage(e.usage, e.ascii, e.other)
 }
 
 // flush sends the complete calls. A call is complete when the model continues with other content.

@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responsesstream"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/sse"
@@ -17,7 +16,7 @@ import (
 
 // DeltaOptions holds the settings for decoding a response into deltas.
 type DeltaOptions struct {
-	messagesstream.Reading
+	upstream.Reading
 	Signer string // provider that is recorded as the signer of encrypted reasoning, which is sent back only to this provider
 }
 
@@ -25,7 +24,7 @@ type DeltaOptions struct {
 // the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		d := deltaReader{Source: messagesstream.NewSource(o.Reading), o: o, calls: map[int64]*openCall{}}
+		d := deltaReader{Source: upstream.NewSource(o.Reading), o: o, calls: map[int64]*openCall{}}
 		d.emit = func(delta llm.Delta) {
 			d.stopped = d.stopped || !yield(delta, nil)
 		}
@@ -37,7 +36,7 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 
 // deltaReader holds the state of reading one response.
 type deltaReader struct {
-	*messagesstream.Source
+	*upstream.Source
 	o       DeltaOptions
 	emit    func(llm.Delta)
 	stopped bool // whether the consumer has stopped
@@ -66,7 +65,7 @@ func (d *deltaReader) read(r io.Reader) error {
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
-		return messagesstream.Malformed("The provider sent an empty response.")
+		return upstream.Malformed("The provider sent an empty response.")
 	case err != nil:
 		return upstream.Failure(err)
 	case first == '{':
@@ -80,13 +79,13 @@ func (d *deltaReader) read(r io.Reader) error {
 	case d.stopped || d.Finished:
 		return nil
 	case !d.began:
-		return messagesstream.Malformed("The provider's stream contains no response.")
+		return upstream.Malformed("The provider's stream contains no response.")
 	}
-	return messagesstream.Interrupted()
+	return upstream.Interrupted()
 }
 
 // event handles one event and reports whether to continue reading.
-func (d *deltaReader) event(f messagesstream.Frame) (more bool, err error) {
+func (d *deltaReader) event(f upstream.Frame) (more bool, err error) {
 	v, output := f.Value, f.Value.Get("output_index").Int()
 	switch f.Name {
 	case "response.created":
@@ -243,7 +242,7 @@ func (d *deltaReader) end(response rawjson.Value) error {
 	}
 	finish := responsesstream.Finish(response)
 	if finish == "" {
-		return messagesstream.Interrupted()
+		return upstream.Interrupted()
 	}
 	d.Finished = true
 	if finish == "stop" && len(d.calls) > 0 { // some providers send an empty output list in the last event

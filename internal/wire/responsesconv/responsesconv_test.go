@@ -10,9 +10,9 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
@@ -164,7 +164,7 @@ func read(t *testing.T, body string, o responsesconv.DeltaOptions) (deltas []llm
 
 func TestStreamIsDecoded(t *testing.T) {
 	t.Parallel()
-	got, err := read(t, stream, responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}, Signer: "openai"})
+	got, err := read(t, stream, responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: true}, Signer: "openai"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestSearchesOfAStreamAreCounted(t *testing.T) {
 data: {"type":"response.output_item.done","output_index":9,"item":{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search"}}}
 
 `
-	got, err := read(t, strings.Replace(stream, "event: response.completed", item+item+"event: response.completed", 1), responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}})
+	got, err := read(t, strings.Replace(stream, "event: response.completed", item+item+"event: response.completed", 1), responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ data: {"type":"response.output_item.done","output_index":9,"item":{"id":"ws_1","
 
 func TestIncompleteStreamIsAnError(t *testing.T) {
 	t.Parallel()
-	o := responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: true}}
+	o := responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: true}}
 	cut, _, _ := strings.Cut(stream, "event: response.completed")
 	for name, c := range map[string]struct {
 		body string
@@ -246,7 +246,7 @@ func FuzzDeltas(f *testing.F) {
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, streamed := range []bool{true, false} {
-			all := responsesconv.Deltas(strings.NewReader(body), responsesconv.DeltaOptions{Reading: messagesstream.Reading{Stream: streamed}})
+			all := responsesconv.Deltas(strings.NewReader(body), responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: streamed}})
 			finished := false
 			for d, err := range all {
 				if err != nil && llm.AsError(err) == nil {

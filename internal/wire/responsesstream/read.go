@@ -9,14 +9,13 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/fault"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/sse"
 	"fairlead.dev/internal/wire/upstream"
 )
 
 // Options holds the settings for forwarding a response to a client of the same format.
 type Options struct {
-	messagesstream.Reading
+	upstream.Reading
 	Model string // model name that the client sees; empty to use ModelName
 	// ModelName converts the provider's model name to the name that the client sees. If it is nil, the provider's name is kept.
 	ModelName func(reported string) string
@@ -32,12 +31,12 @@ type Options struct {
 // Read reads a provider's 2xx response for a client of the same format. It forwards the provider's events as they arrive and replaces the
 // model name and the response ID. A non-streamed response to a streaming request becomes a stream.
 func Read(r io.Reader, o Options) llm.Stream {
-	return &responseStream{Source: messagesstream.NewSource(o.Reading), o: o, from: r}
+	return &responseStream{Source: upstream.NewSource(o.Reading), o: o, from: r}
 }
 
 // responseStream holds the state of forwarding one response.
 type responseStream struct {
-	*messagesstream.Source
+	*upstream.Source
 	o      Options
 	from   io.Reader
 	stored bool // whether the response was created by an earlier request; see ReadStored
@@ -87,11 +86,11 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 		first, err := events.First()
 		switch {
 		case errors.Is(err, io.EOF):
-			return llm.Event{}, false, messagesstream.Malformed("The provider sent an empty response.")
+			return llm.Event{}, false, upstream.Malformed("The provider sent an empty response.")
 		case err != nil:
 			return llm.Event{}, false, upstream.Failure(err)
 		case first == '{' && s.stored:
-			return llm.Event{}, false, messagesstream.Malformed("The provider did not send a stream.")
+			return llm.Event{}, false, upstream.Malformed("The provider did not send a stream.")
 		case first == '{':
 			s.Warn("the provider sent a non-streaming response to a streaming request")
 			return s.split(events.Rest())
@@ -106,9 +105,9 @@ func (s *responseStream) step() (llm.Event, bool, error) {
 		ev, err := s.event(f)
 		return ev, err == nil, err
 	case !s.began && !s.stored:
-		return llm.Event{}, false, messagesstream.Malformed("The provider's stream contains no response.")
+		return llm.Event{}, false, upstream.Malformed("The provider's stream contains no response.")
 	case !s.Finished:
-		return llm.Event{}, false, messagesstream.Interrupted()
+		return llm.Event{}, false, upstream.Interrupted()
 	}
 	s.over = true
 	return llm.Event{}, false, nil
@@ -164,7 +163,7 @@ func (s *responseStream) event(f frame) (llm.Event, error) {
 		// another provider afterwards.
 		ev.Content = kind != "message" && kind != "reasoning"
 		if name := item.Get("name"); s.name == "response.output_item.added" && name.Kind == rawjson.Text {
-			ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(name.String())
+			ev.ASCIIBytes, ev.NonASCIIBytes = upstream.CountText(name.String())
 		}
 		if s.name == "response.output_item.done" {
 			s.searches += Searches(item)
@@ -215,7 +214,7 @@ func (s *responseStream) document(data []byte) (llm.Event, error) {
 	case (o.fault || o.failure != nil && rawjson.Parse(o.failure).IsObject()) && !s.stored:
 		return llm.Event{}, fault.Inside(data)
 	case !o.hasOutput && !s.stored:
-		return llm.Event{}, messagesstream.Malformed("The provider's response has no output.")
+		return llm.Event{}, upstream.Malformed("The provider's response has no output.")
 	}
 	ev := llm.Event{Data: s.rewrite(data, &o), Own: true, Content: true, Finish: o.finishReason(), Usage: o.usageCounts(), ASCIIBytes: o.ascii, NonASCIIBytes: o.other}
 	if s.stored {
@@ -229,7 +228,7 @@ func (s *responseStream) document(data []byte) (llm.Event, error) {
 }
 
 // ReadWhole reads a response that is one JSON document. It returns an error for a failed response.
-func ReadWhole(s *messagesstream.Source, r io.Reader) (rawjson.Value, []byte, error) {
+func ReadWhole(s *upstream.Source, r io.Reader) (rawjson.Value, []byte, error) {
 	response, data, err := s.Document(r)
 	if err != nil {
 		return rawjson.Value{}, nil, err
@@ -238,7 +237,7 @@ func ReadWhole(s *messagesstream.Source, r io.Reader) (rawjson.Value, []byte, er
 		return rawjson.Value{}, nil, failure
 	}
 	if !response.Get("output").IsList() {
-		return rawjson.Value{}, nil, messagesstream.Malformed("The provider's response has no output.")
+		return rawjson.Value{}, nil, upstream.Malformed("The provider's response has no output.")
 	}
 	return response, data, nil
 }

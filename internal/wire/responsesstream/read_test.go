@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/responsesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Events as OpenAI sends them, including members and an event type that the gateway does not know.
@@ -45,7 +45,7 @@ func readAll(t *testing.T, body string, o responsesstream.Options) ([]llm.Event,
 func TestStreamIsForwardedWithTheModelReplaced(t *testing.T) {
 	t.Parallel()
 	sent := []string{created, item, unknown, delta, search, completed}
-	got, err := readAll(t, frame(sent...), responsesstream.Options{Reading: messagesstream.Reading{Stream: true}, Model: "gpt-5.4"})
+	got, err := readAll(t, frame(sent...), responsesstream.Options{Reading: upstream.Reading{Stream: true}, Model: "gpt-5.4"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 		`{"type":"response.incomplete","sequence_number":29,"response":` + body + `}`,
 	}
 	for name, o := range map[string]responsesstream.Options{
-		"unexpected": {Reading: messagesstream.Reading{Stream: true}},
+		"unexpected": {Reading: upstream.Reading{Stream: true}},
 		"requested":  {Split: true},
 	} {
 		got, err := readAll(t, body, o)
@@ -165,7 +165,7 @@ func TestQueuedResponseToAStreamingRequestStartsAStream(t *testing.T) {
 
 func TestIncompleteResponseIsAnError(t *testing.T) {
 	t.Parallel()
-	stream := responsesstream.Options{Reading: messagesstream.Reading{Stream: true}}
+	stream := responsesstream.Options{Reading: upstream.Reading{Stream: true}}
 	for name, c := range map[string]struct {
 		body string
 		o    responsesstream.Options
@@ -230,7 +230,7 @@ func TestSearchesAreCounted(t *testing.T) {
 		"stream":              {true, frame(created, done(searched), done(opened), done(older), ended(`"output":[`+searched+`,`+opened+`,`+older+`]`)), 2},
 		"stream, empty end":   {true, frame(created, done(searched), done(older), ended(`"output":[]`)), 2},
 	} {
-		got, err := readAll(t, tc.body, responsesstream.Options{Reading: messagesstream.Reading{Stream: tc.stream}})
+		got, err := readAll(t, tc.body, responsesstream.Options{Reading: upstream.Reading{Stream: tc.stream}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -246,7 +246,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"id":"resp_2","model":"m","status":"completed","output":[]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, streamed := range []bool{true, false} {
-			o := responsesstream.Options{Reading: messagesstream.Reading{Stream: streamed}, Model: "m", ResponseID: func(id string) string { return "x" + id }}
+			o := responsesstream.Options{Reading: upstream.Reading{Stream: streamed}, Model: "m", ResponseID: func(id string) string { return "x" + id }}
 			if _, err := readAll(t, body, o); err != nil && llm.AsError(err) == nil {
 				t.Fatalf("unclassified error %v", err)
 			}

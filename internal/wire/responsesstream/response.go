@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/fault"
-	"fairlead.dev/internal/wire/messagesstream"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Usage returns the usage of a response object, or nil when the provider reports none or implausible counts.
@@ -156,7 +156,7 @@ func failureOf(status string, failure []byte) *llm.Error {
 		}
 		return llm.Errorf(llm.UpstreamServer, "The provider could not complete the response.")
 	case "cancelled":
-		return messagesstream.Interrupted()
+		return upstream.Interrupted()
 	}
 	return nil
 }

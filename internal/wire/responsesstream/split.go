@@ -7,8 +7,8 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/messagesstream"
 	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // split converts a non-streamed response into the events of a stream. It sends the text of each part in one delta.
@@ -97,7 +97,7 @@ func (w *splitter) item(index int64, item rawjson.Value) {
 		empty = nil
 	}
 	added := llm.Event{Content: kind != "message" && kind != "reasoning"}
-	added.ASCIIBytes, added.NonASCIIBytes = messagesstream.CountText(item.Get("name").String())
+	added.ASCIIBytes, added.NonASCIIBytes = upstream.CountText(item.Get("name").String())
 	w.emit(added, "response.output_item.added", member{"output_index", number(index)}, member{"item", replaceMembers(item, empty)})
 	switch kind {
 	case "message":
@@ -153,7 +153,7 @@ func (w *splitter) summary(at []member, part rawjson.Value) {
 func (w *splitter) emitText(at []member, kind, name, value string, more ...member) {
 	if value != "" {
 		ev := llm.Event{Content: true}
-		ev.ASCIIBytes, ev.NonASCIIBytes = messagesstream.CountText(value)
+		ev.ASCIIBytes, ev.NonASCIIBytes = upstream.CountText(value)
 		members := with(at, text("delta", value))
 		if kind == "response.output_text" {
 			members = append(members, more...)
