@@ -11,15 +11,15 @@ import (
 )
 
 // parts decodes a string or a list of blocks.
-func (r *reader) parts(v rawjson.Value) []llm.Part {
+func (r *requestReader) parts(v rawjson.Value) []llm.Part {
 	if v.Kind == rawjson.Text {
 		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
 	}
 	var parts []llm.Part
-	var signed WrappedSignature // signature of the next call
+	var signed wrappedSignature // signature of the next call
 	v.ForEach(func(_, block rawjson.Value) bool {
 		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
-			if s, ours := UnwrapSignature(data); ours && s.Call {
+			if s, ours := unwrapSignature(data); ours && s.Call {
 				signed = s
 				return true
 			}
@@ -27,7 +27,7 @@ func (r *reader) parts(v rawjson.Value) []llm.Part {
 		if part, ok := r.part(block); ok {
 			if part.Kind == llm.CallPart {
 				part.Call.Signature, part.Call.Provider = signed.Value, signed.Provider
-				signed = WrappedSignature{}
+				signed = wrappedSignature{}
 			}
 			part.Cache = readCache(block)
 			parts = append(parts, part)
@@ -38,7 +38,7 @@ func (r *reader) parts(v rawjson.Value) []llm.Part {
 }
 
 // part decodes one block. It returns false for an unsupported block.
-func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
+func (r *requestReader) part(v rawjson.Value) (llm.Part, bool) {
 	switch kind := v.Get("type").String(); kind {
 	case "text":
 		return llm.Part{Kind: llm.TextPart, Text: v.Get("text").String()}, true
@@ -52,7 +52,7 @@ func (r *reader) part(v rawjson.Value) (llm.Part, bool) {
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
 	case "redacted_thinking":
 		data := v.Get("data").String()
-		if s, ours := UnwrapSignature(data); ours && s.Text {
+		if s, ours := unwrapSignature(data); ours && s.Text {
 			return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Signature: s.Value, Provider: s.Provider}}, true
 		}
 		thinking := &llm.Thinking{}
@@ -103,13 +103,13 @@ func DescribeToolChange(block rawjson.Value) string {
 // signature decodes a signature. provider is empty for a signature that the gateway did not wrap; such a signature is valid only at a
 // provider that uses this format.
 func signature(text string) (value, provider string) {
-	if s, ours := UnwrapSignature(text); ours {
+	if s, ours := unwrapSignature(text); ours {
 		return s.Value, s.Provider
 	}
 	return text, ""
 }
 
-func (r *reader) result(v rawjson.Value) llm.Part {
+func (r *requestReader) result(v rawjson.Value) llm.Part {
 	id := v.Get("tool_use_id").String()
 	result := &llm.ToolResult{ID: decodeID(id), Name: r.names[id], Failed: v.Get("is_error").Bool()}
 	content := v.Get("content")
@@ -133,7 +133,7 @@ func (r *reader) result(v rawjson.Value) llm.Part {
 }
 
 // media decodes an image or a document from its source.
-func (r *reader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
+func (r *requestReader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
 	source := v.Get("source")
 	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}
 	switch what := source.Get("type").String(); what {

@@ -11,7 +11,7 @@ import (
 
 // Conversation converts a validated Messages request.
 func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}, names: map[string]string{}}
+	r := requestReader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}, names: map[string]string{}}
 	var list rawjson.Value
 	for _, f := range req.Fields {
 		value := rawjson.Parse(req.Body[f.Value:f.End])
@@ -34,14 +34,14 @@ func Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, err
 	return r.conv, llm.Cancelled(ctx)
 }
 
-// reader converts a request to a conversation.
-type reader struct {
+// requestReader converts a request to a conversation.
+type requestReader struct {
 	ctx   context.Context
 	conv  *llm.Conversation
 	names map[string]string // tool names by original call ID
 }
 
-func (r *reader) member(name string, v rawjson.Value) {
+func (r *requestReader) member(name string, v rawjson.Value) {
 	c := r.conv
 	switch name {
 	case "system":
@@ -84,7 +84,7 @@ func (r *reader) member(name string, v rawjson.Value) {
 	case "metadata":
 		c.EndUser = v.Get("user_id").String()
 	case "service_tier":
-		c.ServiceTier = ReadTier(v.String())
+		c.ServiceTier = readTier(v.String())
 	case "model", "max_tokens", "stream", "models", "provider", "session_id": // members that do not belong to the conversation
 	case "context_management": // removes parts of the history that the other formats do not have, or to save tokens
 	default:
@@ -100,7 +100,7 @@ func number(v rawjson.Value) json.Number {
 	return json.Number(v.Raw)
 }
 
-func (r *reader) output(v rawjson.Value) {
+func (r *requestReader) output(v rawjson.Value) {
 	if v.Get("type").String() != "json_schema" {
 		return
 	}
@@ -108,7 +108,7 @@ func (r *reader) output(v rawjson.Value) {
 	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
 }
 
-func (r *reader) toolChoice(v rawjson.Value) {
+func (r *requestReader) toolChoice(v rawjson.Value) {
 	choice := &r.conv.ToolChoice
 	switch v.Get("type").String() {
 	case "auto":

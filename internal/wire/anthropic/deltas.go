@@ -1,7 +1,8 @@
 package anthropic
 
 import (
-	"errors"
+	"bytes"
+	"cmp"
 	"io"
 	"iter"
 	"maps"
@@ -9,9 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/upstream"
 )
 
@@ -27,16 +29,18 @@ type DeltaOptions struct {
 // wraps the error of the request's context.
 func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		p := deltaReader{Source: upstream.NewSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
-		err := p.read(r)
-		if p.gone {
+		d := deltaReader{reader: newReader(r, o.Reading), o: o, yield: yield, blocks: map[int64]*openBlock{}}
+		var err error
+		for err == nil && !d.gone && !d.ended {
+			var ev event
+			if ev, err = d.next(); err == nil {
+				d.take(&ev)
+			}
+		}
+		if d.gone {
 			return
 		}
-		usage := p.counts.Usage()
-		if err != nil && p.finish == "" || !p.counts.Final {
-			usage = upstream.RunningUsage(usage, p.ascii, p.other)
-		}
-		if usage != nil && !yield(llm.Delta{Kind: llm.UsageDelta, Usage: usage}, nil) {
+		if usage := d.used(err == nil || d.finish != ""); usage != nil && !yield(llm.Delta{Kind: llm.UsageDelta, Usage: usage}, nil) {
 			return
 		}
 		if err != nil {
@@ -47,159 +51,243 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 
 // deltaReader holds the state of decoding one response.
 type deltaReader struct {
-	*upstream.Source
-	o      DeltaOptions
-	yield  func(llm.Delta, error) bool
-	gone   bool // whether the consumer has stopped
-	counts Counts
+	reader
+	o     DeltaOptions
+	yield func(llm.Delta, error) bool
+	gone  bool // whether the consumer has stopped
+	ended bool
 
-	ascii, other int // number of ASCII and of non-ASCII text bytes
-	characters   int // number of text characters, without thinking and arguments
-	began, ended bool
-	blocks       map[int64]*block // open blocks by index
-	calls        int              // number of tool calls
-	finish       string
-	stop         string
-	lost         bool
+	named      bool                 // whether the BeginDelta was emitted
+	characters int                  // number of text characters, without thinking and arguments
+	blocks     map[int64]*openBlock // open blocks by index
+	calls      int                  // number of tool calls
+	lost       bool                 // whether a part of the response was dropped
 }
 
-// block is an open content block.
-type block struct {
+// openBlock is a content block that has begun.
+type openBlock struct {
 	kind      string
-	index     int    // index of the tool call
-	call      string // tool name
-	id        string
-	initial   string // input of the tool call in the start event
-	held      []byte // input received so far for a custom tool
-	spoke     bool   // whether input was received after the start event
+	index     int            // index of the tool call
+	call      string         // tool name
+	id        string         // ID of the tool call
+	initial   jsontext.Value // input of the tool call in the start event
+	held      []byte         // input received so far for a custom tool
+	spoke     bool           // whether input was received after the start event
 	signature strings.Builder
-	sealed    string
+	redacted  string
 	from      int // position of the first character of a text block
 	citations []llm.Citation
 }
 
-func (p *deltaReader) emit(d llm.Delta) {
-	ascii, other := upstream.CountText(d.Text)
-	p.ascii += ascii
-	p.other += other
-	if d.Kind == llm.TextDelta {
-		p.characters += utf8.RuneCountInString(d.Text)
-	}
-	p.gone = p.gone || !p.yield(d, nil)
-}
-
-func (p *deltaReader) read(r io.Reader) error {
-	events := sse.NewReader(r, p.o.MaxLine)
-	first, err := events.First()
-	switch {
-	case errors.Is(err, io.EOF):
-		return upstream.Malformed("The provider sent an empty response.")
-	case err != nil:
-		return upstream.Failure(err)
-	case first == '{' || first == '[' || !p.o.Stream:
-		return p.message(events.Rest())
-	}
-	if err := p.Frames(events, p.take); err != nil {
-		return err
-	}
-	switch {
-	case p.gone || p.ended:
-		return nil
-	case !p.began:
-		return upstream.Malformed("The provider's response has no message.")
-	case p.finish == "":
-		return upstream.Interrupted()
-	}
-	p.end()
-	return nil
-}
-
-// message decodes a non-streamed response and yields the deltas of the equivalent stream.
-func (p *deltaReader) message(r io.Reader) error {
-	message, _, err := readWhole(p.Source, r)
-	if err != nil {
-		return err
-	}
-	if p.o.Stream {
-		p.Warn("the provider sent a non-streaming response to a streaming request")
-	}
-	p.counts.End(message.Get("usage"))
-	p.begin(message)
-	index := int64(0)
-	message.Get("content").ForEach(func(_, block rawjson.Value) bool {
-		p.open(index, block)
-		p.close(index)
-		index++
-		return !p.gone
-	})
-	p.addUsage(message)
-	if p.finish == "" {
-		p.finish = "stop"
-		if p.calls > 0 {
-			p.finish = "tool_calls"
-		}
-	}
-	p.end()
-	return nil
-}
-
-// take decodes one event of a stream. It returns false when the stream has ended.
-func (p *deltaReader) take(f upstream.Frame) (bool, error) {
-	index := f.Value.Get("index").Int()
-	switch f.Name {
-	case "message_start":
-		p.begin(f.Value.Get("message"))
-	case "content_block_start":
-		p.begin(rawjson.Value{})
-		p.open(index, f.Value.Get("content_block"))
-	case "content_block_delta":
-		p.delta(index, f.Value.Get("delta"))
-	case "content_block_stop":
-		p.close(index)
-	case "message_delta":
-		p.counts.End(f.Value.Get("usage"))
-		p.addUsage(f.Value.Get("delta"))
-	case "message_stop":
-		if p.finish == "" {
-			return false, upstream.Interrupted()
-		}
-		p.end()
-	}
-	return !p.gone && !p.ended, nil
-}
-
-func (p *deltaReader) begin(message rawjson.Value) {
-	p.counts.Add(message.Get("usage"))
-	if p.began {
+func (d *deltaReader) emit(delta llm.Delta) {
+	if d.gone {
 		return
 	}
-	p.began = true
-	p.emit(llm.Delta{Kind: llm.BeginDelta, ID: message.Get("id").String(), Model: message.Get("model").String()})
-	if usage := p.counts.Usage(); usage != nil && !p.gone {
-		p.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
+	ascii, other := upstream.CountText(delta.Text)
+	d.ascii += ascii
+	d.other += other
+	if delta.Kind == llm.TextDelta {
+		d.characters += utf8.RuneCountInString(delta.Text)
+	}
+	d.gone = !d.yield(delta, nil)
+}
+
+// take converts one event.
+func (d *deltaReader) take(ev *event) {
+	index := int64(0)
+	if ev.Index != nil {
+		index = *ev.Index
+	}
+	switch ev.Type {
+	case "message_start", "content_block_start":
+		d.begin(ev.Message)
+		if ev.ContentBlock != nil {
+			d.open(index, ev.ContentBlock)
+		}
+	case "content_block_delta":
+		if ev.Delta != nil {
+			d.add(index, ev.Delta)
+		}
+	case "content_block_stop":
+		d.close(index)
+	case "message_stop":
+		d.end()
 	}
 }
 
-func (p *deltaReader) addUsage(v rawjson.Value) {
-	if reason := v.Get("stop_reason").String(); reason != "" {
-		p.finish, p.Finished = FinishReason(reason), true
+func (d *deltaReader) begin(m *response) {
+	if d.named {
+		return
 	}
-	if stop := v.Get("stop_sequence").String(); stop != "" {
-		p.stop = stop
+	d.named = true
+	first := llm.Delta{Kind: llm.BeginDelta}
+	if m != nil {
+		first.ID, first.Model = m.ID, m.Model.text
+	}
+	d.emit(first)
+	if usage := d.counts.usage(); usage != nil {
+		d.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
 	}
 }
 
 // end emits the finish reason. If the model called only the schema tool, whose input became the text of the response, end emits "stop"
 // instead of "tool_calls".
-func (p *deltaReader) end() {
-	p.ended = true
-	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {
-		p.close(index)
+func (d *deltaReader) end() {
+	d.ended = true
+	for _, index := range slices.Sorted(maps.Keys(d.blocks)) {
+		d.close(index)
 	}
-	if p.finish == "tool_calls" && p.calls == 0 && p.o.SchemaTool != "" {
-		p.finish = "stop"
+	if d.finish == "tool_calls" && d.calls == 0 && d.o.SchemaTool != "" {
+		d.finish = "stop"
 	}
-	if !p.gone {
-		p.emit(llm.Delta{Kind: llm.FinishDelta, Finish: p.finish, StopSequence: p.stop})
+	d.emit(llm.Delta{Kind: llm.FinishDelta, Finish: d.finish, StopSequence: d.stop})
+}
+
+// open begins a block with its initial content.
+func (d *deltaReader) open(index int64, v *block) {
+	b := &openBlock{kind: v.Type, from: d.characters}
+	d.blocks[index] = b
+	switch b.kind {
+	case "text":
+		d.text(llm.TextDelta, v.Text)
+		var list struct {
+			Citations []citation `json:"citations"`
+		}
+		if v.Citations != nil && upstream.Decode(slices.Concat([]byte(`{"citations":`), v.Citations, []byte{'}'}), &list) == nil {
+			for i := range list.Citations {
+				d.cite(b, &list.Citations[i])
+			}
+		}
+	case "thinking":
+		d.text(llm.ThinkingDelta, v.Thinking)
+		b.signature.WriteString(textOf(v.Signature))
+	case "redacted_thinking":
+		b.redacted = textOf(v.Data)
+	case "tool_use":
+		b.id, b.call = v.ID, v.Name
+		if len(bytes.Trim(v.Input, "{} \t\r\n")) > 0 {
+			b.initial = v.Input
+		}
+		if b.call == d.o.SchemaTool && b.call != "" {
+			return
+		}
+		b.index = d.calls
+		d.calls++
+		if !slices.Contains(d.o.CustomTools, b.call) {
+			d.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
+		}
+	case "server_tool_use", "web_search_tool_result": // dropped, because the citations contain the sources
+	default:
+		d.warnDropped("a block of type " + show.Quote(b.kind))
 	}
+}
+
+func (d *deltaReader) text(kind llm.DeltaKind, text *string) {
+	if textOf(text) != "" {
+		d.emit(llm.Delta{Kind: kind, Text: *text})
+	}
+}
+
+// warnDropped warns about a part of the response that llm.Delta cannot express. It warns only once per response.
+func (d *deltaReader) warnDropped(what string) {
+	if !d.lost {
+		d.lost = true
+		d.Warn("dropped a part of the response: %s", what)
+	}
+}
+
+// add converts a delta of a block.
+func (d *deltaReader) add(index int64, v *delta) {
+	b := d.blocks[index]
+	if b == nil {
+		b = &openBlock{kind: "text", from: d.characters} // some compatible servers send no content_block_start
+		d.blocks[index] = b
+	}
+	switch v.Type {
+	case "text_delta":
+		d.text(llm.TextDelta, v.Text)
+	case "thinking_delta":
+		b.kind = "thinking"
+		d.text(llm.ThinkingDelta, v.Thinking)
+	case "signature_delta":
+		b.signature.WriteString(textOf(v.Signature))
+	case "input_json_delta":
+		if b.kind == "tool_use" {
+			d.input(b, textOf(v.PartialJSON))
+		}
+	case "citations_delta":
+		var c citation
+		if upstream.Decode(v.Citation, &c) == nil {
+			d.cite(b, &c)
+		}
+	}
+}
+
+// cite adds a citation to a text block. It drops a citation whose source is not a web page, because other formats do not support it.
+func (d *deltaReader) cite(b *openBlock, c *citation) {
+	url := c.URL
+	if url == "" && c.Type == "search_result_location" {
+		url = c.Source
+	}
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		d.warnDropped("a citation that does not name a web page")
+		return
+	}
+	b.citations = append(b.citations, llm.Citation{URL: url, Title: c.Title, Quote: c.CitedText, Start: b.from})
+}
+
+// input handles a part of the input of a call. The input of the schema tool is sent as text, because it is the response. The input of a
+// custom tool is held until it is complete, because incomplete JSON cannot be decoded.
+func (d *deltaReader) input(b *openBlock, text string) {
+	if text == "" {
+		return
+	}
+	b.spoke = true
+	switch {
+	case b.call == d.o.SchemaTool:
+		d.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
+	case slices.Contains(d.o.CustomTools, b.call):
+		b.held = append(b.held, text...)
+	default:
+		d.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: b.index, Text: text})
+	}
+}
+
+// close ends a block. It yields the citations of a text block, which apply to the whole block, the signature of a
+// thinking block, and an empty object for a call without arguments.
+func (d *deltaReader) close(index int64) {
+	b := d.blocks[index]
+	delete(d.blocks, index)
+	if b == nil {
+		return
+	}
+	switch b.kind {
+	case "text":
+		for i := range b.citations {
+			b.citations[i].End = d.characters
+			d.emit(llm.Delta{Kind: llm.CitationDelta, Citation: &b.citations[i]})
+		}
+	case "thinking":
+		d.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: d.o.Signer}})
+	case "redacted_thinking":
+		d.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: b.redacted, Provider: d.o.Signer}})
+	case "tool_use":
+		if !b.spoke {
+			d.input(b, cmp.Or(string(b.initial), "{}"))
+		}
+		if slices.Contains(d.o.CustomTools, b.call) {
+			d.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call, Arguments: freeTextOf(b.held), Custom: true}})
+		}
+	}
+}
+
+// freeTextOf returns the text in the input of a call of a custom tool. A model that does not follow the schema may send the text itself.
+func freeTextOf(input []byte) string {
+	var wrapped struct {
+		Input *string `json:"input"`
+	}
+	if upstream.Decode(input, &wrapped) == nil && wrapped.Input != nil {
+		return *wrapped.Input
+	}
+	return string(input)
 }

@@ -197,10 +197,10 @@ func (d *decoder) plainBlock(where string, v rawjson.Value) rawjson.Value {
 	case "thinking":
 		d.CountText(&d.req.PromptSize, v.Get("thinking"))
 		signature := v.Get("signature").String()
-		d.special = d.special || signature == "" || strings.HasPrefix(signature, SignaturePrefix)
+		d.special = d.special || signature == "" || strings.HasPrefix(signature, signaturePrefix)
 	case "redacted_thinking":
 		data := v.Get("data").String()
-		d.special = d.special || data == "" || strings.HasPrefix(data, SignaturePrefix)
+		d.special = d.special || data == "" || strings.HasPrefix(data, signaturePrefix)
 	case "tool_use":
 		d.CountText(&d.req.PromptSize, v.Get("name"))
 		d.CountText(&d.req.PromptSize, v.Get("input"))

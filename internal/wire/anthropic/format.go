@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"iter"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -53,11 +52,6 @@ func (framing) WriteError(w io.Writer, body []byte, _ int) error {
 // Conversation implements wire.Format.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	return Conversation(ctx, req)
-}
-
-// EncodeResponse implements wire.Format.
-func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	return Encode(req, model, deltas)
 }
 
 // ErrorBody implements wire.ErrorFormat. The gateway's error code and details follow the members that the format defines.

@@ -61,12 +61,12 @@ func TestEncodeResponseAsStream(t *testing.T) {
 		}
 		got = append(got, string(ev.Data))
 	}
-	callSeal := WrappedSignature{Provider: "q", Value: "cs", Call: true}.String()
+	callSeal := wrappedSignature{Provider: "q", Value: "cs", Call: true}.String()
 	want := []string{
 		`{"type":"message_start","message":{"id":"msg_chatcmpl-1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + WrappedSignature{Provider: "q", Value: "sig"}.String() + `"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + wrappedSignature{Provider: "q", Value: "sig"}.String() + `"}}`,
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
 		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Ahoy, "}}`,

@@ -31,8 +31,3 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, maxO
 		return nil
 	}))
 }
-
-// Resume implements wire.Resumer.
-func (Format) Resume(_ *llm.Request, sent []byte) (wire.Continuation, bool) {
-	return Resume(sent)
-}

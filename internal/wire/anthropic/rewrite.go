@@ -90,7 +90,7 @@ var emptyThinking = []*regexp.Regexp{
 
 // mayHaveInvalidThinking is a fast check for empty thinking and for signatures and citations that the gateway wrapped.
 func mayHaveInvalidThinking(raw []byte) bool {
-	return bytes.Contains(raw, []byte(`"`+SignaturePrefix)) ||
+	return bytes.Contains(raw, []byte(`"`+signaturePrefix)) ||
 		slices.ContainsFunc(emptyThinking, func(member *regexp.Regexp) bool { return member.Match(raw) })
 }
 
@@ -134,7 +134,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 		return []byte(block.Raw), true
 	}
 	value := block.Get(member)
-	s, wrapped := UnwrapSignature(value.String())
+	s, wrapped := unwrapSignature(value.String())
 	switch {
 	case value.String() == "" && block.Get("thinking").String() == "":
 		return nil, false
@@ -148,7 +148,7 @@ func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 
 // withoutForeignCitations removes the citations of a text block if the gateway converted them from another format.
 func withoutForeignCitations(block rawjson.Value) []byte {
-	if !strings.HasPrefix(block.Get("citations.0.encrypted_index").String(), SignaturePrefix) {
+	if !strings.HasPrefix(block.Get("citations.0.encrypted_index").String(), signaturePrefix) {
 		return []byte(block.Raw)
 	}
 	var w rawjson.Writer

@@ -4,14 +4,14 @@ import "testing"
 
 func TestWrappedSignaturesAreRecognized(t *testing.T) {
 	t.Parallel()
-	s := WrappedSignature{Provider: "p", Value: "v", Call: true}
-	if got, ok := UnwrapSignature(s.String()); !ok || got != s {
-		t.Errorf("UnwrapSignature = %+v, %t; want %+v, true", got, ok, s)
+	s := wrappedSignature{Provider: "p", Value: "v", Call: true}
+	if got, ok := unwrapSignature(s.String()); !ok || got != s {
+		t.Errorf("unwrapSignature = %+v, %t; want %+v, true", got, ok, s)
 	}
-	if got, ok := UnwrapSignature("fairlead.%%"); !ok || got != (WrappedSignature{}) {
-		t.Errorf("UnwrapSignature of an invalid one = %+v, %t; want zero, true", got, ok)
+	if got, ok := unwrapSignature("fairlead.%%"); !ok || got != (wrappedSignature{}) {
+		t.Errorf("unwrapSignature of an invalid one = %+v, %t; want zero, true", got, ok)
 	}
-	if _, ok := UnwrapSignature("EqoBCkgIARABGAI"); ok {
-		t.Error("UnwrapSignature of a signature of the provider = true, want false")
+	if _, ok := unwrapSignature("EqoBCkgIARABGAI"); ok {
+		t.Error("unwrapSignature of a signature of the provider = true, want false")
 	}
 }

@@ -1,183 +1,298 @@
 package anthropic
 
 import (
-	"strings"
+	"cmp"
+	"errors"
+	"io"
+	"slices"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/token"
+	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/sse"
 	"fairlead.dev/internal/wire/upstream"
 )
 
-// event yields one event of the stream. The event consists of its type and the members that the function write adds.
-func (a *responseWriter) event(name string, ev llm.Event, write func(w *rawjson.Writer)) {
-	if a.disconnected {
-		return
-	}
-	var w rawjson.Writer
-	w.Open()
-	w.Str("type", name)
-	write(&w)
-	w.Close()
-	ev.Name, ev.Data, ev.Model = name, w.Out, a.reported
-	a.disconnected = !a.emit(ev)
+// reader reads a provider's response as events: the events of a stream, or the equivalent events of a complete message.
+type reader struct {
+	*upstream.Source
+	from   io.Reader
+	stream *sse.Reader // nil before the first event and for a complete message
+	whole  []event     // remaining events of a complete message
+
+	began        bool
+	finish, stop string // finish reason and stop sequence
+	reported     string // model name that the provider reports
+	counts       counts
+	ascii, other int // number of ASCII and of non-ASCII text bytes
 }
 
-func (a *responseWriter) start() {
-	if a.started {
-		return
-	}
-	a.started = true
-	a.event("message_start", llm.Event{}, func(w *rawjson.Writer) {
-		w.Key("message")
-		w.Open()
-		a.head(w)
-		w.Raw("content", []byte(`[]`))
-		w.Raw("stop_reason", []byte(`null`))
-		w.Raw("stop_sequence", []byte(`null`))
-		w.Key("usage")
-		WriteUsage(w, a.usageSoFar())
-		w.Close()
-	})
+func newReader(from io.Reader, o upstream.Reading) reader {
+	return reader{Source: upstream.NewSource(o), from: from}
 }
 
-// usageSoFar returns the usage that the provider has reported, or an estimate if it has not reported usage yet.
-func (a *responseWriter) usageSoFar() llm.Usage {
-	if a.usage != nil {
-		return *a.usage
-	}
-	if a.request == nil || a.request.Messages == 0 {
-		return llm.Usage{}
-	}
-	prompt := token.Model{Name: a.model}.Prompt(token.PromptOf(a.request))
-	return *upstream.RunningUsage(&llm.Usage{Input: prompt}, a.ascii, a.other)
-}
-
-// head writes the first members of a message.
-func (a *responseWriter) head(w *rawjson.Writer) {
-	id := a.id
-	switch {
-	case id == "":
-		id = a.fallbackID
-	case !strings.HasPrefix(id, "msg_"):
-		id = "msg_" + id
-	}
-	w.Str("id", id)
-	w.Str("type", "message")
-	w.Str("role", "assistant")
-	w.Str("model", a.model)
-}
-
-// open ends the current block, if any, and begins block b.
-func (a *responseWriter) open(b *content) {
-	a.close()
-	a.current = len(a.blocks)
-	a.blocks = append(a.blocks, b)
-	ev := llm.Event{Content: b.kind == "tool_use" || b.kind == "redacted_thinking"}
-	a.counted(&ev, b.name)
-	a.event("content_block_start", ev, func(w *rawjson.Writer) {
-		w.Int("index", int64(a.current))
-		w.Key("content_block")
-		b.begin(w)
-	})
-}
-
-func (b *content) begin(w *rawjson.Writer) {
-	w.Open()
-	w.Str("type", b.kind)
-	switch b.kind {
-	case "text":
-		w.Str("text", "")
-	case "thinking":
-		w.Str("thinking", "")
-		w.Str("signature", "")
-	case "redacted_thinking":
-		w.Str("data", b.text.String())
-	case "tool_use":
-		w.Str("id", b.id)
-		w.Str("name", b.name)
-		w.Raw("input", []byte(`{}`))
-	}
-	w.Close()
-}
-
-// appendText appends text to the open block.
-func (a *responseWriter) appendText(text string) {
-	if text == "" {
-		return
-	}
-	b := a.blocks[a.current]
-	if !a.stream {
-		b.text.WriteString(text)
-	}
-	delta, member := "text_delta", "text"
-	switch b.kind {
-	case "thinking":
-		delta, member = "thinking_delta", "thinking"
-	case "tool_use":
-		delta, member = "input_json_delta", "partial_json"
-	}
-	ev := llm.Event{Content: true}
-	a.counted(&ev, text)
-	ev.Usage = upstream.RunningUsage(a.usage, a.ascii, a.other)
-	a.delta(ev, delta, member, text)
-}
-
-func (a *responseWriter) delta(ev llm.Event, kind, member, text string) {
-	a.event("content_block_delta", ev, func(w *rawjson.Writer) {
-		w.Int("index", int64(a.current))
-		w.Key("delta")
-		w.Open()
-		w.Str("type", kind)
-		w.Str(member, text)
-		w.Close()
-	})
-}
-
-func (a *responseWriter) counted(ev *llm.Event, text string) {
-	ascii, other := upstream.CountText(text)
-	ev.ASCIIBytes += ascii
-	ev.NonASCIIBytes += other
-	a.ascii += ascii
-	a.other += other
-}
-
-// close ends the open block. A thinking block always ends with a signature: the provider's, or a placeholder if the
-// provider sent none.
-func (a *responseWriter) close() {
-	if a.current < 0 {
-		return
-	}
-	b := a.blocks[a.current]
-	if b.kind == "thinking" {
-		if b.signature == "" {
-			b.signature = WrappedSignature{}.String()
+// next returns the next event. The last event is message_stop. If the response is incomplete, next returns an error.
+func (r *reader) next() (event, error) {
+	if r.stream == nil && r.whole == nil {
+		if err := r.open(); err != nil {
+			return event{}, err
 		}
-		a.delta(llm.Event{}, "signature_delta", "signature", b.signature)
 	}
-	a.event("content_block_stop", llm.Event{}, func(w *rawjson.Writer) { w.Int("index", int64(a.current)) })
-	a.current = -1
+	var ev event
+	var err error
+	if len(r.whole) > 0 {
+		ev, r.whole = r.whole[0], r.whole[1:]
+	} else if ev, err = r.read(); err != nil {
+		return event{}, err
+	}
+	switch ev.Type {
+	case "message_start":
+		r.began = true
+		if m := ev.Message; m != nil {
+			r.reported = m.Model.text
+			r.counts.add(m.Usage)
+		}
+	case "content_block_start": // some compatible servers do not send message_start
+		r.began = true
+	case "message_delta":
+		r.counts.end(ev.Usage)
+		if ev.Delta != nil {
+			r.end(ev.Delta.stopped)
+		}
+	case "message_stop":
+		if !r.Finished {
+			return event{}, upstream.Interrupted()
+		}
+	}
+	return ev, nil
 }
 
-func (a *responseWriter) end() {
-	a.start()
-	a.close()
-	a.event("message_delta", llm.Event{Finish: a.finish, Usage: a.usage}, func(w *rawjson.Writer) {
-		w.Key("delta")
-		w.Open()
-		a.stopped(w)
-		w.Close()
-		w.Key("usage")
-		WriteUsage(w, a.usageSoFar())
-	})
-	a.event("message_stop", llm.Event{}, func(*rawjson.Writer) {})
+// end records why the response ended.
+func (r *reader) end(s stopped) {
+	if reason := stringOf(s.StopReason); reason != "" {
+		r.finish, r.Finished = finishReason(reason), true
+	}
+	if stop := stringOf(s.StopSequence); stop != "" {
+		r.stop = stop
+	}
 }
 
-func (a *responseWriter) stopped(w *rawjson.Writer) {
-	w.Str("stop_reason", StopReason(a.finish, a.stop))
-	if a.stop == "" {
-		w.Raw("stop_sequence", []byte(`null`))
-	} else {
-		w.Str("stop_sequence", a.stop)
+// open detects whether the response is a stream.
+func (r *reader) open() error {
+	stream := sse.NewReader(r.from, r.Options.MaxLine)
+	first, err := stream.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return upstream.Malformed("The provider sent an empty response.")
+	case err != nil:
+		return upstream.Failure(err)
+	case first != '{' && first != '[' && r.Options.Stream:
+		r.stream = stream
+		return nil
 	}
+	m, _, err := r.message(stream.Rest())
+	if err != nil {
+		return err
+	}
+	if r.Options.Stream {
+		r.Warn("the provider sent a non-streaming response to a streaming request")
+	}
+	r.whole = m.events()
+	return nil
+}
+
+// message reads a response that is one message.
+func (r *reader) message(from io.Reader) (response, []byte, error) {
+	var m response
+	data, err := r.Bytes(from)
+	if err != nil {
+		return m, nil, err
+	}
+	switch err := upstream.Decode(data, &m); {
+	case err != nil:
+		return m, nil, r.NotObject()
+	case isFault(m.Type, m.Error):
+		return m, nil, fault.Inside(data)
+	case m.Content == nil:
+		return m, nil, upstream.Malformed("The provider's response has no content.")
+	}
+	return m, data, nil
+}
+
+// read returns the next event of a stream. If the provider closes the stream after the stop reason but without message_stop, read returns
+// the missing event.
+func (r *reader) read() (event, error) {
+	for {
+		in, more, err := r.NextData(r.stream)
+		if err != nil {
+			return event{}, err
+		}
+		if more {
+			var ev event
+			if upstream.Decode(in.Data, &ev) == nil {
+				ev.Type, ev.data = cmp.Or(ev.Type, string(in.Name)), in.Data
+				if isFault(ev.Type, ev.Error) {
+					return event{}, fault.Inside(in.Data)
+				}
+				return ev, nil
+			}
+			if more, err = r.Unreadable(in); err != nil {
+				return event{}, err
+			}
+		}
+		switch {
+		case more:
+		case !r.began:
+			return event{}, upstream.Malformed("The provider's response has no message.")
+		case !r.Finished:
+			return event{}, upstream.Interrupted()
+		default:
+			return event{Type: "message_stop", data: []byte(`{"type":"message_stop"}`)}, nil
+		}
+	}
+}
+
+// used returns the usage so far. The output is estimated unless the response is complete and the provider reported it.
+func (r *reader) used(complete bool) *llm.Usage {
+	if complete && r.counts.final {
+		return r.counts.usage()
+	}
+	return upstream.RunningUsage(r.counts.usage(), r.ascii, r.other)
+}
+
+// EventOptions holds the settings for forwarding a response to a client of the same format.
+type EventOptions struct {
+	upstream.Reading
+	Model string // model name that the client sees; empty to keep the provider's name
+}
+
+// Read decodes a provider's 2xx response for a client of the same format. Events are unchanged except for the model
+// name. A non-streamed response to a streaming request becomes the equivalent stream.
+func Read(r io.Reader, o EventOptions) llm.Stream {
+	return &forwarder{reader: newReader(r, o.Reading), model: o.Model}
+}
+
+// forwarder implements llm.Stream.
+type forwarder struct {
+	reader
+	model string // model name that the client sees; empty to keep the provider's name
+	over  bool
+	err   error // error to return at the end of an incomplete response
+}
+
+// Next implements llm.Stream. Before an error, it returns an event with the usage so far, if known.
+func (f *forwarder) Next() (llm.Event, bool, error) {
+	if f.over {
+		return llm.Event{}, false, f.err
+	}
+	forward := f.event
+	if !f.Options.Stream {
+		forward = f.document
+	}
+	ev, err := forward()
+	if err == nil {
+		return ev, true, nil
+	}
+	f.over, f.err = true, err
+	if usage := f.used(false); usage != nil {
+		return llm.Event{Bare: true, Usage: usage, Model: f.reported}, true, nil
+	}
+	return llm.Event{}, false, err
+}
+
+// Close implements llm.Stream. It does nothing, because the stream holds no resources.
+func (f *forwarder) Close() {}
+
+// event forwards the next event of a stream.
+func (f *forwarder) event() (llm.Event, error) {
+	in, err := f.next()
+	if err != nil {
+		return llm.Event{}, err
+	}
+	ev := llm.Event{Name: in.Type, Data: in.data, Model: f.reported}
+	switch in.Type {
+	case "message_start":
+		if in.Message != nil && f.model != "" {
+			ev.Data = f.replaceModel(in.data, in.Message.Model)
+			in.Message.Model.text = f.model
+		}
+	case "content_block_start":
+		if in.ContentBlock != nil {
+			in.ContentBlock.count(&ev)
+		}
+	case "content_block_delta":
+		if in.Delta != nil {
+			in.Delta.count(&ev)
+		}
+	case "message_delta":
+		ev.Usage = f.used(true)
+		if in.Delta != nil {
+			ev.Finish = finishReason(stringOf(in.Delta.StopReason))
+		}
+	case "message_stop":
+		f.over = true
+	}
+	if ev.Content {
+		f.ascii += ev.ASCIIBytes
+		f.other += ev.NonASCIIBytes
+		ev.Usage = f.used(false)
+	}
+	if in.data == nil {
+		ev.Data, err = encode(in)
+	}
+	return ev, err
+}
+
+// document forwards a response to a request that does not stream.
+func (f *forwarder) document() (llm.Event, error) {
+	m, data, err := f.message(f.from)
+	if err != nil {
+		return llm.Event{}, err
+	}
+	f.over, f.reported = true, m.Model.text
+	f.counts.end(m.Usage)
+	f.end(m.stopped)
+	ev := llm.Event{Model: f.reported, Finish: f.finish, Data: f.replaceModel(data, m.Model)}
+	for i := range m.Content {
+		m.Content[i].count(&ev)
+	}
+	f.ascii, f.other = ev.ASCIIBytes, ev.NonASCIIBytes
+	ev.Usage, ev.Content = f.used(true), true
+	return ev, nil
+}
+
+// replaceModel returns data with the provider's model name replaced with the client's model name.
+func (f *forwarder) replaceModel(data []byte, model placedText) []byte {
+	if f.model == "" || model.end == 0 || data == nil {
+		return data
+	}
+	return slices.Concat(data[:model.start], rawjson.AppendString(nil, f.model), data[model.end:])
+}
+
+// count adds the text of a block to an event.
+func (b *block) count(ev *llm.Event) {
+	input := ""
+	if len(b.Input) > len(`{}`) {
+		input = string(b.Input)
+	}
+	isText := b.Type == "text" || b.Type == "thinking" // other blocks are content even if they have no text
+	countTexts(ev, isText, textOf(b.Text), textOf(b.Thinking), b.Name, input)
+}
+
+// count adds the text of a delta to an event.
+func (d *delta) count(ev *llm.Event) {
+	isText := slices.Contains([]string{"text_delta", "thinking_delta", "input_json_delta", "signature_delta"}, d.Type)
+	countTexts(ev, isText, textOf(d.Text), textOf(d.Thinking), textOf(d.PartialJSON))
+}
+
+// countTexts adds texts to the counts of an event and reports in it whether there is content: a text that is not empty, or anything that is
+// not text.
+func countTexts(ev *llm.Event, isText bool, texts ...string) {
+	for _, text := range texts {
+		ascii, other := upstream.CountText(text)
+		ev.ASCIIBytes += ascii
+		ev.NonASCIIBytes += other
+		ev.Content = ev.Content || text != ""
+	}
+	ev.Content = ev.Content || !isText
 }

@@ -1,7 +1,7 @@
 package anthropic
 
 import (
-	"encoding/json"
+	"bytes"
 	"slices"
 	"strings"
 
@@ -168,23 +168,15 @@ func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 
 // input returns the arguments of a call as an object, as the provider requires.
 func (r *renderer) input(call llm.ToolCall) []byte {
-	arguments := strings.TrimSpace(call.Arguments)
-	var w rawjson.Writer
-	switch {
-	case call.Custom:
-		w.Open()
-		w.Str("input", call.Arguments)
-	case arguments == "" || arguments == "null":
-		return []byte(`{}`)
-	case arguments[0] == '{' && json.Valid([]byte(arguments)):
-		return []byte(arguments)
-	default:
-		r.warn("the arguments of a call of %s are not a JSON object: they were wrapped in one", call.Name)
-		w.Open()
-		w.Str("arguments", call.Arguments)
+	if call.Custom {
+		input, _ := encode(map[string]string{"input": call.Arguments}) // strings can always be encoded
+		return input
 	}
-	w.Close()
-	return w.Out
+	input := inputOf(call.Arguments)
+	if !bytes.Equal(input, []byte(`{}`)) && string(input) != strings.TrimSpace(call.Arguments) {
+		r.warn("the arguments of a call of %s are not a JSON object: they were wrapped in one", call.Name)
+	}
+	return input
 }
 
 func (r *renderer) result(w *rawjson.Writer, res llm.ToolResult) error {
