@@ -29,6 +29,9 @@ func (r *Request) Describe() {
 			}
 		default:
 			r.Plain = r.Plain && instructions
+			if text := firstText(m.Parts); r.Instructed.Empty() && text != "" {
+				r.Instructed = DecodedText(text)
+			}
 		}
 		instructions = instructions && m.Role == System
 		texts = appendText(texts, m.Name)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -410,13 +411,22 @@ func (d *Document) RejectLookAlikes(path string, unknown jsontext.Value, into an
 	}
 }
 
+// UnknownFields yields the top-level members that the struct into does not have.
+func (d *Document) UnknownFields(into any) iter.Seq[llm.Field] {
+	known := fieldsOf(reflect.TypeOf(into))
+	return func(yield func(llm.Field) bool) {
+		for _, f := range d.Fields {
+			if _, found := known[f.Name]; !found && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
 // RejectUnknownLookAlikes is like RejectLookAlikes for the top-level object.
 func (d *Document) RejectUnknownLookAlikes(into any) {
-	known := fieldsOf(reflect.TypeOf(into))
-	for _, f := range d.Fields {
-		if _, found := known[f.Name]; !found {
-			d.rejectLookAlike("", f.Name, reflect.TypeOf(into))
-		}
+	for f := range d.UnknownFields(into) {
+		d.rejectLookAlike("", f.Name, reflect.TypeOf(into))
 	}
 }
 
@@ -459,17 +469,27 @@ func (d *Document) reject(problems []Problem) *llm.Error {
 	if len(problems) == 0 {
 		return nil
 	}
-	position := func(param string) int {
-		exact := slices.IndexFunc(d.Fields, func(f llm.Field) bool { return f.Name == param })
-		if exact >= 0 {
-			return exact
-		}
-		name := param[:strings.IndexAny(param+".", ".[")]
-		if i := slices.IndexFunc(d.Fields, func(f llm.Field) bool { return f.Name == name }); i >= 0 {
-			return i
-		}
-		return len(d.Fields) // a missing member
+	positions := make(map[string]int, len(problems))
+	for _, p := range problems {
+		positions[p.Param] = d.positionOf(p.Param)
 	}
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(position(a.Param), position(b.Param)) })
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(positions[a.Param], positions[b.Param]) })
 	return Reject(problems...)
+}
+
+// positionOf returns the position of the value with the given path in the body. A missing value follows the other members of its object.
+func (d *Document) positionOf(param string) int {
+	if i := slices.IndexFunc(d.Fields, func(f llm.Field) bool { return f.Name == param }); i >= 0 {
+		return d.Fields[i].Value
+	}
+	path := strings.NewReplacer("[", ".", "]", "").Replace(param)
+	for body, exact := rawjson.Parse(d.Body), true; path != ""; exact = false {
+		if v := body.Get(path); v.Exists() && exact {
+			return v.Index
+		} else if v.Exists() {
+			return v.Index + len(v.Raw)
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+	}
+	return len(d.Body)
 }

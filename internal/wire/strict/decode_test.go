@@ -79,8 +79,9 @@ func TestDecodeCollectsProblems(t *testing.T) {
 		"messages[0]: messages[0] must be an object; it is a number.", "messages[1].role: messages[1].role must be a string; it is a number.",
 		"max_tokens: max_tokens must be a whole number; it is a string.", `Model: The key "Model" differs from "model" only in letter case. Use "model".`,
 		"models: models must be a list of strings; it is a number.",
+		`provider.sort: provider.sort must be one of price, latency, throughput; it is "best".`,
 		`provider.max_price.prompt: provider.max_price.prompt must be a number of dollars per million tokens, at least 0; it is "-1".`,
-		`provider.Only: The key "Only" differs from "only" only in letter case. Use "only".`, `provider.sort: provider.sort must be one of price, latency, throughput; it is "best".`,
+		`provider.Only: The key "Only" differs from "only" only in letter case. Use "only".`,
 		"metadata: metadata must be an object; it is a list.", "user: user must be a string; it is a number.",
 	}, messages(doc.Reject())); diff != "" {
 		t.Error(diff)
