@@ -19,11 +19,8 @@ type adaptation struct {
 
 func (m model) rewrite(c *provider.Call) [][]byte {
 	a := adaptation{model: m, call: c, edit: messages.Edit{
-		Model: c.Target.Upstream, Signer: c.Target.ID(), Set: map[string][]byte{}, Add: map[string][]byte{},
+		Model: c.Target.Upstream, Signer: c.Target.ID(), NoSystemTurns: !m.systemTurns, Set: map[string][]byte{}, Add: map[string][]byte{},
 	}}
-	if !m.systemTurns && !c.Request.Plain && messages.HasSystemTurns(a.raw("messages")) {
-		a.edit.NoSystemTurns = true
-	}
 	if limit := c.Target.Model.MaxOutput; limit > 0 && c.Request.MaxOutput > limit {
 		c.Warn("max_tokens was set to %d, the maximum of the model", limit)
 		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, limit, 10)
@@ -61,16 +58,13 @@ func (m model) rewrite(c *provider.Call) [][]byte {
 }
 
 // value returns a top-level member of the request.
-func (a *adaptation) value(name string) rawjson.Value { return rawjson.Parse(a.raw(name)) }
-
-// raw returns the bytes of a top-level member of the request, or nil if it is missing.
-func (a *adaptation) raw(name string) []byte {
-	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
-	if i < 0 {
-		return nil
+func (a *adaptation) value(name string) rawjson.Value {
+	for _, f := range a.call.Request.Fields {
+		if f.Name == name {
+			return rawjson.Parse(a.call.Request.Body[f.Value:f.End])
+		}
 	}
-	f := a.call.Request.Fields[i]
-	return a.call.Request.Body[f.Value:f.End]
+	return rawjson.Value{}
 }
 
 // sampling drops non-default sampling values for a model with fixed sampling.
@@ -134,11 +128,7 @@ func (a *adaptation) unforceThinking(explicit bool) {
 }
 
 // forcesCall reports whether the request forces a tool call.
-func forcesCall(c *provider.Call) bool {
-	a := adaptation{call: c}
-	kind := a.value("tool_choice").Get("type").String()
-	return kind == "any" || kind == "tool"
-}
+func forcesCall(c *provider.Call) bool { return c.Request.Conversation.ToolChoice.Mode == llm.ChoiceMust }
 
 // effort sets the effort that the router chose, or drops an effort that the model does not support.
 func (a *adaptation) effort() {

@@ -284,7 +284,7 @@ func (e *encoder) close() {
 		}
 		e.send(event{Type: "content_block_delta", Index: e.index(), Delta: &delta{Type: "signature_delta", Signature: b.Signature}}, llm.Event{})
 	case "tool_use":
-		b.Input = inputOf(text)
+		b.Input, _ = inputOf(text)
 	}
 	e.send(event{Type: "content_block_stop", Index: e.index()}, llm.Event{})
 	e.current = -1
@@ -355,16 +355,16 @@ func (e *encoder) count(ev *llm.Event, text string) {
 }
 
 // inputOf returns the arguments of a call as an object. Other JSON and invalid JSON is wrapped as text.
-func inputOf(arguments string) jsontext.Value {
+func inputOf(arguments string) (input jsontext.Value, wrapped bool) {
 	trimmed := strings.TrimSpace(arguments)
 	switch {
 	case trimmed == "" || trimmed == "null":
-		return jsontext.Value(`{}`)
+		return jsontext.Value(`{}`), false
 	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
-		return jsontext.Value(trimmed)
+		return jsontext.Value(trimmed), false
 	}
-	wrapped, _ := encode(map[string]string{"arguments": arguments}) // strings can always be encoded
-	return wrapped
+	input, _ = encode(map[string]string{"arguments": arguments}) // strings can always be encoded
+	return input, true
 }
 
 // Resume implements wire.Resumer. A stream can be continued if it consists of text and its last text block is still open.

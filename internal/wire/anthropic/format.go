@@ -50,8 +50,8 @@ func (framing) WriteError(w io.Writer, body []byte, _ int) error {
 }
 
 // Conversation implements wire.Format.
-func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return Conversation(ctx, req)
+func (Format) Conversation(_ context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return req.Translate()
 }
 
 // ErrorBody implements wire.ErrorFormat. The gateway's error code and details follow the members that the format defines.

@@ -1,98 +1,183 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/websearch"
 )
 
 // freeText is the input schema for a custom tool. The only member contains the free text.
 const freeText = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`
 
-func (r *renderer) tools() {
-	p := r.plan
-	if len(p.tools) == 0 && p.schemaTool == "" {
-		return
-	}
-	strict := 0
-	for _, tool := range p.tools {
-		if isStrict(tool) {
-			strict++
+// searchTool is the name that the provider requires for the web search tool.
+const searchTool = "web_search"
+
+// isHosted reports whether providers of this format run the tool. The type of such a tool ends in a date.
+func isHosted(kind string) bool {
+	i := strings.LastIndexByte(kind, '_')
+	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
+}
+
+// needsVendor reports whether only Anthropic's models can have a tool of this type.
+func needsVendor(kind string) bool {
+	return kind != "" && kind != "custom" && !websearch.Is(kind) && clientToolOf(kind) == nil
+}
+
+// clientTool is a tool of Anthropic's that the client runs. Anthropic's models know it by its type. Other models get it as a function with
+// the input that Anthropic documents.
+type clientTool struct{ prefix, description, schema string }
+
+var clientTools = []clientTool{
+	{
+		"bash_", "Run a command in a persistent bash session, or restart the session.",
+		`{"type":"object","properties":{"command":{"type":"string"},"restart":{"type":"boolean"}}}`,
+	},
+	{
+		"text_editor_", "View and edit text files. view shows a file, or the lines view_range of a file, or lists a directory. create writes file_text. " +
+			"str_replace replaces the only occurrence of old_str by new_str. insert adds insert_text after the line insert_line.",
+		`{"type":"object","properties":{"command":{"type":"string","enum":["view","create","str_replace","insert"]},"path":{"type":"string"},` +
+			`"view_range":{"type":"array","items":{"type":"integer"}},"file_text":{"type":"string"},"old_str":{"type":"string"},"new_str":{"type":"string"},` +
+			`"insert_line":{"type":"integer"},"insert_text":{"type":"string"}},"required":["command","path"]}`,
+	},
+	{
+		"memory_", "Read and write files below /memories, which remain between conversations. View this directory before you begin a task, and " +
+			"store there what later conversations need.",
+		`{"type":"object","properties":{"command":{"type":"string","enum":["view","create","str_replace","insert","delete","rename"]},"path":{"type":"string"},` +
+			`"view_range":{"type":"array","items":{"type":"integer"}},"file_text":{"type":"string"},"old_str":{"type":"string"},"new_str":{"type":"string"},` +
+			`"insert_line":{"type":"integer"},"insert_text":{"type":"string"},"old_path":{"type":"string"},"new_path":{"type":"string"}},"required":["command"]}`,
+	},
+}
+
+// clientToolOf returns the client tool of a type such as bash_20250124, or nil.
+func clientToolOf(kind string) *clientTool {
+	for i := range clientTools {
+		if isHosted(kind) && strings.HasPrefix(kind, clientTools[i].prefix) {
+			return &clientTools[i]
 		}
 	}
-	if strict > 0 && (!r.o.Traits.Schemas || strict > maxStrict) {
-		r.warn("strict was dropped from the tools: the model cannot enforce schemas")
-		strict = 0
-	}
-	r.w.OpenList("tools")
-	for _, tool := range p.tools {
-		r.tool(tool, strict > 0)
-	}
-	if p.schemaTool != "" {
-		description := "Give the answer by calling this tool."
-		if r.conv.Output.Description != "" {
-			description = r.conv.Output.Description
+	return nil
+}
+
+// planTools selects the tools to send. If the tool choice lists the allowed tools, all other tools are dropped, unless the choice forces
+// one specific tool. If no tools remain, the tools that earlier messages call are declared, because the provider requires it.
+func (r *renderer) planTools() {
+	several, chosen := len(r.choice.Names) > 1 || r.choice.Mode == llm.ChoiceAuto && len(r.choice.Names) > 0, r.choice.Includes()
+	for _, tool := range r.conv.Tools {
+		switch {
+		case several && !chosen(tool.Name):
+			continue
+		case isHosted(tool.Hosted):
+		case tool.Search != nil:
+			if !r.canSearch(tool.Search) {
+				continue
+			}
+		case tool.Hosted != "":
+			r.warn("the tool %s was dropped: the provider does not support it", tool.Hosted)
+			continue
 		}
-		r.tool(llm.Tool{Name: p.schemaTool, Description: description, Schema: r.conv.Output.Schema}, false)
+		r.tools = append(r.tools, tool)
 	}
-	r.w.CloseList()
+	if len(r.choice.Names) > 1 || r.choice.Mode != llm.ChoiceMust {
+		r.choice.Names = nil
+	}
+	if len(r.tools) == 0 {
+		for _, name := range r.conv.CalledTools() {
+			r.tools = append(r.tools, llm.Tool{Name: name})
+		}
+		r.choice = llm.ToolChoice{Mode: llm.ChoiceNone}
+	}
+}
+
+// canSearch reports whether the provider supports a web search of another format. It warns about options that the provider does not
+// support.
+func (r *renderer) canSearch(s *llm.Search) bool {
+	taken := func(t llm.Tool) bool { return t.Hosted == "" && t.Name == searchTool }
+	switch {
+	case !r.o.Search:
+		r.warn("web search was dropped: the provider does not support it")
+		return false
+	case slices.ContainsFunc(r.conv.Tools, taken):
+		r.warn("web search was dropped: another tool has its name")
+		return false
+	case len(s.Allowed) > 0 && len(s.Blocked) > 0:
+		r.warn("blocked_domains was dropped: the provider does not support it together with allowed_domains")
+	}
+	if s.ContextSize != "" {
+		r.warn("search_context_size was dropped: the provider does not support it")
+	}
+	return true
 }
 
 func isStrict(tool llm.Tool) bool { return tool.Strict != nil && *tool.Strict && !tool.Custom }
 
-func (r *renderer) tool(tool llm.Tool, strict bool) {
-	w := &r.w
-	switch {
-	case tool.Search != nil && !IsHosted(tool.Hosted):
-		s := tool.Search
-		w.Open()
-		w.Str("type", "web_search_20250305")
-		w.Str("name", searchTool)
-		if s.MaxUses > 0 {
-			w.Int("max_uses", s.MaxUses)
+// addTools adds the selected tools and the schema tool.
+func (r *renderer) addTools() {
+	tools, strictTools := r.tools, 0
+	for _, tool := range tools {
+		if isStrict(tool) {
+			strictTools++
 		}
-		websearch.WriteDomains(w, "allowed_domains", s.Allowed)
+	}
+	if strictTools > 0 && (!r.o.Traits.Schemas || strictTools > maxStrict) {
+		r.warn("strict was dropped from the tools: the model cannot enforce schemas")
+		strictTools = 0
+	}
+	if r.schemaTool != "" {
+		description := cmp.Or(r.conv.Output.Description, "Give the answer by calling this tool.")
+		tools = append(slices.Clip(tools), llm.Tool{Name: r.schemaTool, Description: description, Schema: r.conv.Output.Schema})
+	}
+	for _, tool := range tools {
+		if tool.Raw != nil && (tool.Search == nil || isHosted(tool.Hosted)) {
+			r.out.Tools = append(r.out.Tools, rawTool(tool.Raw))
+		} else {
+			r.out.Tools = append(r.out.Tools, r.tool(tool, strictTools > 0))
+		}
+	}
+}
+
+// rawTool returns the definition of a tool that a client of the same format sent.
+func rawTool(raw []byte) tool { return tool{Unknown: raw} }
+
+// tool returns the definition of a tool. enforced is whether the provider enforces the schemas of strict tools.
+func (r *renderer) tool(t llm.Tool, enforced bool) tool {
+	if s := t.Search; s != nil {
+		search := tool{Type: "web_search_20250305", Name: searchTool, MaxUses: strict.WholeOf(s.MaxUses), AllowedDomains: s.Allowed}
 		if len(s.Allowed) == 0 {
-			websearch.WriteDomains(w, "blocked_domains", s.Blocked)
+			search.BlockedDomains = s.Blocked
 		}
-		websearch.WritePlace(w, s.Place)
-		w.Close()
-		return
-	case tool.Raw != nil:
-		w.Element(tool.Raw)
-		return
+		if p := s.Place; p != (llm.Place{}) {
+			search.UserLocation = &location{"approximate", p.City, p.Region, p.Country, p.Zone}
+		}
+		return search
 	}
-	description := tool.Description
-	if tool.Custom {
-		description = tool.DescribeGrammar()
-	}
-	w.Open()
-	w.Str("name", tool.Name)
-	w.OptionalStr("description", description)
-	strict = strict && isStrict(tool)
+	out := tool{Name: t.Name, Description: t.Description, CacheControl: r.mark(t.Cache)}
 	switch {
-	case tool.Custom:
-		w.Raw("input_schema", []byte(freeText))
-	case strict:
-		w.Raw("input_schema", objectSchema(r.narrowSchema(tool.Schema, "the schema of the tool "+tool.Name)))
-		w.Bool("strict", true)
+	case t.Custom:
+		out.Description, out.InputSchema = t.DescribeGrammar(), jsontext.Value(freeText)
+	case enforced && isStrict(t):
+		out.InputSchema, out.Strict = objectSchema(r.narrowSchema(t.Schema, "the schema of the tool "+t.Name)), new(true)
 	default:
-		w.Raw("input_schema", objectSchema(tool.Schema))
+		out.InputSchema = objectSchema(t.Schema)
 	}
-	r.cache(w, tool.Cache)
-	w.Close()
+	return out
 }
 
 // objectSchema returns the schema with type object, as the provider requires for tools.
-func objectSchema(schema json.RawMessage) []byte {
+func objectSchema(schema json.RawMessage) jsontext.Value {
 	root := rawjson.Parse(schema)
 	if !root.IsObject() {
-		return []byte(`{"type":"object","properties":{}}`)
+		return jsontext.Value(`{"type":"object","properties":{}}`)
 	}
 	if kind := root.Get("type"); kind.Exists() && kind.Kind != rawjson.Null {
-		return schema
+		return jsontext.Value(schema)
 	}
 	var w rawjson.Writer
 	w.Open()
@@ -107,47 +192,22 @@ func objectSchema(schema json.RawMessage) []byte {
 	return w.Out
 }
 
-// cache writes a cache mark. If the conversation has too many marks, the first ones are dropped.
-func (r *renderer) cache(w *rawjson.Writer, mark *llm.CacheMark) {
-	if mark == nil {
+func (r *renderer) addToolChoice() {
+	mode, parallel := r.choice.Mode, r.conv.ParallelTools
+	if len(r.out.Tools) == 0 || mode == llm.ChoiceUnset && parallel == nil {
 		return
 	}
-	r.marks++
-	if r.marks <= r.unmarked {
-		return
-	}
-	w.Key("cache_control")
-	w.Open()
-	w.Str("type", "ephemeral")
-	if mark.TTL != "" {
-		w.Str("ttl", mark.TTL)
-	}
-	w.Close()
-}
-
-func (r *renderer) toolChoice() {
-	p := r.plan
-	single := r.conv.ParallelTools != nil && !*r.conv.ParallelTools
-	mode := p.choice.Mode
-	if len(p.tools) == 0 && p.schemaTool == "" || mode == llm.ChoiceUnset && r.conv.ParallelTools == nil {
-		return
-	}
-	w := &r.w
-	w.Key("tool_choice")
-	w.Open()
+	choice := &toolChoice{Type: "auto"}
 	switch {
-	case mode == llm.ChoiceMust && len(p.choice.Names) == 1:
-		w.Str("type", "tool")
-		w.Str("name", p.choice.Names[0])
+	case mode == llm.ChoiceMust && len(r.choice.Names) == 1:
+		choice.Type, choice.Name = "tool", r.choice.Names[0]
 	case mode == llm.ChoiceMust:
-		w.Str("type", "any")
+		choice.Type = "any"
 	case mode == llm.ChoiceNone:
-		w.Str("type", "none")
-	default:
-		w.Str("type", "auto")
+		choice.Type = "none"
 	}
-	if mode != llm.ChoiceNone && r.conv.ParallelTools != nil {
-		w.Bool("disable_parallel_tool_use", single)
+	if mode != llm.ChoiceNone && parallel != nil {
+		choice.DisableParallelToolUse = new(!*parallel)
 	}
-	w.Close()
+	r.out.ToolChoice = choice
 }

@@ -1,19 +1,12 @@
 package anthropic
 
 import (
-	"bytes"
+	"encoding/base64"
 	"slices"
 	"strings"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 )
-
-// turn is a message with its encoded blocks.
-type turn struct {
-	role   llm.Role
-	blocks rawjson.Writer
-}
 
 // sendable returns the turns without the parts that the provider rejects: blank text, and thinking that is empty or was
 // not signed by the provider. Empty turns are dropped, and the turns before and after them are joined.
@@ -25,17 +18,9 @@ func (r *renderer) sendable(turns []llm.Message) []llm.Message {
 		}
 		var parts []llm.Part
 		for _, p := range m.Parts {
-			switch p.Kind { //nolint:exhaustive // the other kinds are never empty
-			case llm.TextPart, llm.RefusalPart:
-				if strings.TrimSpace(p.Text) == "" {
-					continue
-				}
-			case llm.ThinkingPart:
-				if !r.isSignedThinking(p) {
-					continue
-				}
+			if !isBlank(&p) && (p.Kind != llm.ThinkingPart || r.isSignedThinking(p)) {
+				parts = append(parts, p)
 			}
-			parts = append(parts, p)
 		}
 		n := len(kept)
 		switch {
@@ -49,12 +34,20 @@ func (r *renderer) sendable(turns []llm.Message) []llm.Message {
 	return kept
 }
 
-// messages encodes the turns.
-func (r *renderer) messages(turns []llm.Message) error {
-	var written []turn
+// isBlank reports whether a part is a text of white space.
+func isBlank(p *llm.Part) bool {
+	return (p.Kind == llm.TextPart || p.Kind == llm.RefusalPart) && strings.TrimSpace(p.Text) == ""
+}
+
+// addMessages adds the turns.
+func (r *renderer) addMessages(turns []llm.Message) error {
+	if len(turns) > 0 && turns[0].Role == llm.Assistant {
+		r.warn("the conversation begins with the assistant: a user turn was added before it")
+		text := llm.Part{Kind: llm.TextPart, Text: "(The conversation goes on.)"}
+		turns = append([]llm.Message{{Role: llm.User, Parts: []llm.Part{text}}}, turns...)
+	}
 	for i, m := range turns {
-		next := turn{role: m.Role}
-		parts := r.ordered(m)
+		parts := orderParts(m)
 		if last := len(parts) - 1; m.Role == llm.Assistant && i == len(turns)-1 && last >= 0 && parts[last].Kind == llm.TextPart {
 			// The last text is a prefill, which the model continues. The provider rejects white space at its end.
 			if trimmed := strings.TrimRight(parts[last].Text, " \t\r\n"); trimmed != parts[last].Text {
@@ -63,38 +56,26 @@ func (r *renderer) messages(turns []llm.Message) error {
 				parts[last].Text = trimmed
 			}
 		}
-		for _, part := range parts {
-			if err := r.part(&next.blocks, part); err != nil {
+		next := message{Role: string(m.Role)}
+		next.Content.list = make([]part, 0, len(parts))
+		for i := range parts {
+			if err := r.addPart(&next.Content.list, &parts[i]); err != nil {
 				return err
 			}
 		}
-		if len(next.blocks.Out) > 0 {
-			written = append(written, next)
+		if len(next.Content.list) > 0 {
+			r.out.Messages = append(r.out.Messages, next)
 		}
 	}
-	if len(written) == 0 {
+	if len(r.out.Messages) == 0 {
 		return untranslatable("The conversation is empty: every message is empty.")
 	}
-	r.w.OpenList("messages")
-	if written[0].role == llm.Assistant {
-		r.warn("the conversation begins with the assistant: a user turn was added before it")
-		r.w.Element([]byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]}`))
-	}
-	for _, t := range written {
-		r.w.Open()
-		r.w.Str("role", string(t.role))
-		r.w.OpenList("content")
-		r.w.Out = append(r.w.Out, t.blocks.Out...)
-		r.w.CloseList()
-		r.w.Close()
-	}
-	r.w.CloseList()
 	return nil
 }
 
-// ordered sorts parts as the provider requires: tool results first in user messages, thinking first in assistant messages. If an assistant
+// orderParts sorts parts as the provider requires: tool results first in user messages, thinking first in assistant messages. If an assistant
 // message already begins with thinking, the order is kept, because thinking may alternate with calls.
-func (r *renderer) ordered(m llm.Message) []llm.Part {
+func orderParts(m llm.Message) []llm.Part {
 	kind := llm.ResultPart
 	if m.Role == llm.Assistant {
 		kind = llm.ThinkingPart
@@ -102,16 +83,14 @@ func (r *renderer) ordered(m llm.Message) []llm.Part {
 			return m.Parts
 		}
 	}
-	parts := slices.Clone(m.Parts)
-	slices.SortStableFunc(parts, func(a, b llm.Part) int {
-		switch {
-		case a.Kind == kind && b.Kind != kind:
-			return -1
-		case a.Kind != kind && b.Kind == kind:
-			return 1
+	parts := make([]llm.Part, 0, len(m.Parts))
+	for _, first := range []bool{true, false} {
+		for _, p := range m.Parts {
+			if (p.Kind == kind) == first {
+				parts = append(parts, p)
+			}
 		}
-		return 0
-	})
+	}
 	return parts
 }
 
@@ -119,85 +98,139 @@ func untranslatable(message string) *llm.Error {
 	return &llm.Error{Kind: llm.Untranslatable, Message: message, Param: "messages"}
 }
 
-// part encodes one block. Blank text is dropped, because the provider rejects it.
-func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
+// addPart adds a block to a list. Blank text is dropped, because the provider rejects it.
+func (r *renderer) addPart(list *[]part, p *llm.Part) error {
 	if err := llm.Cancelled(r.ctx); err != nil {
 		return err
 	}
+	var out part
+	var err error
 	switch p.Kind {
 	case llm.TextPart, llm.RefusalPart:
-		if strings.TrimSpace(p.Text) == "" {
+		if isBlank(p) {
 			return nil
 		}
-		w.Open()
-		w.Str("type", "text")
-		w.Str("text", p.Text)
+		out.Type, out.Text = "text", &p.Text
 	case llm.ImagePart, llm.FilePart:
-		if err := r.media(w, p); err != nil {
-			return err
-		}
+		out, err = r.media(p)
 	case llm.ThinkingPart:
-		w.Open()
 		if t := p.Thinking; t.Redacted != "" {
-			w.Str("type", "redacted_thinking")
-			w.Str("data", t.Redacted)
+			out.Type, out.Data = "redacted_thinking", &t.Redacted
 		} else {
-			w.Str("type", "thinking")
-			w.Str("thinking", t.Text)
-			w.Str("signature", t.Signature)
+			out.Type, out.Thinking, out.Signature = "thinking", &t.Text, &t.Signature
 		}
-		w.Close()
-		return nil // thinking blocks cannot have a cache mark
 	case llm.CallPart:
-		w.Open()
-		w.Str("type", "tool_use")
-		w.Str("id", r.ids.call(p.Call.ID))
-		w.Str("name", p.Call.Name)
-		w.Raw("input", r.input(*p.Call))
+		out.block = block{Type: "tool_use", ID: r.ids.call(p.Call.ID), Name: p.Call.Name, Input: r.input(p.Call)}
 	case llm.ResultPart:
-		if err := r.result(w, *p.Result); err != nil {
-			return err
-		}
+		out, err = r.result(p.Result)
 	default:
-		return untranslatable("The provider does not support " + string(p.Kind) + ".")
+		err = untranslatable("The provider does not support " + string(p.Kind) + ".")
 	}
-	r.cache(w, p.Cache)
-	w.Close()
+	if err != nil {
+		return err
+	}
+	if p.Kind != llm.ThinkingPart { // thinking blocks cannot have a cache mark
+		out.CacheControl = r.mark(p.Cache)
+	}
+	*list = append(*list, out)
 	return nil
 }
 
 // input returns the arguments of a call as an object, as the provider requires.
-func (r *renderer) input(call llm.ToolCall) []byte {
+func (r *renderer) input(call *llm.ToolCall) []byte {
 	if call.Custom {
 		input, _ := encode(map[string]string{"input": call.Arguments}) // strings can always be encoded
 		return input
 	}
-	input := inputOf(call.Arguments)
-	if !bytes.Equal(input, []byte(`{}`)) && string(input) != strings.TrimSpace(call.Arguments) {
+	input, wrapped := inputOf(call.Arguments)
+	if wrapped {
 		r.warn("the arguments of a call of %s are not a JSON object: they were wrapped in one", call.Name)
 	}
 	return input
 }
 
-func (r *renderer) result(w *rawjson.Writer, res llm.ToolResult) error {
-	w.Open()
-	w.Str("type", "tool_result")
-	w.Str("tool_use_id", r.ids.result(res.ID))
+func (r *renderer) result(res *llm.ToolResult) (part, error) {
+	out := part{block: block{Type: "tool_result"}, ToolUseID: r.ids.result(res.ID), IsError: res.Failed}
 	if len(res.Parts) == 1 && res.Parts[0].Kind == llm.TextPart && res.Parts[0].Cache == nil {
-		w.Str("content", res.Parts[0].Text)
-	} else if len(res.Parts) > 0 {
-		list := rawjson.Writer{}
-		for _, part := range res.Parts {
-			if err := r.part(&list, part); err != nil {
-				return err
+		out.Content.text = &res.Parts[0].Text
+		return out, nil
+	}
+	for i := range res.Parts {
+		if err := r.addPart(&out.Content.list, &res.Parts[i]); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// media returns an image or a document.
+func (r *renderer) media(p *llm.Part) (part, error) {
+	m := *p.Media
+	if rest, ok := strings.CutPrefix(m.URL, "data:"); ok {
+		head, data, _ := strings.Cut(rest, ",")
+		m.URL, m.Data = "", data
+		if kind, _, _ := strings.Cut(head, ";"); kind != "" {
+			m.Type = kind
+		}
+	}
+	if m.Detail != "" && m.Detail != "auto" {
+		r.warnDropped("the detail of an image")
+	}
+	var from *source
+	var err error
+	out := part{block: block{Type: "image"}}
+	if p.Kind == llm.FilePart && !strings.HasPrefix(m.Type, "image/") {
+		out.Type, out.Title = "document", m.Name
+		from, err = documentSource(m)
+	} else {
+		from, err = imageSource(m)
+	}
+	out.Source.Other = from
+	return out, err
+}
+
+func imageSource(m llm.Media) (*source, error) {
+	switch {
+	case m.Data != "":
+		return &source{Type: "base64", MediaType: imageType(m), Data: m.Data}, nil
+	case m.URL != "":
+		return &source{Type: "url", URL: m.URL}, nil
+	}
+	return nil, untranslatable("An image is stored at another provider. Send its bytes or its URL.")
+}
+
+// imageType returns the declared type of an image, or the type detected from its first bytes.
+func imageType(m llm.Media) string {
+	switch m.Type {
+	case "":
+		for prefix, kind := range map[string]string{"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lGOD": "image/gif", "UklGR": "image/webp"} {
+			if strings.HasPrefix(m.Data, prefix) {
+				return kind
 			}
 		}
-		w.OpenList("content")
-		w.Out = append(w.Out, list.Out...)
-		w.CloseList()
+		return "image/png"
+	case "image/jpg":
+		return "image/jpeg"
 	}
-	if res.Failed {
-		w.Bool("is_error", true)
+	return m.Type
+}
+
+// documentSource returns a PDF, a text or JSON document, or the URL of a document. The provider does not support other documents.
+func documentSource(m llm.Media) (*source, error) {
+	kind, _, _ := strings.Cut(m.Type, ";")
+	switch {
+	case m.Data == "" && m.URL == "":
+		return nil, untranslatable("A file is stored at another provider. Send its bytes.")
+	case m.Data == "":
+		return &source{Type: "url", URL: m.URL}, nil
+	case kind == "application/pdf" || strings.HasPrefix(m.Data, "JVBERi"):
+		return &source{Type: "base64", MediaType: "application/pdf", Data: m.Data}, nil
+	case strings.HasPrefix(kind, "text/") || kind == "application/json":
+		text, err := base64.StdEncoding.DecodeString(m.Data)
+		if err != nil {
+			return nil, untranslatable("A file is not valid base64.")
+		}
+		return &source{Type: "text", MediaType: "text/plain", Data: string(text)}, nil
 	}
-	return nil
+	return nil, untranslatable("The provider supports only PDF and text files.")
 }
