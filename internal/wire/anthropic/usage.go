@@ -1,13 +1,15 @@
 package anthropic
 
 import (
+	"math"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/upstream"
 )
 
-// usage is the usage object of the format. Absent counts are nil.
+// usage is the usage object of the format.
 type usage struct {
 	tokens
 	ServiceTier string   `json:"service_tier,omitzero"`
@@ -17,27 +19,27 @@ type usage struct {
 
 // tokens holds the counts of a response, or of one of the calls that the provider made for it.
 type tokens struct {
-	Type          string         `json:"type,omitzero"` // kind of a call
-	Input         *float64       `json:"input_tokens,omitzero"`
-	CacheCreated  *float64       `json:"cache_creation_input_tokens,omitzero"`
-	CacheRead     *float64       `json:"cache_read_input_tokens,omitzero"`
-	CacheCreation *cacheCreation `json:"cache_creation,omitzero"`
-	Output        *float64       `json:"output_tokens,omitzero"`
-	OutputDetails *outputDetails `json:"output_tokens_details,omitzero"`
-	ServerTools   *serverTools   `json:"server_tool_use,omitzero"`
+	Type          string        `json:"type,omitzero"` // kind of a call
+	Input         float64       `json:"input_tokens"`
+	CacheCreated  float64       `json:"cache_creation_input_tokens"`
+	CacheRead     float64       `json:"cache_read_input_tokens"`
+	CacheCreation cacheCreation `json:"cache_creation,omitzero"`
+	Output        *float64      `json:"output_tokens"` // nil when the provider does not report it
+	OutputDetails outputDetails `json:"output_tokens_details,omitzero"`
+	ServerTools   serverTools   `json:"server_tool_use,omitzero"`
 }
 
 type cacheCreation struct {
-	Short *float64 `json:"ephemeral_5m_input_tokens,omitzero"`
-	Long  *float64 `json:"ephemeral_1h_input_tokens,omitzero"`
+	Short float64 `json:"ephemeral_5m_input_tokens"`
+	Long  float64 `json:"ephemeral_1h_input_tokens"`
 }
 
 type outputDetails struct {
-	Thinking *float64 `json:"thinking_tokens,omitzero"`
+	Thinking float64 `json:"thinking_tokens"`
 }
 
 type serverTools struct {
-	Searches *float64 `json:"web_search_requests,omitzero"`
+	Searches float64 `json:"web_search_requests"`
 }
 
 // Positions of the counts that figures returns.
@@ -52,24 +54,21 @@ const (
 	figures
 )
 
-// figures returns the counts that are billed. Counts that are absent are nil.
-func (t *tokens) figures() (f [figures]*float64) {
-	f[inputTokens], f[readTokens], f[writtenTokens], f[outputTokens] = t.Input, t.CacheRead, t.CacheCreated, t.Output
-	if t.CacheCreation != nil {
-		f[writtenLong] = t.CacheCreation.Long
+// figures returns the counts that are billed.
+func (t *tokens) figures() [figures]float64 {
+	output := 0.0
+	if t.Output != nil {
+		output = *t.Output
 	}
-	if t.OutputDetails != nil {
-		f[thinkingTokens] = t.OutputDetails.Thinking
+	return [...]float64{
+		inputTokens: t.Input, readTokens: t.CacheRead, writtenTokens: t.CacheCreated, writtenLong: t.CacheCreation.Long,
+		outputTokens: output, thinkingTokens: t.OutputDetails.Thinking, searches: t.ServerTools.Searches,
 	}
-	if t.ServerTools != nil {
-		f[searches] = t.ServerTools.Searches
-	}
-	return f
 }
 
 // counts collects the usage of a response. A stream may report usage several times; every report contains totals.
 type counts struct {
-	totals   [figures]int64
+	totals   [figures]float64
 	tier     string
 	reported bool
 	final    bool // whether the output count is final; the count at the start of a stream is not
@@ -86,29 +85,21 @@ func (c *counts) end(raw jsontext.Value) {
 // add merges one usage object. For each total, the larger value is kept, because totals never decrease. The summaries of the conversation
 // (compactions) that the provider made are billed, but not included in the reported totals.
 func (c *counts) add(raw jsontext.Value) (u usage) {
-	if raw.Kind() != '{' || upstream.Decode(raw, &u) != nil {
+	if upstream.Decode(raw, &u) != nil {
 		return usage{}
 	}
-	total := u.figures()
-	for _, call := range u.Iterations {
-		if call.Type != "compaction" {
-			continue
-		}
-		for i, n := range call.figures() {
-			if n != nil && total[i] != nil {
-				total[i] = new(*total[i] + *n)
+	c.reported = c.reported || u.Output != nil
+	for i, n := range u.figures() {
+		for _, call := range u.Iterations {
+			if call.Type == "compaction" {
+				n += call.figures()[i]
 			}
 		}
-	}
-	for i, n := range total {
-		switch {
-		case n == nil:
-		case *n < 0 || *n > llm.MaxTokenCount || *n != float64(int64(*n)):
+		if n < 0 || n > llm.MaxTokenCount || n != math.Trunc(n) {
 			c.absurd = true
-		default:
-			c.reported = true
-			c.totals[i] = max(c.totals[i], int64(*n))
 		}
+		c.reported = c.reported || n != 0
+		c.totals[i] = max(c.totals[i], n)
 	}
 	if u.ServiceTier != "" {
 		c.tier = u.ServiceTier
@@ -127,25 +118,21 @@ func (c *counts) usage() *llm.Usage {
 	if !c.reported || c.absurd {
 		return nil
 	}
-	t := c.totals
+	count := func(i int) int64 { return int64(c.totals[i]) }
 	return &llm.Usage{
-		Input: t[inputTokens], CacheRead: t[readTokens], CacheWrite: max(t[writtenTokens], t[writtenLong]), CacheWriteLong: t[writtenLong],
-		Output: t[outputTokens], Reasoning: min(t[thinkingTokens], t[outputTokens]), Searches: t[searches], ServiceTier: readTier(c.tier),
+		Input: count(inputTokens), CacheRead: count(readTokens), CacheWrite: max(count(writtenTokens), count(writtenLong)), CacheWriteLong: count(writtenLong),
+		Output: count(outputTokens), Reasoning: min(count(thinkingTokens), count(outputTokens)), Searches: count(searches), ServiceTier: readTier(c.tier),
 	}
 }
 
 // tokensOf returns the usage object for clients.
 func tokensOf(u llm.Usage) tokens {
-	count := func(n int64) *float64 { return new(float64(n)) }
-	t := tokens{Input: count(u.Input), CacheCreated: count(u.CacheWrite), CacheRead: count(u.CacheRead), Output: count(u.Output)}
+	t := tokens{
+		Input: float64(u.Input), CacheCreated: float64(u.CacheWrite), CacheRead: float64(u.CacheRead), Output: new(float64(u.Output)),
+		OutputDetails: outputDetails{Thinking: float64(u.Reasoning)}, ServerTools: serverTools{Searches: float64(u.Searches)},
+	}
 	if u.CacheWrite > 0 {
-		t.CacheCreation = &cacheCreation{Short: count(u.CacheWrite - u.CacheWriteLong), Long: count(u.CacheWriteLong)}
-	}
-	if u.Reasoning > 0 {
-		t.OutputDetails = &outputDetails{Thinking: count(u.Reasoning)}
-	}
-	if u.Searches > 0 {
-		t.ServerTools = &serverTools{Searches: count(u.Searches)}
+		t.CacheCreation = cacheCreation{Short: float64(u.CacheWrite - u.CacheWriteLong), Long: float64(u.CacheWriteLong)}
 	}
 	return t
 }
