@@ -15,9 +15,7 @@ import (
 // Edit describes the changes to a request for a provider of the same format.
 type Edit struct {
 	Model  string            // provider's model name; empty to keep the client's name
-	Drop   []string          // names of top-level members to remove
-	Set    map[string][]byte // new values of top-level members, as JSON; members that the request does not have are not added
-	Add    map[string][]byte // top-level members to append, as JSON; the request must not have them
+	Set    map[string][]byte // new values of top-level members, as JSON; nil removes the member
 	Signer string            // name under which the target's thinking signatures are stored; wrapped signatures of other signers are invalid
 	// NoSystemTurns merges messages with the role system into the preceding user messages.
 	NoSystemTurns bool
@@ -37,8 +35,11 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 		return [][]byte{req.Body}, false
 	}
 	out, written, shared := append(make([]byte, 0, min(len(req.Body)+512, minShared)), req.Body[:fields[0].KeyStart]...), false, 0
+	added := maps.Clone(e.Set)
 	for i, f := range fields {
-		if f.Name == "models" || f.Name == "provider" || f.Name == "session_id" || slices.Contains(e.Drop, f.Name) {
+		set, replaced := e.Set[f.Name]
+		delete(added, f.Name)
+		if f.Name == "models" || f.Name == "provider" || f.Name == "session_id" || replaced && set == nil {
 			continue
 		}
 		if written {
@@ -47,7 +48,6 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 		written = true
 		out = append(out, req.Body[f.KeyStart:f.Value]...)
 		value := req.Body[f.Value:f.End]
-		set, replaced := e.Set[f.Name]
 		switch {
 		case replaced:
 			value = set
@@ -63,9 +63,11 @@ func Pieces(req *llm.Request, e Edit) (pieces [][]byte, lost bool) {
 			shared = len(out)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Add)) {
-		out = append(rawjson.AppendString(append(out, ','), name), ':')
-		out = append(out, e.Add[name]...)
+	for _, name := range slices.Sorted(maps.Keys(added)) {
+		if added[name] != nil {
+			out = append(rawjson.AppendString(append(out, ','), name), ':')
+			out = append(out, added[name]...)
+		}
 	}
 	out = append(out, req.Body[fields[len(fields)-1].End:]...)
 	return append(pieces, out[shared:]), lost

@@ -26,8 +26,8 @@ func TestRewriteKeepsBytes(t *testing.T) {
 	}{
 		"the model": {Edit{Model: "m"}, `{ "model" : "m", "max_tokens":1 , "x":1.0,
 		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
-		"more": {Edit{Model: "m", Drop: []string{"model"}, Set: map[string][]byte{"max_tokens": []byte("2"), "absent": []byte("3")}}, `{ "max_tokens":2 , "x":1.0,
-		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
+		"more": {Edit{Model: "m", Set: map[string][]byte{"model": nil, "max_tokens": []byte("2"), "absent": []byte("3"), "gone": nil}}, `{ "max_tokens":2 , "x":1.0,
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}],"absent":3 }`},
 	} {
 		got, lost := rewritten(req, tc.edit)
 		if diff := cmp.Diff(tc.want, string(got)); diff != "" || lost {
