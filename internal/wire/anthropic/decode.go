@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/show"
@@ -78,10 +76,7 @@ type decoder struct {
 	conv  *llm.Conversation
 	names map[string]string // tool names by call ID, as the client sent it
 
-	plain  bool     // whether the messages contain nothing that adaptMessages changes
-	asked  string   // first text in the last user message that is not a text of another block
-	extra  []string // texts of the prompt that the conversation does not contain
-	blocks [][]byte // blocks whose texts the conversation does not contain, as JSON
+	plain bool // whether the messages contain nothing that adaptMessages changes
 }
 
 // settings decodes the members other than the messages and the tools.
@@ -221,6 +216,7 @@ func (d *decoder) messages(in *request) {
 func (d *decoder) message(at position, m *message) {
 	if m.Unknown != nil {
 		d.doc.RejectLookAlikes(at.param()+".", m.Unknown, *m)
+		d.req.ExtraBytes += d.req.CountJSON(m.Unknown) // the provider may add an unknown member to the prompt
 	}
 	switch m.Role {
 	case "user", "assistant":
@@ -236,20 +232,12 @@ func (d *decoder) message(at position, m *message) {
 			d.doc.Problem(where+".content", "%s.content must be a string or a list of blocks; it is null.", where)
 		}
 	}
-	first := d.asked
-	if m.Role == "user" {
-		d.asked = ""
-	}
 	d.conv.Messages = append(d.conv.Messages, llm.Message{Role: llm.Role(m.Role), Parts: d.parts(at, &m.Content)})
-	if m.Role != "user" || strings.TrimSpace(d.asked) == "" {
-		d.asked = first
-	}
 }
 
 // parts decodes the content of a message.
 func (d *decoder) parts(at position, c *content) []llm.Part {
 	if c.text != nil {
-		d.asked = *c.text
 		return []llm.Part{{Kind: llm.TextPart, Text: *c.text}}
 	}
 	parts := make([]llm.Part, 0, len(c.list))
@@ -282,9 +270,6 @@ func (d *decoder) part(at position, p *part) (llm.Part, bool) {
 	case "text":
 		part.Text = textOf(p.Text)
 		d.plain = d.plain && p.Citations == nil
-		if at.inner < 0 && d.asked == "" {
-			d.asked = part.Text
-		}
 	case "image":
 		part.Kind = llm.ImagePart
 		return part, d.media(at, p, &part)
@@ -368,9 +353,8 @@ func (d *decoder) unusual(at position, p *part, out *llm.Part) bool {
 
 // countBlock counts the texts of a block that is not in the conversation.
 func (d *decoder) countBlock(p *part) {
-	if raw, err := encode(p); err == nil {
-		d.blocks = append(d.blocks, raw)
-	}
+	raw, _ := encode(p) // it was decoded from JSON
+	d.req.CountJSON(raw)
 }
 
 // describeToolChange returns the text for a block that makes a deferred tool available or unavailable, for models that always have every
@@ -436,7 +420,7 @@ func (d *decoder) media(at position, p *part, out *llm.Part) bool {
 	}
 	media := &llm.Media{Type: from.MediaType, Name: p.Title}
 	if out.Kind == llm.FilePart {
-		d.extra = append(d.extra, p.Title, p.Context, from.URL)
+		d.req.CountText(p.Title, p.Context, from.URL)
 	}
 	switch from.Type {
 	case "base64":
@@ -448,7 +432,7 @@ func (d *decoder) media(at position, p *part, out *llm.Part) bool {
 		d.addFile(from.FileID, at.param()+".source")
 	case "text":
 		media.Data = base64.StdEncoding.EncodeToString([]byte(from.Data))
-		d.extra = append(d.extra, from.Data)
+		d.req.CountText(from.Data)
 	case "content": // blocks, which may be images
 		*out = llm.Part{Kind: llm.TextPart, Text: cmp.Or(textOf(from.Content.text), from.Content.texts(""))}
 		d.req.Unsized++
@@ -479,8 +463,8 @@ func (d *decoder) addFile(id, param string) {
 func (d *decoder) describe(in *request) {
 	req := d.req
 	req.Plain, req.HasSignatures = d.plain, false
-	if d.asked != "" {
-		req.Asked, req.Preview = llm.DecodedText(d.asked), show.Preview(d.asked, llm.PreviewBytes)
+	if asked := lastQuestion(in.Messages); asked != "" { // texts of other blocks, such as search results, are no questions
+		req.Asked, req.Preview = llm.DecodedText(asked), show.Preview(asked, llm.PreviewBytes)
 	}
 	if in.Thinking != nil && req.Effort == "" {
 		req.Effort = llm.CustomEffort
@@ -488,38 +472,48 @@ func (d *decoder) describe(in *request) {
 			req.Needs |= llm.Reasoning
 		}
 	}
-	req.CountText(d.extra...)
-	for _, block := range d.blocks {
-		req.CountJSON(block)
+	for _, name := range []string{"temperature", "top_p", "top_k"} {
+		if d.doc.Given(name) {
+			req.Sampling = append(req.Sampling, name)
+		}
 	}
-	for i := range in.Messages {
-		req.ExtraBytes += req.CountJSON(in.Messages[i].Unknown) // the provider may add an unknown member to the prompt
-	}
-	for _, f := range req.Fields {
-		value := jsontext.Value(req.Body[f.Value:f.End])
-		switch f.Name {
-		case "temperature", "top_p", "top_k":
-			if value.Kind() != 'n' {
-				req.Sampling = append(req.Sampling, f.Name)
-			}
-		case "mcp_servers", "container":
-			d.countUnknown(f.Name, value)
-			if value.Kind() != 'n' && string(value) != "[]" {
+	for _, name := range []string{"mcp_servers", "container"} {
+		if raw := d.doc.Raw(name); d.doc.Given(name) {
+			d.addUnknown(name, raw)
+			if string(raw) != "[]" {
 				req.Hosted, req.Needs = true, req.Needs|llm.MessagesAPI
 			}
 		}
 	}
 	for f := range d.doc.UnknownFields(request{}) {
-		d.countUnknown(f.Name, req.Body[f.Value:f.End])
+		if d.doc.Given(f.Name) {
+			d.addUnknown(f.Name, d.doc.Raw(f.Name))
+		}
 	}
 }
 
-// countUnknown counts a member that the conversation does not contain. The provider may add it to the prompt.
-func (d *decoder) countUnknown(name string, value jsontext.Value) {
-	if value.Kind() == 'n' {
-		return
+// lastQuestion returns the first text of the last user message that begins with one.
+func lastQuestion(messages []message) string {
+	for _, m := range slices.Backward(messages) {
+		if m.Role != "user" {
+			continue
+		}
+		first := textOf(m.Content.text)
+		for i := 0; first == "" && i < len(m.Content.list); i++ {
+			if p := &m.Content.list[i]; p.Type == "text" {
+				first = textOf(p.Text)
+			}
+		}
+		if strings.TrimSpace(first) != "" {
+			return first
+		}
 	}
-	d.req.ExtraBytes += d.req.CountJSON(value)
+	return ""
+}
+
+// addUnknown records a member that the conversation does not contain. The provider may add it to the prompt.
+func (d *decoder) addUnknown(name string, raw []byte) {
+	d.req.ExtraBytes += d.req.CountJSON(raw)
 	if name != "context_management" { // it removes parts of the history that the other formats do not have, or to save tokens
 		d.conv.DropField(name)
 	}
