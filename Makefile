@@ -128,7 +128,7 @@ screenshots: build ## take screenshots of every dashboard page, in test-results/
 bench: build ## measure the cost of a request against nginx, the hot steps alone, and the log at size
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench
-	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/route ./internal/wire/chat ./internal/spool ./internal/store
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/route ./internal/wire/openai ./internal/spool ./internal/store
 	$(MAKE) bench-log
 
 bench-quick: build ## measure the cost of a request against nginx, in a few minutes

@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/telemetry"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -174,7 +174,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 	parts := gateway.Parts{
 		Routes: settings.Routes(), Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Health: a.health, Sessions: a.sessions,
 		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
-		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Random: rand.Float64, SealID: ids.Seal},
+		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: openai.Format{}, Random: rand.Float64, SealID: ids.Seal},
 		Responses:  gateway.Responses{Cache: cache, Comparer: a.comparer, Reasoning: reasoning.New()},
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},

@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/shadow"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // comparisonParts holds the components that compare the responses of two models.
@@ -40,7 +40,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	a.shadow = gateway.New(gateway.Parts{
 		Routes: settings.Routes(), Settings: shadowSettings(c), Snapshot: f.Snapshot(), Health: tracker,
 		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: chat.Format{}, Random: rand.Float64},
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: openai.Format{}, Random: rand.Float64},
 		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
 		Responses:  gateway.Responses{Reasoning: reasoning.New()},
 		Routing:    gateway.Routing{Policies: a.policies, Feedback: ratings{a.feedback, a}},

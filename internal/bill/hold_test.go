@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -64,7 +64,7 @@ const inline = "AAAABBBBCCCCDDDD"
 
 var clientFormats = map[string]clientFormat{
 	"chat": {
-		chat.Format{}, func(parts, members string) string {
+		openai.Format{}, func(parts, members string) string {
 			return `{"model":"m","messages":[{"role":"user","content":[` + parts + `]}]` + members + `}`
 		}, "max_tokens", map[string]func(string) piece{
 			"text":               textPiece("text"),
@@ -130,8 +130,8 @@ func TestLimitOfSearchesIsRead(t *testing.T) {
 		"responses":        {responses.Format{}, `{"model":"m","max_tool_calls":4,"tools":[{"type":"web_search"}],"input":"q"}`, 4},
 		"responses, none":  {responses.Format{}, `{"model":"m","tools":[{"type":"web_search"}],"input":"q"}`, 0},
 		"responses, other": {responses.Format{}, `{"model":"m","max_tool_calls":4,"input":"q"}`, 0},
-		"chat":             {chat.Format{}, `{"model":"m","tools":[{"type":"web_search","max_uses":5}],"messages":[{"role":"user","content":"q"}]}`, 5},
-		"chat, options":    {chat.Format{}, `{"model":"m","web_search_options":{},"messages":[{"role":"user","content":"q"}]}`, 0},
+		"chat":             {openai.Format{}, `{"model":"m","tools":[{"type":"web_search","max_uses":5}],"messages":[{"role":"user","content":"q"}]}`, 5},
+		"chat, options":    {openai.Format{}, `{"model":"m","web_search_options":{},"messages":[{"role":"user","content":"q"}]}`, 0},
 	} {
 		req, err := tc.format.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
 		if err != nil || req.MaxSearches != tc.want {

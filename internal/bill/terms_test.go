@@ -7,18 +7,18 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/token"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"model":"auto","messages":[{"role":"user","content":"tiktoken is great!"},{"role":"user","content":"antidisestablishmentarianism"}]}`)
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, body)
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Measure()
-	terms := Terms{Request: req, Client: chat.Format{}, Counter: token.NewCounter()}
+	terms := Terms{Request: req, Client: openai.Format{}, Counter: token.NewCounter()}
 	// According to OpenAI's cookbook: 6 tokens for each text in o200k, 4 for each message, 3 for the prompt.
 	const want = 6 + 6 + 2*4 + 3
 	gpt := &provider.Target{Model: &catalog.Model{Vendor: "OpenAI", Name: "gpt-4o"}}
@@ -33,7 +33,7 @@ func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {
 
 func TestMaxPromptIsAboveTheEstimate(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"12345 67890 éàü 日本 base64=="}]}`))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"12345 67890 éàü 日本 base64=="}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/spool"
 	"fairlead.dev/internal/store"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 const (
@@ -56,7 +56,7 @@ func (s *Service) Explain(ctx context.Context, q policies.ExplainQuery) (*route.
 	if q.Endpoint == "embeddings" {
 		op = llm.Embed
 	}
-	req, err := chat.Format{}.DecodeRequest(ctx, op, q.Body)
+	req, err := openai.Format{}.DecodeRequest(ctx, op, q.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,9 @@ import (
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/media"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -104,7 +104,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 			Log: k.log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
 		Dispatcher: &attempt.Dispatcher{
-			Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
+			Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},
 		StoredIDs: storedIDs, Objects: &k.objects, Owners: &k.objects,
@@ -124,10 +124,10 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 
 func routes() []modelapi.Route {
 	return []modelapi.Route{
-		{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
-		{Path: "/embeddings", Op: llm.Embed, Format: chat.Format{}},
-		{Path: "/completions", Op: llm.Complete, Format: chat.Format{}},
-		{Path: "/moderations", Op: llm.Moderate, Format: chat.Format{}},
+		{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}},
+		{Path: "/embeddings", Op: llm.Embed, Format: openai.Format{}},
+		{Path: "/completions", Op: llm.Complete, Format: openai.Format{}},
+		{Path: "/moderations", Op: llm.Moderate, Format: openai.Format{}},
 		{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 		{Path: "/messages/count_tokens", Op: llm.Count, Format: anthropic.Format{}},
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},

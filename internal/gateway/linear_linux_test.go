@@ -35,8 +35,8 @@ import (
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
 	messages "fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -66,13 +66,13 @@ type recipient struct {
 }
 
 var ingresses = []ingress{
-	{"chat", llm.Chat, chat.Format{}},
+	{"chat", llm.Chat, openai.Format{}},
 	{"messages", llm.Chat, messages.Format{}},
 	{"responses", llm.Chat, responses.Format{}},
-	{"completions", llm.Complete, chat.Format{}},
-	{"embeddings", llm.Embed, chat.Format{}},
-	{"embeddings_tokens", llm.Embed, chat.Format{}},
-	{"moderations", llm.Moderate, chat.Format{}},
+	{"completions", llm.Complete, openai.Format{}},
+	{"embeddings", llm.Embed, openai.Format{}},
+	{"embeddings_tokens", llm.Embed, openai.Format{}},
+	{"moderations", llm.Moderate, openai.Format{}},
 	{"gemini", llm.Chat, geminiapi.Format{Model: "m"}},
 }
 
@@ -140,7 +140,7 @@ func TestResponseCostIsLinear(t *testing.T) { //nolint:paralleltest // the test 
 	}
 	p := singleTarget(anthropic.Vendor, "claude-sonnet-4-5", llm.Chat)
 	read := func(body []byte) {
-		call := &provider.Call{Target: p.Targets[0], Client: chat.Format{}, Request: &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: "chat", Body: []byte("{}")}, ResponseOptions: llm.ResponseOptions{Stream: true}}}
+		call := &provider.Call{Target: p.Targets[0], Client: openai.Format{}, Request: &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: "chat", Body: []byte("{}")}, ResponseOptions: llm.ResponseOptions{Stream: true}}}
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}
 		events := p.Chat.Events(call, resp)
 		for range llm.All(events) {

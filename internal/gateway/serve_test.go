@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func TestEveryRejectionHasItsStatusCodeAndShape(t *testing.T) {
@@ -195,7 +195,7 @@ func TestAutoHasAnAliasAndIsCaseInsensitive(t *testing.T) {
 		if got := k.do(k.request(http.MethodGet, "/models/"+asked, "")); got.status != 200 || got.json(t)["kind"] != "auto" {
 			t.Errorf("GET models/%s: %d %s", asked, got.status, got.body)
 		}
-		req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(withModel(asked)))
+		req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(withModel(asked)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -30,7 +30,7 @@ func decode(t testing.TB, f wire.Format, body string) *llm.Request {
 // chatOf returns the fingerprint of a chat request with the given members.
 func chatOf(t testing.TB, members string) Fingerprint {
 	t.Helper()
-	return Build(decode(t, chat.Format{}, `{"model":"auto",`+members+`}`), 0)
+	return Build(decode(t, openai.Format{}, `{"model":"auto",`+members+`}`), 0)
 }
 
 func hashes(d Fingerprint) []uint64 {
@@ -191,7 +191,7 @@ func TestBuildReadsCacheOptionsOfTheRequest(t *testing.T) {
 func TestImageCountsAsFixedSize(t *testing.T) {
 	t.Parallel()
 	picture := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + strings.Repeat("iVBORw0KGgo", 40_000) + `"}}`
-	d := Build(decode(t, chat.Format{}, `{"model":"m","messages":[{"role":"user","content":[`+picture+`]},{"role":"user","content":"`+strings.Repeat("word ", 4000)+`"}]}`), 6000)
+	d := Build(decode(t, openai.Format{}, `{"model":"m","messages":[{"role":"user","content":[`+picture+`]},{"role":"user","content":"`+strings.Repeat("word ", 4000)+`"}]}`), 6000)
 	if first := d.Links[0].Tokens; first < 500 || first > 1500 {
 		t.Errorf("the image has %d of 6000 tokens, want about 1000", first)
 	}
@@ -209,7 +209,7 @@ func TestLongChainsAreThinned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Build(decode(t, chat.Format{}, string(body)), int64(n))
+		return Build(decode(t, openai.Format{}, string(body)), int64(n))
 	}
 	before := build(2001)
 	for n := 2003; n < 2063; n += 2 {

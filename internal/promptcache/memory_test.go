@@ -14,7 +14,7 @@ import (
 
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 var noon = time.Date(2026, 10, 10, 12, 0, 0, 0, time.UTC)
@@ -386,7 +386,7 @@ func agentTurns(t testing.TB, turns int, pause time.Duration) (all []agentTurn) 
 			turn.prompt += m.Role + m.Content
 		}
 		turn.tokens = int64(len(turn.prompt) / 4)
-		turn.fingerprint = Build(decode(t, chat.Format{}, string(body)), turn.tokens)
+		turn.fingerprint = Build(decode(t, openai.Format{}, string(body)), turn.tokens)
 		all = append(all, turn)
 		messages = append(messages, message{"assistant", words(1200)}, message{"user", words(6000)})
 		at = at.Add(time.Duration(float64(pause) * (0.2 + 1.6*draw.Float64())))

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/anthropic"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -26,7 +26,7 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 		format wire.Format
 		body   string
 	}{
-		{chat.Format{}, `{"model":"auto","messages":[{"role":"user","content":"x"}],"max_tokens":60000}`},
+		{openai.Format{}, `{"model":"auto","messages":[{"role":"user","content":"x"}],"max_tokens":60000}`},
 		{anthropic.Format{}, `{"model":"auto","messages":[{"role":"user","content":"x"}],"max_tokens":60000,"output_config":null}`},
 		{responses.Format{}, `{"model":"auto","input":"x","reasoning":{"summary":"auto"},"max_output_tokens":60000}`},
 	}

@@ -26,7 +26,7 @@ import (
 	"fairlead.dev/internal/redact"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // Set holds the providers of the instance and the catalog from which they were built.
@@ -154,7 +154,7 @@ func vendor(p config.Provider) provider.Vendor {
 	if v, ok := findVendor(cmp.Or(p.Vendor, p.Name)); ok && (p.Format == "" || p.Format == v.Format) {
 		return v
 	}
-	return plain[cmp.Or(p.Format, chat.Name)](p.Name, p.Name)
+	return plain[cmp.Or(p.Format, openai.Name)](p.Name, p.Name)
 }
 
 func (b Builder) fromFile(f *Set, p config.Provider) *provider.Provider {

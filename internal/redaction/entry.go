@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/transcript"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/show"
 )
 
@@ -129,7 +129,7 @@ func PreviewSource(e *requestlog.Entry) string {
 		op, body = llm.Chat, transcript.RequestToChat(e.Format, body)
 	}
 	source := ""
-	_, _ = chat.Preview(op, body, func(text string) string { // if the request is invalid, the source is empty
+	_, _ = openai.Preview(op, body, func(text string) string { // if the request is invalid, the source is empty
 		source = text
 		return text
 	})
@@ -153,10 +153,10 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 	if op == "" {
 		redacted, original, op = transcript.RequestToChat(e.Format, redacted), transcript.RequestToChat(e.Format, original), llm.Chat
 	}
-	if text, ok := chat.Preview(op, redacted, func(text string) string { return text }); ok && text != "" {
+	if text, ok := openai.Preview(op, redacted, func(text string) string { return text }); ok && text != "" {
 		return text
 	}
-	if text, ok := chat.Preview(op, original, p.Text); ok {
+	if text, ok := openai.Preview(op, original, p.Text); ok {
 		return text
 	}
 	if len(e.Preview) > llm.PreviewBytes-4 {

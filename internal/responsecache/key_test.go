@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -183,7 +183,7 @@ var formats = map[string]struct {
 	wire.Format
 	op llm.Op
 }{
-	"chat": {chat.Format{}, llm.Chat}, "messages": {anthropic.Format{}, llm.Chat}, "responses": {responses.Format{}, llm.Chat}, "embeddings": {chat.Format{}, llm.Embed},
+	"chat": {openai.Format{}, llm.Chat}, "messages": {anthropic.Format{}, llm.Chat}, "responses": {responses.Format{}, llm.Chat}, "embeddings": {openai.Format{}, llm.Embed},
 }
 
 // body describes a request body: it holds the index of the chosen value for each field.
@@ -355,7 +355,7 @@ func TestInputKeysDependOnOneInput(t *testing.T) {
 func TestKeysStayStable(t *testing.T) {
 	t.Parallel()
 	body := `{ "temperature" : 0.0,"model":"auto:cost", "messages": [ {"role":"user" , "content":"a  \" b"} ]}`
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/route/predict"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // prompt is the user's message in requests of about one kilobyte.
@@ -24,7 +24,7 @@ var prompt = strings.Repeat("How many of the 12 boxes hold more than 3 red balls
 // newRequest decodes a chat request to auto with the given messages in JSON.
 func newRequest(t testing.TB, messages string) *llm.Request {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, []byte(`{"model": "auto", "messages": [`+messages+`]}`))
+	req, err := openai.Format{}.DecodeRequest(context.Background(), llm.Chat, []byte(`{"model": "auto", "messages": [`+messages+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/session"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -26,16 +26,16 @@ func TestNamedReadsHeadersAndFields(t *testing.T) {
 		header string
 		want   string
 	}{
-		"no name":                 {chat.Format{}, chatStart + `}`, "", ""},
-		"session_id":              {chat.Format{}, chatStart + `,"session_id":"a"}`, "", "a"},
-		"session_id over headers": {chat.Format{}, chatStart + `,"session_id":"a"}`, "X-Session-Id: b", "a"},
-		"header over metadata":    {chat.Format{}, chatStart + `,"metadata":{"session_id":"a"}}`, "X-Claude-Code-Session-Id: b", "b"},
-		"conversation_id header":  {chat.Format{}, chatStart + `}`, "conversation_id: b", "b"},
-		"metadata":                {chat.Format{}, chatStart + `,"metadata":{"x":1,"session_id":"a"}}`, "", "a"},
+		"no name":                 {openai.Format{}, chatStart + `}`, "", ""},
+		"session_id":              {openai.Format{}, chatStart + `,"session_id":"a"}`, "", "a"},
+		"session_id over headers": {openai.Format{}, chatStart + `,"session_id":"a"}`, "X-Session-Id: b", "a"},
+		"header over metadata":    {openai.Format{}, chatStart + `,"metadata":{"session_id":"a"}}`, "X-Claude-Code-Session-Id: b", "b"},
+		"conversation_id header":  {openai.Format{}, chatStart + `}`, "conversation_id: b", "b"},
+		"metadata":                {openai.Format{}, chatStart + `,"metadata":{"x":1,"session_id":"a"}}`, "", "a"},
 		"metadata of messages":    {anthropic.Format{}, messagesStart + `,"metadata":{"session_id":"a"}}`, "", "a"},
-		"metadata over cache key": {chat.Format{}, chatStart + `,"prompt_cache_key":"k","metadata":{"session_id":"a"}}`, "", "a"},
-		"cache key":               {chat.Format{}, chatStart + `,"prompt_cache_key":"k\u00e4"}`, "", "kä"},
-		"null cache key":          {chat.Format{}, chatStart + `,"prompt_cache_key":null}`, "", ""},
+		"metadata over cache key": {openai.Format{}, chatStart + `,"prompt_cache_key":"k","metadata":{"session_id":"a"}}`, "", "a"},
+		"cache key":               {openai.Format{}, chatStart + `,"prompt_cache_key":"k\u00e4"}`, "", "kä"},
+		"null cache key":          {openai.Format{}, chatStart + `,"prompt_cache_key":null}`, "", ""},
 		"conversation":            {responses.Format{}, `{"model":"m","input":"hi","conversation":"conv_1"}`, "", "conv_1"},
 		"conversation object":     {responses.Format{}, `{"model":"m","input":"hi","conversation":{"id":"conv_1"}}`, "", "conv_1"},
 		"Claude Code user id": {
@@ -45,7 +45,7 @@ func TestNamedReadsHeadersAndFields(t *testing.T) {
 			anthropic.Format{}, messagesStart + `,"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"u\",\"session_id\":\"0a-1b\"}"}}`, "", "0a-1b",
 		},
 		"other user id": {anthropic.Format{}, messagesStart + `,"metadata":{"user_id":"user_42"}}`, "", ""},
-		"long name":     {chat.Format{}, chatStart + `,"session_id":"` + strings.Repeat("a", 200) + `"}`, "", strings.Repeat("a", 80) + "…"},
+		"long name":     {openai.Format{}, chatStart + `,"session_id":"` + strings.Repeat("a", 200) + `"}`, "", strings.Repeat("a", 80) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

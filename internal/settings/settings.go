@@ -25,9 +25,9 @@ import (
 	"fairlead.dev/internal/store/logstore"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/media"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -107,7 +107,7 @@ func Gateway(c config.Config) modelapi.Settings {
 
 // Routes returns the paths of the model API with their wire formats.
 func Routes() []modelapi.Route {
-	openAI := chat.Format{Now: time.Now}
+	openAI := openai.Format{Now: time.Now}
 	return []modelapi.Route{
 		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
 		{Path: "/embeddings", Op: llm.Embed, Format: openAI},

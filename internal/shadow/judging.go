@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/transcript"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // judge compares the responses: checks first, then the hook, then the judge model.
@@ -148,7 +148,7 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	key := *c.grant.Key
 	key.AllowedModels = nil // the key's list does not apply, because the workspace chose the judge
 	call := gateway.Call{
-		Route: modelapi.Route{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}}, Grant: &account.Grant{Key: &key, Workspace: c.grant.Workspace},
+		Route: modelapi.Route{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}}, Grant: &account.Grant{Key: &key, Workspace: c.grant.Workspace},
 		Tags: c.served.Call.Tags, Body: body, // policies may match on tags
 	}
 	entry, err := c.call(ctx, call, gateway.ShadowTerms{

@@ -38,7 +38,7 @@ import (
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -133,7 +133,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 	slices.SortFunc(providers, func(a, b *provider.Provider) int { return strings.Compare(a.Name, b.Name) })
 	return gateway.New(gateway.Parts{
 		Routes: []modelapi.Route{
-			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
+			{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}},
 			{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		},
@@ -141,7 +141,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 		Recording: gateway.Recording{
 			Log: log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // every run must draw the same numbers
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // every run must draw the same numbers
 		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 2000, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: attempt.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},

@@ -13,10 +13,8 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
-	"fairlead.dev/internal/wire/chatstream"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/upstream"
 )
@@ -32,7 +30,7 @@ func AssembleResponse(e *requestlog.Entry) {
 	var err error
 	switch events := e.Body.Response; e.Format {
 	case anthropic.Name:
-		err = chatstream.ErrNoChunks
+		err = openai.ErrNoChunks
 		for ev, failed := range (anthropic.Format{}).EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)) {
 			whole, err = ev.Data, failed
 			break
@@ -42,7 +40,7 @@ func AssembleResponse(e *requestlog.Entry) {
 	case geminiapi.Name:
 		whole, err = geminiapi.Assemble(events)
 	default:
-		whole, err = chatstream.Assemble(events)
+		whole, err = openai.Assemble(events)
 	}
 	if err == nil {
 		e.Body.Response, e.Body.Streamed = whole, false
@@ -110,22 +108,22 @@ func asChat(f wire.Format, body []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	everything := chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
-	text, _ := chatconv.Render(conv, chatconv.RenderOptions{Model: req.Model, Stream: req.Stream, Accepts: everything})
+	everything := openai.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
+	text, _ := openai.EncodeRequest(conv, openai.EncodeOptions{Model: req.Model, Stream: req.Stream, Accepts: everything})
 	return text
 }
 
 // answerOf encodes a response in the chat format. It is encoded as a stream, because the stored response may be an incomplete stream.
 func answerOf(deltas iter.Seq2[llm.Delta, error]) []byte {
 	var chunks bytes.Buffer
-	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "", deltas) {
+	for ev, err := range (openai.Format{}).EncodeResponse(&llm.Request{ResponseOptions: llm.ResponseOptions{Stream: true}}, "", deltas) {
 		if err != nil {
 			break
 		}
 		chunks.Write(ev.Data)
 		chunks.WriteByte('\n')
 	}
-	whole, err := chatstream.Assemble(chunks.Bytes())
+	whole, err := openai.Assemble(chunks.Bytes())
 	if err != nil {
 		return nil
 	}

@@ -8,10 +8,10 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/converse"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -52,12 +52,12 @@ func largeRequests(n int) map[string]struct {
 		op     llm.Op
 		body   string
 	}{
-		"chat, messages":      {chat.Format{}, llm.Chat, `{"model":"m","messages":` + list(message) + `}`},
-		"chat, parts":         {chat.Format{}, llm.Chat, `{"model":"m","messages":[{"role":"user","content":` + list(part) + `}]}`},
-		"chat, tools":         {chat.Format{}, llm.Chat, `{"model":"m","messages":[` + message + `],"tools":` + list(tool) + `}`},
-		"completions":         {chat.Format{}, llm.Complete, `{"model":"m","prompt":[1` + strings.Repeat(",123456", 200*n) + `]}`},
-		"embeddings":          {chat.Format{}, llm.Embed, `{"model":"m","input":` + list("["+strings.Repeat("123456,", 200)+"1]") + `}`},
-		"moderations":         {chat.Format{}, llm.Moderate, `{"model":"m","input":` + list(`"`+text+`"`) + `}`},
+		"chat, messages":      {openai.Format{}, llm.Chat, `{"model":"m","messages":` + list(message) + `}`},
+		"chat, parts":         {openai.Format{}, llm.Chat, `{"model":"m","messages":[{"role":"user","content":` + list(part) + `}]}`},
+		"chat, tools":         {openai.Format{}, llm.Chat, `{"model":"m","messages":[` + message + `],"tools":` + list(tool) + `}`},
+		"completions":         {openai.Format{}, llm.Complete, `{"model":"m","prompt":[1` + strings.Repeat(",123456", 200*n) + `]}`},
+		"embeddings":          {openai.Format{}, llm.Embed, `{"model":"m","input":` + list("["+strings.Repeat("123456,", 200)+"1]") + `}`},
+		"moderations":         {openai.Format{}, llm.Moderate, `{"model":"m","input":` + list(`"`+text+`"`) + `}`},
 		"messages, messages":  {anthropic.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":` + list(message) + `}`},
 		"messages, parts":     {anthropic.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":` + list(part) + `}]}`},
 		"messages, tools":     {anthropic.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[` + message + `],"tools":` + list(`{"name":"f","description":"`+text+`"}`) + `}`},

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -15,7 +15,7 @@ func TestLastQuestionAndInstructionsAreFound(t *testing.T) {
 	t.Parallel()
 	const turns = `{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"KIND","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`
 	for body, format := range map[string]wire.Format{
-		`{"model":"auto","messages":[{"role":"system","content":"Be \"brief\"."},` + turns: chat.Format{},
+		`{"model":"auto","messages":[{"role":"system","content":"Be \"brief\"."},` + turns: openai.Format{},
 		`{"model":"auto","max_tokens":9,"system":"Be \"brief\".","messages":[` + turns:     anthropic.Format{},
 		`{"model":"auto","instructions":"Be \"brief\".","input":[` + turns:                 responses.Format{},
 	} {

@@ -14,11 +14,9 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
-	"fairlead.dev/internal/wire/chatstream"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
 	"fairlead.dev/internal/wire/upstream"
@@ -36,8 +34,8 @@ var responseFormats = []struct {
 	body   string
 	read   func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error]
 }{
-	{chat.Format{Now: at(1)}, chat.Format{Now: at(9)}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
-		return chatconv.Deltas(llm.All(chatstream.Read(r, chatstream.EventOptions{Stream: stream})))
+	{openai.Format{Now: at(1)}, openai.Format{Now: at(9)}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
+		return openai.Deltas(llm.All(openai.Read(r, openai.EventOptions{Stream: stream})))
 	}},
 	{anthropic.Format{}, anthropic.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
 		return anthropic.Deltas(r, anthropic.DeltaOptions{Reading: upstream.Reading{Stream: stream}})

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -20,7 +20,7 @@ var resumable = []struct {
 	text     string
 	rejected map[string]string
 }{
-	{chat.Format{}, chatText, map[string]string{
+	{openai.Format{}, chatText, map[string]string{
 		"no content":        chatHead + `{"index":0,"delta":{"role":"assistant","content":""}}]}`,
 		"reasoning":         chatHead + `{"index":0,"delta":{"reasoning_content":"hm"}}]}` + "\n" + chatText,
 		"a refusal":         chatText + "\n" + chatHead + `{"index":0,"delta":{"refusal":"no"}}]}`,
@@ -87,11 +87,11 @@ func TestOnlyPlainTextCanBeResumed(t *testing.T) {
 			}
 		}
 	}
-	probabilities, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,"logprobs":true}`))
+	probabilities, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true,"logprobs":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rest, ok := (chat.Format{}).Resume(probabilities, []byte(chatText)); ok {
+	if rest, ok := (openai.Format{}).Resume(probabilities, []byte(chatText)); ok {
 		t.Errorf("log probabilities: Resume = %q, true; want false", rest.Text)
 	}
 }
@@ -103,9 +103,9 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 		format     wire.Resumer
 		body, want string
 	}{
-		{chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`, `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`},
+		{openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`, `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`},
 		{
-			chat.Format{},
+			openai.Format{},
 			`{"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":9,"max_completion_tokens":null,"stream":true}`,
 			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`,
 		},

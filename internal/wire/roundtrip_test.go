@@ -12,10 +12,9 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
 	"fairlead.dev/internal/wire/converse"
 	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
 )
@@ -27,8 +26,8 @@ var encoders = []struct {
 	format wire.Format // client format; nil if clients cannot use the format
 	encode func(t *rapid.T, conv *llm.Conversation) (body []byte, lost []string)
 }{
-	{"chat", chat.Format{}, func(_ *rapid.T, conv *llm.Conversation) ([]byte, []string) {
-		return chatconv.Render(conv, chatconv.RenderOptions{Model: "m", Accepts: chatconv.Accepts{AllowedTools: true}})
+	{"chat", openai.Format{}, func(_ *rapid.T, conv *llm.Conversation) ([]byte, []string) {
+		return openai.EncodeRequest(conv, openai.EncodeOptions{Model: "m", Accepts: openai.Accepts{AllowedTools: true}})
 	}},
 	{"messages", anthropic.Format{}, func(t *rapid.T, conv *llm.Conversation) ([]byte, []string) {
 		body, lost, err := anthropic.Render(t.Context(), conv, anthropic.RenderOptions{Model: "m", Signer: "p"})

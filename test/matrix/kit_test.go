@@ -31,7 +31,7 @@ import (
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/test/vendors"
 )
@@ -96,7 +96,7 @@ func newDeployment(t testing.TB) *deployment {
 	tracker := health.New(health.Options{})
 	w.gateway = gateway.New(gateway.Parts{
 		Routes: []modelapi.Route{
-			{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
+			{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}},
 			{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 		},
@@ -111,7 +111,7 @@ func newDeployment(t testing.TB) *deployment {
 			Log: discard{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
 		Dispatcher: &attempt.Dispatcher{
-			Admission: tracker, Health: tracker, Batches: chat.Format{}, Random: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
+			Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
 		},
 		Snapshot: set.Routes,
 		Settings: modelapi.Settings{

@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/token"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // outcome is a task with the results of several models.
@@ -100,7 +100,7 @@ func (l *line) read() (in route.Input, err error) {
 	if err != nil {
 		return in, err
 	}
-	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, data)
+	req, err := openai.Format{}.DecodeRequest(context.Background(), llm.Chat, data)
 	if err != nil {
 		return in, err
 	}

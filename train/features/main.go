@@ -13,7 +13,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/route/predict"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func main() {
@@ -64,7 +64,7 @@ func read(line []byte) (output, error) {
 	case row.Reply != nil:
 		return output{Inputs: predict.TextInputs("reply ", *row.Reply)}, nil
 	}
-	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, row.Request)
+	req, err := openai.Format{}.DecodeRequest(context.Background(), llm.Chat, row.Request)
 	if err != nil {
 		return output{}, err
 	}

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/rawjson"
 	messages "fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // golden lists the models of the golden files. The first one is used for requests without a model.
@@ -114,11 +114,11 @@ func TestEveryOfferHasARow(t *testing.T) {
 
 func chatCall(t *testing.T, target *provider.Target, body string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target, Access: provider.Access{Secret: "s3cret"}, Request: req, Client: chat.Format{}}
+	return &provider.Call{Target: target, Access: provider.Access{Secret: "s3cret"}, Request: req, Client: openai.Format{}}
 }
 
 func messagesCall(t *testing.T, target *provider.Target, body string) *provider.Call {

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // service is a mock token service with scripted responses.
@@ -124,7 +124,7 @@ func TestSignInFails(t *testing.T) {
 
 func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestSecretsAreSentInTheirHeaders(t *testing.T) {
 	} {
 		p := New(provider.Settings{BaseURL: "https://res.test", Headers: tc.headers})
 		target := &provider.Target{Model: &catalog.Model{Op: llm.Chat}, Upstream: "m"}
-		r, _ := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Access: provider.Access{Secret: tc.secret}, Request: req, Client: chat.Format{}})
+		r, _ := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Access: provider.Access{Secret: tc.secret}, Request: req, Client: openai.Format{}})
 		if r.Header.Get("Api-Key") != tc.key || r.Header.Get("Authorization") != tc.auth {
 			t.Errorf("%s: headers %v, want key %q and authorization %q", name, r.Header, tc.key, tc.auth)
 		}

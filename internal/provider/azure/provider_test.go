@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
@@ -76,21 +76,21 @@ func TestAddresses(t *testing.T) {
 
 func TestDeploymentsInThePath(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := New(provider.Settings{BaseURL: "https://res.openai.azure.com", Options: map[string]string{OptionVersion: "2024-10-21"}})
 	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat}, Upstream: "my gpt/4%"}
-	r, _ := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: req, Client: chat.Format{}})
+	r, _ := providertest.Sent(t, p.Chat, &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: req, Client: openai.Format{}})
 	if got := r.URL.RequestURI(); got != "/openai/deployments/my%20gpt%2F4%25/chat/completions?api-version=2024-10-21" {
 		t.Errorf("request URI = %s", got)
 	}
-	prompt, err := chat.Format{}.DecodeRequest(t.Context(), llm.Complete, []byte(`{"model":"m","prompt":"hi"}`))
+	prompt, err := openai.Format{}.DecodeRequest(t.Context(), llm.Complete, []byte(`{"model":"m","prompt":"hi"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _ = providertest.Sent(t, p.Complete, &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: prompt, Client: chat.Format{}})
+	r, _ = providertest.Sent(t, p.Complete, &provider.Call{Target: target, Access: provider.Access{Secret: "k"}, Request: prompt, Client: openai.Format{}})
 	if got := r.URL.RequestURI(); got != "/openai/deployments/my%20gpt%2F4%25/completions?api-version=2024-10-21" {
 		t.Errorf("request URI = %s", got)
 	}

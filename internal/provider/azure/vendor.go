@@ -12,8 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/compatible"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/openai"
 )
 
 const (
@@ -49,7 +48,7 @@ const (
 
 // Vendor is Azure OpenAI. A secret is a resource key, an Entra ID token, or entra:TENANT:CLIENT:SECRET.
 var Vendor = provider.Vendor{
-	Name: name, Title: title, Format: chat.Name,
+	Name: name, Title: title, Format: openai.Name,
 	BaseURL: "{AZURE_OPENAI_ENDPOINT|AZURE_API_BASE}",
 	Env:     []string{"AZURE_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_AD_TOKEN"},
 	Ambient: ambient, Options: options, Identity: identityName,
@@ -70,7 +69,7 @@ func New(s provider.Settings) *provider.Provider {
 	}
 	base = strings.TrimSuffix(strings.TrimSuffix(base, "/openai/v1"), "/openai") // base_url may contain a path
 	row := compatible.Row{
-		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true, CustomTools: true},
+		Name: name, Title: title, Auth: "Api-Key", Takes: openai.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: "/chat/completions", ResponsesPath: "/responses", EmbedPath: "/embeddings", ModelsPath: "/models",
 		CompletePath: "/completions", RealtimePath: "/realtime", PromptsApart: true, CacheKey: version == "",
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/converse"
 )
 
@@ -67,14 +67,14 @@ var families = []family{
 	{names: []string{"gpt-oss"}, dialect: converse.Dialect{
 		Force: converse.ForceAny, Schema: true, ThinkingRules: converse.ThinkingRules{Thinking: converse.ThinkEffort, Efforts: someEfforts},
 	}},
-	{names: []string{"mistral-7b", "mixtral"}, dialect: converse.Dialect{NoSystem: true, TopK: "top_k", CallID: chat.NineCharID}},
+	{names: []string{"mistral-7b", "mixtral"}, dialect: converse.Dialect{NoSystem: true, TopK: "top_k", CallID: openai.NineCharID}},
 	{
 		names: []string{"mistral-large-3", "ministral", "magistral", "devstral", "voxtral"},
 		dialect: converse.Dialect{
-			Force: converse.ForceAny, Schema: true, TopK: "top_k", CallID: chat.NineCharID,
+			Force: converse.ForceAny, Schema: true, TopK: "top_k", CallID: openai.NineCharID,
 		},
 	},
-	{names: []string{"mistral", "pixtral"}, dialect: converse.Dialect{Force: converse.ForceAny, TopK: "top_k", CallID: chat.NineCharID}},
+	{names: []string{"mistral", "pixtral"}, dialect: converse.Dialect{Force: converse.ForceAny, TopK: "top_k", CallID: openai.NineCharID}},
 	{names: []string{"llama"}, wholeCalls: true},
 	{names: []string{"command-r"}, dialect: converse.Dialect{TopK: "k"}},
 	{names: []string{"deepseek.r1", "deepseek-r1"}},

@@ -11,8 +11,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/chatstream"
-	"fairlead.dev/internal/wire/embeddings"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/upstream"
 )
@@ -58,7 +57,7 @@ func embedderOf(upstream string) embedder {
 }
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	texts, err := embeddings.Texts(c.Request)
+	texts, err := openai.Texts(c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {
-	maxBytes := cmp.Or(e.settings.MaxResponse, chatstream.DefaultMaxResponse)
+	maxBytes := cmp.Or(e.settings.MaxResponse, openai.DefaultMaxResponse)
 	body, err := upstream.ReadAll(resp.Body, nil, maxBytes, resp.ContentLength)
 	if err != nil {
 		return llm.Event{}, err
@@ -96,7 +95,7 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response contains no valid vectors.", Err: err}
 	}
 	v := llm.Vectors{Data: data, Usage: embedUsage(resp.Header, tokens)}
-	return embeddings.WriteVectors(c.Request, c.Target.Model.Name, v)
+	return openai.WriteVectors(c.Request, c.Target.Model.Name, v)
 }
 
 // embedUsage returns the usage from the token count of the response, or else from the response header.

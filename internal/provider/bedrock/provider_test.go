@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
@@ -133,11 +133,11 @@ func TestMarkIsACachePointAtTheEnd(t *testing.T) {
 		if !p.Targets[0].EndMark || p.Targets[1].EndMark {
 			t.Errorf("%s: EndMark of Claude = %t, of Mistral = %t; want true, false", name, p.Targets[0].EndMark, p.Targets[1].EndMark)
 		}
-		req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"a"},`+tc.last+`]}`))
+		req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"a"},`+tc.last+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "AKIA:secret"}, Request: req, Client: chat.Format{}, Cache: provider.CacheHints{Mark: tc.mark}}
+		call := &provider.Call{Target: p.Targets[0], Access: provider.Access{Secret: "AKIA:secret"}, Request: req, Client: openai.Format{}, Cache: provider.CacheHints{Mark: tc.mark}}
 		_, body := providertest.Sent(t, p.Chat, call)
 		if !strings.Contains(string(body), tc.want) || strings.Contains(string(body), "cachePoint") != (tc.want != "") || (call.Cache.Mark != "") != (tc.want != "") {
 			t.Errorf("%s: mark %q, sent %s; want %q", name, call.Cache.Mark, body, tc.want)

@@ -11,16 +11,16 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // chatEdit returns the changes to the request that the vendor and the model require, and warns about dropped members.
-func (r *Row) chatEdit(c *provider.Call) chat.Edit {
-	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+func (r *Row) chatEdit(c *provider.Call) openai.Edit {
+	a := adaptation{row: r, call: c, edit: openai.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
 	a.edit.Prefix = c.Prefilled && r.Prefill == MarkedPrefill
 	if r.Asks.NineCharCallIDs {
-		a.edit.CallID = chat.NineCharID
+		a.edit.CallID = openai.NineCharID
 	}
 	a.outputLimit()
 	a.sampling(a.parameters())
@@ -34,7 +34,7 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 // cacheKey sets prompt_cache_key. The gateway provides a key only if the client sends none.
 func (a *adaptation) cacheKey() {
 	if key := a.call.Cache.Key; key != "" {
-		a.edit.Set = append(a.edit.Set, chat.Member{Name: "prompt_cache_key", Value: rawjson.AppendString(nil, key)})
+		a.edit.Set = append(a.edit.Set, openai.Member{Name: "prompt_cache_key", Value: rawjson.AppendString(nil, key)})
 	}
 }
 
@@ -66,8 +66,8 @@ func (a *adaptation) shape() {
 }
 
 // promptEdit is like chatEdit, but for legacy completions, whose output limit is always named max_tokens.
-func (r *Row) promptEdit(c *provider.Call) chat.Edit {
-	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+func (r *Row) promptEdit(c *provider.Call) openai.Edit {
+	a := adaptation{row: r, call: c, edit: openai.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
 	if c.MaxOutput > 0 {
 		a.setLimit(maxTokens)
@@ -80,7 +80,7 @@ func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 type adaptation struct {
 	row  *Row
 	call *provider.Call
-	edit chat.Edit
+	edit openai.Edit
 }
 
 // streamUsage requests usage in a stream, if the vendor supports it.
@@ -136,12 +136,12 @@ func (a *adaptation) outputLimit() {
 	}
 	a.edit.Drop = append(a.edit.Drop, from)
 	if !isNull(given) {
-		a.edit.Set = append(a.edit.Set, chat.Member{Name: to, Value: given})
+		a.edit.Set = append(a.edit.Set, openai.Member{Name: to, Value: given})
 	}
 }
 
 func (a *adaptation) setLimit(name string) {
-	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: strconv.AppendInt(nil, a.call.MaxOutput, 10)})
+	a.edit.Set = append(a.edit.Set, openai.Member{Name: name, Value: strconv.AppendInt(nil, a.call.MaxOutput, 10)})
 	a.call.WarnBound(name)
 }
 
@@ -158,12 +158,12 @@ func (a *adaptation) parameters() (effort string) {
 		}
 	}
 	if chosen := a.call.Target.Effort; chosen != "" {
-		a.edit.Set = append(a.edit.Set, chat.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, chosen)})
+		a.edit.Set = append(a.edit.Set, openai.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, chosen)})
 		return chosen
 	}
 	effort = rawjson.Parse(a.value(reasoningEffort)).String()
 	if nearest := llm.NearestEffort(effort, rule.Efforts); effort != "" && nearest != effort {
-		a.edit.Set = append(a.edit.Set, chat.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, nearest)})
+		a.edit.Set = append(a.edit.Set, openai.Member{Name: reasoningEffort, Value: rawjson.AppendString(nil, nearest)})
 		a.call.Warn("%s was sent as %s: %s does not support %s.", reasoningEffort, nearest, a.call.Target.Model.Name, effort)
 		return nearest
 	}
@@ -220,10 +220,10 @@ func (a *adaptation) values() {
 		}
 		value := a.call.Request.Body[f.Value:f.End]
 		if same, ok := a.row.Asks.Values[f.Name][string(value)]; ok {
-			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(same)})
+			a.edit.Set = append(a.edit.Set, openai.Member{Name: f.Name, Value: []byte(same)})
 		}
 		if weaker, ok := a.row.Asks.Weaker[f.Name][string(value)]; ok {
-			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(weaker)})
+			a.edit.Set = append(a.edit.Set, openai.Member{Name: f.Name, Value: []byte(weaker)})
 			a.call.Warn("%s was sent as %s: %s does not support %s.", f.Name, weaker, a.row.Title, value)
 		}
 	}

@@ -8,10 +8,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
-	"fairlead.dev/internal/wire/chatstream"
-	"fairlead.dev/internal/wire/embeddings"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // conversation implements provider.Exchange for chat, using the chat or the Responses API.
@@ -32,7 +29,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	}
 	edit := e.chat.row.chatEdit(own)
 	c.Warnings = own.Warnings
-	body := chat.Pieces(own.Request, edit)
+	body := openai.Pieces(own.Request, edit)
 	if c.Cache.Mark != "" {
 		marked, ok := wire.MarkEnd(slices.Concat(body...), c.Cache.Mark)
 		if !ok {
@@ -58,19 +55,19 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if e.usesResponses(c) {
 		return e.responses.responsesEvents(c, resp)
 	}
-	answer := chatstream.Read(resp.Body, chatstream.EventOptions{
+	answer := openai.Read(resp.Body, openai.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.chat.settings.MaxLine, MaxResponse: e.chat.settings.MaxResponse, SizeHint: resp.ContentLength,
 		UsagePath: e.chat.row.Answer.UsageAt, ReasoningOnTop: e.chat.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
-	asFunctions := !e.chat.row.Takes.CustomTools && (c.Request.Format != chat.Name || chatconv.HasCustomTools(c.Request))
-	if c.Request.Format == chat.Name && !c.Joins && !asFunctions {
+	asFunctions := !e.chat.row.Takes.CustomTools && (c.Request.Format != openai.Name || openai.HasCustomTools(c.Request))
+	if c.Request.Format == openai.Name && !c.Joins && !asFunctions {
 		return answer
 	}
-	deltas := signedBy(c.Target.ID(), chatconv.Deltas(llm.All(answer)))
+	deltas := signedBy(c.Target.ID(), openai.Deltas(llm.All(answer)))
 	if c.Request.Needs.Has(llm.Tools) && asFunctions {
-		deltas = chatconv.FreeText(deltas, c.CustomTool())
+		deltas = openai.FreeText(deltas, c.CustomTool())
 	}
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, deltas))
 }
@@ -101,16 +98,16 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	if e.row.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
 		return nil, llm.Errorf(llm.Untranslatable, "%s accepts text for embeddings, not token IDs. Send the text.", e.row.Title)
 	}
-	a := adaptation{row: &e.row, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a := adaptation{row: &e.row, call: c, edit: openai.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	if e.row.Asks.NoBase64 {
 		a.edit.Drop = append(a.edit.Drop, "encoding_format") // every vendor returns numbers by default
 	}
 	a.members()
-	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, a.edit)...)
+	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, openai.Pieces(c.Request, a.edit)...)
 }
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return llm.Single(embeddings.Embedding(resp.Body, embeddings.EmbedOptions{
+	return llm.Single(openai.Embedding(resp.Body, openai.EmbedOptions{
 		Inputs: c.Request.Inputs, Base64: c.Request.Base64, Model: c.Target.Model.Name,
 		ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 	}))
@@ -122,11 +119,11 @@ type prompting struct{ *caller }
 var _ provider.Exchange = prompting{}
 
 func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	return e.newRequest(ctx, c.Secret, accept(c), chat.Pieces(c.Request, e.row.promptEdit(c))...)
+	return e.newRequest(ctx, c.Secret, accept(c), openai.Pieces(c.Request, e.row.promptEdit(c))...)
 }
 
 func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return chatstream.Read(resp.Body, chatstream.EventOptions{
+	return openai.Read(resp.Body, openai.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
@@ -140,13 +137,13 @@ type moderation struct{ *caller }
 var _ provider.Exchange = moderation{}
 
 func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	a := adaptation{row: &e.row, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a := adaptation{row: &e.row, call: c, edit: openai.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.members()
-	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, chat.Pieces(c.Request, a.edit)...)
+	return e.newRequest(ctx, c.Secret, provider.AcceptJSON, openai.Pieces(c.Request, a.edit)...)
 }
 
 func (e moderation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return llm.Single(embeddings.Moderation(resp.Body, embeddings.ModerationOptions{
+	return llm.Single(openai.Moderation(resp.Body, openai.ModerationOptions{
 		Inputs: c.Request.Inputs, Model: c.Target.Model.Name,
 		ContentType: resp.Header.Get("Content-Type"), MaxResponse: e.settings.MaxResponse, SizeHint: resp.ContentLength,
 	}))

@@ -2,7 +2,7 @@ package compatible
 
 import (
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // Default paths of the format.
@@ -29,7 +29,7 @@ var first = []Row{
 	{
 		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1",
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
-		Takes:    chatconv.Accepts{AllowedTools: true, CustomTools: true},
+		Takes:    openai.Accepts{AllowedTools: true, CustomTools: true},
 		ChatPath: chatPath, ResponsesPath: responsesPath, EmbedPath: embedPath, ModelsPath: modelsPath,
 		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath, CacheKey: true, Asks: Asks{Drop: extensions}, RealtimePath: realtimePath, Batches: true,
 	},
@@ -52,7 +52,7 @@ var first = []Row{
 	},
 	{
 		Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com", Env: []string{"DEEPSEEK_API_KEY"},
-		Takes:    chatconv.Accepts{Thinking: true},
+		Takes:    openai.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Collects: true,
 		Lacks: llm.JSONSchema | llm.ManyChoices | llm.Files,
 		Asks:  Asks{MaxTokensOnly: true},
@@ -74,19 +74,19 @@ var first = []Row{
 	},
 	{
 		Name: "alibaba", Title: "Alibaba Cloud Model Studio", BaseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-		Env: []string{"DASHSCOPE_API_KEY"}, Takes: chatconv.Accepts{CacheMarks: true, TopK: true},
+		Env: []string{"DASHSCOPE_API_KEY"}, Takes: openai.Accepts{CacheMarks: true, TopK: true},
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, EmbedBatch: 10,
 		Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
 		Name: "moonshot", Title: "Moonshot AI", BaseURL: "https://api.moonshot.ai/v1", Env: []string{"MOONSHOT_API_KEY"},
-		Takes:    chatconv.Accepts{Thinking: true},
+		Takes:    openai.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Lacks: llm.Logprobs,
 		Asks: Asks{MaxTokensOnly: true, Weaker: map[string]map[string]string{"tool_choice": {`"required"`: `"auto"`}}},
 	},
 	{
 		Name: "zai", Title: "Z.ai", BaseURL: "https://api.z.ai/api/paas/v4", Env: []string{"ZAI_API_KEY", "ZHIPU_API_KEY"},
-		Takes:    chatconv.Accepts{Thinking: true},
+		Takes:    openai.Accepts{Thinking: true},
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.JSONSchema,
 		Asks: Asks{
@@ -100,7 +100,7 @@ var first = []Row{
 	},
 	{
 		Name: "minimax", Title: "MiniMax", BaseURL: "https://api.minimax.io/v1", Env: []string{"MINIMAX_API_KEY"},
-		Takes:    chatconv.Accepts{Thinking: true},
+		Takes:    openai.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
 		Asks: Asks{Drop: accountMembers},
 	},

@@ -2,7 +2,7 @@ package compatible
 
 import (
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // azureVersion is the version of the inference API that serves every model of a Foundry resource.
@@ -21,14 +21,14 @@ var hosts = []Row{
 	{
 		Name: "together", Title: "Together AI", BaseURL: "https://api.together.xyz/v1",
 		Env:      []string{"TOGETHER_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_API_KEY"},
-		Takes:    chatconv.Accepts{TopK: true},
+		Takes:    openai.Accepts{TopK: true},
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
 		Name: "fireworks", Title: "Fireworks AI", BaseURL: "https://api.fireworks.ai/inference/v1",
 		Env:      []string{"FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY"},
-		Takes:    chatconv.Accepts{TopK: true},
+		Takes:    openai.Accepts{TopK: true},
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{NoBase64: true, NoTokenIDs: true},
 	},
@@ -59,7 +59,7 @@ var hosts = []Row{
 	},
 	{
 		Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", Env: []string{"OPENROUTER_API_KEY", "OR_API_KEY"},
-		Takes:    chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, TopK: true},
+		Takes:    openai.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, TopK: true},
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{Weaker: map[string]map[string]string{"reasoning_effort": {`"max"`: `"xhigh"`}}},
 	},
@@ -122,7 +122,7 @@ var local = []Row{
 	{
 		Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", Local: true,
 		Env: []string{"VLLM_API_KEY", "HOSTED_VLLM_API_KEY"}, URLEnv: "HOSTED_VLLM_API_BASE",
-		Takes:    chatconv.Accepts{TopK: true},
+		Takes:    openai.Accepts{TopK: true},
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 	},
 	{

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func TestPrefillAbilityDependsOnTheVendor(t *testing.T) {
@@ -47,7 +47,7 @@ func TestPrefillIsMarkedForVendorsThatRequireIt(t *testing.T) {
 		}
 		body string
 	}{
-		"chat":     {chat.Format{}, `{"model":"m","stream":true,"messages":[{"role":"user","content":"count"}]}`},
+		"chat":     {openai.Format{}, `{"model":"m","stream":true,"messages":[{"role":"user","content":"count"}]}`},
 		"messages": {anthropic.Format{}, `{"model":"m","max_tokens":50,"stream":true,"messages":[{"role":"user","content":"count"}]}`},
 	}
 	for name, c := range formats {

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // golden lists the models of each vendor's golden files. The first model of an operation is used for requests without a
@@ -91,7 +91,7 @@ func TestNewVendorIsOneRow(t *testing.T) {
 
 func request(t *testing.T, op llm.Op, body string) *llm.Request {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), op, []byte(body))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestBestEffortDropsUnsupportedMembers(t *testing.T) {
 	row, _ := Find("deepseek")
 	m := &catalog.Model{Name: "m", Op: llm.Chat}
 	target := provider.Settings{Targets: []*provider.Target{{Model: m, Upstream: "up"}}}.TargetsWithout(row.Lacks)[0]
-	call := &provider.Call{Target: target, Client: chat.Format{}, Request: request(t, llm.Chat,
+	call := &provider.Call{Target: target, Client: openai.Format{}, Request: request(t, llm.Chat,
 		`{"model":"m","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{}}},"provider":{"best_effort":true}}`)}
 
 	_, body := providertest.Sent(t, New(row, provider.Settings{}).Chat, call)

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
 	"fairlead.dev/internal/wire/responsesstream"
@@ -50,7 +50,7 @@ func (e conversation) usesResponses(c *provider.Call) bool {
 // newResponsesRequest builds a call to the Responses API.
 func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (*http.Request, error) {
 	if call.Request.Format == responses.Name {
-		return c.newRequest(ctx, call.Secret, accept(call), chat.Pieces(call.Request, responsesEdit(call))...)
+		return c.newRequest(ctx, call.Secret, accept(call), openai.Pieces(call.Request, responsesEdit(call))...)
 	}
 	conv, err := call.Client.Conversation(ctx, call.Request)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 }
 
 // responsesEdit returns the changes to a Responses request before it is sent to a provider of the same format.
-func responsesEdit(call *provider.Call) chat.Edit {
-	edit := chat.Edit{Model: call.Target.Upstream, Rename: map[string]string{}}
+func responsesEdit(call *provider.Call) openai.Edit {
+	edit := openai.Edit{Model: call.Target.Upstream, Rename: map[string]string{}}
 	for _, f := range call.Request.Fields {
 		if isGatewayOption(f.Name) {
 			edit.Drop = append(edit.Drop, f.Name)
@@ -102,18 +102,18 @@ func responsesEdit(call *provider.Call) chat.Edit {
 	a.cacheKey()
 	edit = a.edit
 	if call.MaxOutput > 0 && (a.value("max_output_tokens") == nil || isNull(a.value("max_output_tokens"))) {
-		edit.Set = append(edit.Set, chat.Member{Name: "max_output_tokens", Value: strconv.AppendInt(nil, call.MaxOutput, 10)})
+		edit.Set = append(edit.Set, openai.Member{Name: "max_output_tokens", Value: strconv.AppendInt(nil, call.MaxOutput, 10)})
 		call.WarnBound("max_output_tokens")
 	}
 	if call.Target.Effort != "" {
-		edit.Set = append(edit.Set, chat.Member{Name: "reasoning", Value: responses.WithEffort(a.value("reasoning"), call.Target.Effort)})
+		edit.Set = append(edit.Set, openai.Member{Name: "reasoning", Value: responses.WithEffort(a.value("reasoning"), call.Target.Effort)})
 	}
 	if stored := call.Request.Stored; stored != nil {
-		edit.Set = append(edit.Set, chat.Member{Name: "previous_response_id", Value: rawjson.AppendString(nil, stored.ID)})
+		edit.Set = append(edit.Set, openai.Member{Name: "previous_response_id", Value: rawjson.AppendString(nil, stored.ID)})
 	}
 	model := call.Target.Model
 	if input := responses.NativeInput(call.Request, model.Assumed || model.Abilities.Has(llm.Reasoning)); input != nil && !slices.Contains(edit.Drop, "input") {
-		edit.Set = append(edit.Set, chat.Member{Name: "input", Value: input})
+		edit.Set = append(edit.Set, openai.Member{Name: "input", Value: input})
 	}
 	return edit
 }
@@ -167,7 +167,7 @@ func (a *adaptation) set(name, member string, value []byte) {
 		return true
 	})
 	w.Close()
-	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: w.Out})
+	a.edit.Set = append(a.edit.Set, openai.Member{Name: name, Value: w.Out})
 }
 
 // include removes the excluded values from the include member, which lists requested additional output.
@@ -182,7 +182,7 @@ func (a *adaptation) include(excluded []string) {
 		w.Element([]byte(v.Raw))
 	}
 	w.CloseList()
-	a.edit.Set = append(a.edit.Set, chat.Member{Name: "include", Value: w.Out})
+	a.edit.Set = append(a.edit.Set, openai.Member{Name: "include", Value: w.Out})
 	if slices.ContainsFunc(list, func(v rawjson.Value) bool { return v.String() == responses.IncludeLogprobs }) && slices.Contains(excluded, responses.IncludeLogprobs) {
 		a.call.Warn("%s was dropped: %s does not return log probabilities.", responses.IncludeLogprobs, a.call.Target.Model.Name)
 	}

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -44,16 +44,16 @@ func TestEndpointSupportsTheRequest(t *testing.T) {
 		target provider.Target
 		want   string
 	}{
-		"chat":                             {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: plain}, "/chat/completions"},
-		"reasoning without tools":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"high"}`, provider.Target{Model: reasoner}, "/chat/completions"},
-		"tools with reasoning":             {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"high"` + tools + `}`, provider.Target{Model: reasoner}, "/responses"},
-		"tools with the default effort":    {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: reasoner}, "/responses"},
-		"tools without reasoning":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"none"` + tools + `}`, provider.Target{Model: reasoner}, "/chat/completions"},
-		"a model of the Responses API":     {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: plain, Traits: provider.Traits{ResponsesOnly: true}}, "/responses"},
+		"chat":                             {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: plain}, "/chat/completions"},
+		"reasoning without tools":          {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"high"}`, provider.Target{Model: reasoner}, "/chat/completions"},
+		"tools with reasoning":             {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"high"` + tools + `}`, provider.Target{Model: reasoner}, "/responses"},
+		"tools with the default effort":    {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: reasoner}, "/responses"},
+		"tools without reasoning":          {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"none"` + tools + `}`, provider.Target{Model: reasoner}, "/chat/completions"},
+		"a model of the Responses API":     {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: plain, Traits: provider.Traits{ResponsesOnly: true}}, "/responses"},
 		"a client of the Responses API":    {responses.Format{}, `{"model":"m","input":"x"}`, provider.Target{Model: plain}, "/responses"},
 		"tools of a client of Messages":    {anthropic.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`, provider.Target{Model: reasoner}, "/responses"},
-		"tools of an older model":          {chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/responses"},
-		"several choices":                  {chat.Format{}, `{"model":"m","n":2,"messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/chat/completions"},
+		"tools of an older model":          {openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/responses"},
+		"several choices":                  {openai.Format{}, `{"model":"m","n":2,"messages":[{"role":"user","content":"x"}]` + tools + `}`, provider.Target{Model: older}, "/chat/completions"},
 		"a client of Messages, plain text": {anthropic.Format{}, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`, provider.Target{Model: reasoner}, "/chat/completions"},
 	} {
 		if path, _, _ := openaiCall(t, c.format, c.body, c.target); path != c.want {
@@ -110,8 +110,8 @@ func TestTargetsOfTheResponsesAPI(t *testing.T) {
 	t.Parallel()
 	model := &catalog.Model{Name: "pro", Abilities: llm.Tools | llm.Logprobs | llm.ManyChoices}
 	settings := provider.Settings{Targets: []*provider.Target{{Model: model, Traits: provider.Traits{ResponsesOnly: true}}, {Model: model}}}
-	openai, _ := Find("openai")
-	p := New(openai, settings)
+	vendor, _ := Find("openai")
+	p := New(vendor, settings)
 	if got := p.Targets[0]; got.Model.Abilities != llm.Tools || !got.Lacks.Has(llm.ManyChoices) || got.Lacks.Has(llm.ResponsesAPI) {
 		t.Errorf("abilities %s, lacks %s; want tools, and many_choices missing", got.Model.Abilities, got.Lacks)
 	}
@@ -128,15 +128,15 @@ func TestTargetsOfTheResponsesAPI(t *testing.T) {
 func TestModelWithoutStreamsIsAskedForAWholeResponse(t *testing.T) {
 	t.Parallel()
 	model := &catalog.Model{Name: "pro", NoStream: true}
-	openai, _ := Find("openai")
-	p := New(openai, provider.Settings{Targets: []*provider.Target{{Provider: "openai", Upstream: "up", Model: model, Traits: provider.Traits{ResponsesOnly: true}}}})
+	vendor, _ := Find("openai")
+	p := New(vendor, provider.Settings{Targets: []*provider.Target{{Provider: "openai", Upstream: "up", Model: model, Traits: provider.Traits{ResponsesOnly: true}}}})
 	answer := `{"id":"r","model":"up","status":"completed","output":[{"id":"m","type":"message","content":[{"type":"output_text","text":"Hi"}]}],"usage":{"input_tokens":1,"output_tokens":1}}`
 	for _, c := range []struct {
 		format     wire.Format
 		body, want string
 	}{
 		{responses.Format{}, `{"model":"m","input":"x","stream":true,"stream_options":{"include_obfuscation":false}}`, `"response.output_text.delta"`},
-		{chat.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`, `"delta":{"content":"Hi"}`},
+		{openai.Format{}, `{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}`, `"delta":{"content":"Hi"}`},
 	} {
 		req, err := c.format.DecodeRequest(t.Context(), llm.Chat, []byte(c.body))
 		if err != nil {
@@ -209,7 +209,7 @@ func TestResponsesRequestDropsUnsupportedMembers(t *testing.T) {
 func TestChatRequestDropsUnsupportedMembers(t *testing.T) {
 	t.Parallel()
 	reasoner := &catalog.Model{Name: "gpt-5", Abilities: llm.Tools | llm.Reasoning, FixedSampling: true}
-	_, sent, call := openaiCall(t, chat.Format{},
+	_, sent, call := openaiCall(t, openai.Format{},
 		`{"model":"m","messages":[{"role":"user","content":"x"}],"reasoning_effort":"none","temperature":0.5,"stop":["a"],"verbosity":"low"}`,
 		provider.Target{Vendor: "openai", Model: reasoner})
 	if diff := cmp.Diff(`{"model":"up","messages":[{"role":"user","content":"x"}],"reasoning_effort":"minimal","verbosity":"low"}`, sent); diff != "" {

@@ -8,8 +8,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -43,7 +42,7 @@ type Row struct {
 	CacheKey bool
 	Asks     Asks
 	Prefill  Prefill          // how a prefill is marked
-	Takes    chatconv.Accepts // supported extensions, used for requests from clients of other formats
+	Takes    openai.Accepts // supported extensions, used for requests from clients of other formats
 	Answer   Answer
 }
 
@@ -97,7 +96,7 @@ func Find(name string) (Row, bool) {
 // Vendor returns the row as a provider.Vendor.
 func (r Row) Vendor() provider.Vendor {
 	return provider.Vendor{
-		Name: r.Name, Title: r.Title, Format: chat.Name, BaseURL: r.BaseURL, URLEnv: r.URLEnv, Env: r.Env, Local: r.Local,
+		Name: r.Name, Title: r.Title, Format: openai.Name, BaseURL: r.BaseURL, URLEnv: r.URLEnv, Env: r.Env, Local: r.Local,
 		New: func(s provider.Settings) *provider.Provider { return New(r, s) },
 	}
 }

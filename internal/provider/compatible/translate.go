@@ -7,8 +7,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/chat"
-	"fairlead.dev/internal/wire/chatconv"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // translated converts a call in another format to a chat call. It returns a call in the chat format unchanged, unless the call has custom
@@ -16,11 +15,11 @@ import (
 func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call, error) {
 	var body []byte
 	var leftOut []string
-	if c.Request.Format == chat.Name {
+	if c.Request.Format == openai.Name {
 		if r.Takes.CustomTools {
 			return c, nil
 		}
-		if body = chatconv.FunctionsOnly(c.Request); body == nil {
+		if body = openai.FunctionsOnly(c.Request); body == nil {
 			return c, nil
 		}
 	} else {
@@ -28,12 +27,12 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 		if err != nil {
 			return nil, err
 		}
-		body, leftOut = chatconv.Render(conv, chatconv.RenderOptions{
+		body, leftOut = openai.EncodeRequest(conv, openai.EncodeOptions{
 			Model: c.Request.Model, Stream: c.Request.Stream, Accepts: r.Takes,
 			Signers: func(provider string) bool { return provider == c.Target.ID() },
 		})
 	}
-	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)
+	req, err := openai.Format{}.DecodeRequest(ctx, c.Request.Op, body)
 	if err != nil {
 		return nil, fmt.Errorf("encode the %s request for the provider: %w", c.Request.Format, err)
 	}

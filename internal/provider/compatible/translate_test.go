@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // another is a client format other than chat. It records the deltas of the response.
@@ -67,7 +67,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 		MaxOutput: 9, Sampling: llm.Sampling{Temperature: "0.2"}, Dropped: []string{"odd\r\n"},
 	}}, &catalog.Model{Name: "thinker", Op: llm.Chat, CompletionTokens: true, FixedSampling: true}, true)
 	_, body := providertest.Sent(t, New(v, provider.Settings{}).Chat, call)
-	id := chat.NineCharID("toolu_1")
+	id := openai.NineCharID("toolu_1")
 	// The signature y is from this provider and is sent without the provider name. The signature x is from another provider and is dropped.
 	want := `{"model":"up","messages":[{"role":"system","content":"s"},{"role":"assistant","reasoning_content":"a","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"y"}}}]},` +
 		`{"role":"tool","tool_call_id":"` + id + `","content":"1"}],"stream":true,"max_completion_tokens":9,"stream_options":{"include_usage":true}}`

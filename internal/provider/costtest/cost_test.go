@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func TestCostOfEveryResponseEqualsTheProvidersBill(t *testing.T) {
@@ -55,9 +55,9 @@ func TestCostOfEveryResponseEqualsTheProvidersBill(t *testing.T) {
 // clients returns the client formats. The bill is the same for each of them.
 func (c *costCase) clients() []wire.Format {
 	if c.op == llm.Embed {
-		return []wire.Format{chat.Format{}}
+		return []wire.Format{openai.Format{}}
 	}
-	return []wire.Format{chat.Format{}, anthropic.Format{}}
+	return []wire.Format{openai.Format{}, anthropic.Format{}}
 }
 
 func (c *costCase) run(t *testing.T, client wire.Format) {

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
@@ -76,11 +76,11 @@ func TestTargetsAreNarrowed(t *testing.T) {
 
 func newCall(t *testing.T, op llm.Op, target *provider.Target, body string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), op, []byte(body))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target, Access: provider.Access{Secret: "secret-key"}, Request: req, Client: chat.Format{}}
+	return &provider.Call{Target: target, Access: provider.Access{Secret: "secret-key"}, Request: req, Client: openai.Format{}}
 }
 
 func TestAddressesOfModels(t *testing.T) {

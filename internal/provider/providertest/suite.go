@@ -24,7 +24,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -133,7 +133,7 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 			op = other
 		}
 	}
-	req, err := chat.Format{}.DecodeRequest(context.Background(), op, bytes.Clone(body))
+	req, err := openai.Format{}.DecodeRequest(context.Background(), op, bytes.Clone(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 		target = s.provider.Targets[i]
 	}
 	exchange := s.provider.Exchange(op)
-	return exchange, &provider.Call{Target: target, Access: provider.Access{Secret: secret}, Request: req, Client: chat.Format{}}, exchange != nil
+	return exchange, &provider.Call{Target: target, Access: provider.Access{Secret: secret}, Request: req, Client: openai.Format{}}, exchange != nil
 }
 
 type contextKey struct{}

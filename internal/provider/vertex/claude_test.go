@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/provider/providertest"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
@@ -31,7 +31,7 @@ func TestClaudeIsCalledInItsOwnFormat(t *testing.T) {
 			base + "rawPredict", `{"max_tokens":9,"messages":[{"role":"user","content":"x"}],"future":1.0,"anthropic_version":"vertex-2023-10-16"}`,
 		},
 		"chat stream": {
-			chat.Format{},
+			openai.Format{},
 			`{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"x"}]}`,
 			base + "streamRawPredict", `{"max_tokens":9,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"anthropic_version":"vertex-2023-10-16"}`,
 		},
@@ -74,7 +74,7 @@ func TestMarkForClaudeIsInTheContent(t *testing.T) {
 		last, want string
 	}{
 		"messages": {anthropic.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
-		"chat":     {chat.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
+		"chat":     {openai.Format{}, `{"role":"user","content":"x"}`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]`},
 		"prefill":  {anthropic.Format{}, `{"role":"assistant","content":"x"}`, ""},
 	} {
 		req, err := tc.format.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},`+tc.last+`]}`))

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/provider"
 	geminivendor "fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/embeddings"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/gemini"
 )
@@ -113,7 +113,7 @@ type embedding struct{ caller }
 var _ provider.Exchange = embedding{}
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	texts, err := embeddings.Texts(c.Request)
+	texts, err := openai.Texts(c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -131,5 +131,5 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if err != nil {
 		return llm.Single(llm.Event{}, err)
 	}
-	return llm.Single(embeddings.WriteVectors(c.Request, c.Target.Model.Name, vectors))
+	return llm.Single(openai.WriteVectors(c.Request, c.Target.Model.Name, vectors))
 }

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,11 +57,11 @@ func TestModelsOfGoogleAndAnthropicAreOffered(t *testing.T) {
 
 func newCall(t *testing.T, body string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &provider.Call{Target: target("gemini-2.5-flash", llm.Chat), Access: provider.Access{Secret: "token"}, Request: req, Client: chat.Format{}}
+	return &provider.Call{Target: target("gemini-2.5-flash", llm.Chat), Access: provider.Access{Secret: "token"}, Request: req, Client: openai.Format{}}
 }
 
 const plain = `{"model":"m","messages":[{"role":"user","content":"x"}]}`

@@ -6,7 +6,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/chat"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 )
@@ -47,7 +47,7 @@ func (f Format) decodeEmbed(ctx context.Context, body []byte, fields []llm.Field
 		out.Int("dimensions", dimensions)
 	}
 	out.Close()
-	return chat.Format{}.DecodeRequest(ctx, llm.Embed, out.Out)
+	return openai.Format{}.DecodeRequest(ctx, llm.Embed, out.Out)
 }
 
 // embedInput returns the text and the dimensions of one request.
