@@ -173,7 +173,7 @@ func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *b
 		maximum = d.series.Terms.MaxUsage(target)
 		maximum.Estimated = true
 	}
-	req.Body, req.Fields, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
+	req.Body, req.Fields, req.Conversation, req.Asked, req.Instructed = nil, nil, nil, llm.LazyText{}, llm.LazyText{}
 	d.series.Terms.Request, d.plan.req, d.req = &req, &req, &req
 	if e := d.entry; len(e.Body.Request) > maxBackgroundText || d.delivered.Size() > maxBackgroundText {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}

@@ -283,6 +283,9 @@ func (r *run) newPrompt(req *llm.Request) *prompt {
 		req.Beta = r.call.Beta
 	}
 	req.Controls.SessionID, req.EndUser = session.Named(req, r.call.Session), session.EndUser(req.EndUser)
+	if req.Conversation != nil {
+		req.Conversation.EndUser = req.EndUser
+	}
 	p := &prompt{req: req, policies: r.Routing.Policies.For(r.call.Grant.Workspace.ID)}
 	r.resolveRoute(p)
 	if req.Op != llm.Count && req.Op != llm.Realtime {

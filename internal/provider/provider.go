@@ -312,9 +312,10 @@ func (c effortClient) Conversation(ctx context.Context, req *llm.Request) (*llm.
 	if err != nil {
 		return nil, err
 	}
-	conv.Effort.Hide = conv.Effort.Hide || conv.Effort == llm.Effort{}
-	conv.Effort.Level = c.level
-	return conv, nil
+	changed := *conv
+	changed.Effort.Hide = conv.Effort.Hide || conv.Effort == llm.Effort{}
+	changed.Effort.Level = c.level
+	return &changed, nil
 }
 
 // Exchange builds the call for one operation and decodes its response. It never sends the call.

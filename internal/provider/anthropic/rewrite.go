@@ -55,7 +55,9 @@ func (a *adaptation) value(name string) rawjson.Value {
 
 func (a *adaptation) thinkingType() string { return a.value("thinking").Get("type").String() }
 
-func (a *adaptation) setThinking(kind string) { a.edit.Set["thinking"] = []byte(`{"type":"` + kind + `"}`) }
+func (a *adaptation) setThinking(kind string) {
+	a.edit.Set["thinking"] = []byte(`{"type":"` + kind + `"}`)
+}
 
 // adaptSampling drops the sampling values that the model rejects.
 func (a *adaptation) adaptSampling() {
@@ -116,7 +118,9 @@ func (a *adaptation) adaptThinking() {
 }
 
 // forcesCall reports whether the request forces a tool call.
-func forcesCall(c *provider.Call) bool { return c.Request.Conversation.ToolChoice.Mode == llm.ChoiceMust }
+func forcesCall(c *provider.Call) bool {
+	return c.Request.Conversation.ToolChoice.Mode == llm.ChoiceMust
+}
 
 // adaptEffort sets the effort that the router chose, or drops an effort that the model does not support.
 func (a *adaptation) adaptEffort() {

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"fairlead.dev/internal/catalog"
-	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // family is a group of models with the same parameters.

@@ -19,8 +19,8 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/openai"
 )
 
 const arn = "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/a1b2c3"

@@ -41,7 +41,7 @@ type Row struct {
 	// CacheKey reports whether prompt_cache_key selects the prompt cache.
 	CacheKey bool
 	Asks     Asks
-	Prefill  Prefill          // how a prefill is marked
+	Prefill  Prefill        // how a prefill is marked
 	Takes    openai.Accepts // supported extensions, used for requests from clients of other formats
 	Answer   Answer
 }

@@ -6,10 +6,10 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // caller contains the settings and methods that chat and embeddings share.

@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/internal/provider"
 	geminivendor "fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/openai"
 )
 
 // caller contains the settings and methods that chat and embeddings share.

@@ -230,7 +230,7 @@ func (c *chunk) delta(s *rawjson.Scanner) {
 		return
 	}
 	c.hasMessage = true
-	var list parts
+	var list partList
 	for key := range s.Members {
 		switch string(key) {
 		case "content":
@@ -266,7 +266,7 @@ func (c *chunk) delta(s *rawjson.Scanner) {
 
 // reasoning reads the text of a reasoning member and counts it, unless an earlier member of the delta had reasoning text: some providers
 // send the same text in two members.
-func (c *chunk) reasoning(s *rawjson.Scanner, list *parts) {
+func (c *chunk) reasoning(s *rawjson.Scanner, list *partList) {
 	if !list.reasoned {
 		list.reasoned = c.text(s)
 	}

@@ -24,7 +24,7 @@ func read(t *testing.T, body string) *llm.Conversation {
 
 func textPart(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
 
-func message(role llm.Role, parts ...llm.Part) llm.Message {
+func messageOf(role llm.Role, parts ...llm.Part) llm.Message {
 	return llm.Message{Role: role, Parts: parts}
 }
 
@@ -43,25 +43,25 @@ func TestConversationReadsMessages(t *testing.T) {
 		"roles": {
 			`{"role":"system","content":"a"},{"role":"user","content":"b","name":"ann"},{"role":"assistant","content":"c"},{"role":"developer","content":"d"}`,
 			[]llm.Message{
-				message(llm.System, textPart("a")),
+				messageOf(llm.System, textPart("a")),
 				{Role: llm.User, Name: "ann", Parts: []llm.Part{textPart("b")}},
-				message(llm.Assistant, textPart("c")), message(llm.System, textPart("d")),
+				messageOf(llm.Assistant, textPart("c")), messageOf(llm.System, textPart("d")),
 			},
 		},
 		"empty content": {
 			`{"role":"user","content":""},{"role":"assistant","content":null},{"role":"assistant"},{"role":"user","content":[]}`,
-			[]llm.Message{message(llm.User), message(llm.Assistant), message(llm.Assistant), message(llm.User)},
+			[]llm.Message{messageOf(llm.User), messageOf(llm.Assistant), messageOf(llm.Assistant), messageOf(llm.User)},
 		},
 		"text with escapes": {
 			`{"role":"user","content":"\u0000\ud83d\ude42\ud800\u2028<&>"}`,
-			[]llm.Message{message(llm.User, textPart("\x00🙂\ufffd\u2028<&>"))},
+			[]llm.Message{messageOf(llm.User, textPart("\x00🙂\ufffd\u2028<&>"))},
 		},
 		"parts": {
 			`{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}},` +
 				`{"image_url":{"url":"data:image/PNG;base64,AAEC"},"type":"image_url"},{"type":"image_url","image_url":"https://bare"},` +
 				`{"type":"input_audio","input_audio":{"data":"AAEC","format":"mp3"}},{"type":"file","file":{"file_id":"f1"}},` +
 				`{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,AAEC"}},{"type":"file","file":{"filename":"b.PDF","file_data":"AAEC"}}]}`,
-			[]llm.Message{message(llm.User, textPart("see"),
+			[]llm.Message{messageOf(llm.User, textPart("see"),
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x/y.png", Detail: "low"}},
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "AAEC"}},
 				llm.Part{Kind: llm.ImagePart, Media: &llm.Media{URL: "https://bare"}},
@@ -76,7 +76,7 @@ func TestConversationReadsMessages(t *testing.T) {
 				`{"type":"custom","id":"c2","custom":{"name":"run","input":"ls"}}]},{"role":"tool","tool_call_id":"c2","content":"out"},` +
 				`{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"role":"tool","tool_call_id":"c9","name":"n","content":""}`,
 			[]llm.Message{
-				message(llm.Assistant, callPart(llm.ToolCall{ID: "c1", Name: "look"}), callPart(llm.ToolCall{ID: "c2", Name: "run", Arguments: "ls", Custom: true})),
+				messageOf(llm.Assistant, callPart(llm.ToolCall{ID: "c1", Name: "look"}), callPart(llm.ToolCall{ID: "c2", Name: "run", Arguments: "ls", Custom: true})),
 				toolResult("c2", "run", textPart("out")), toolResult("c1", "look", textPart("a"), textPart("b")), toolResult("c9", "n"),
 			},
 		},
@@ -84,16 +84,16 @@ func TestConversationReadsMessages(t *testing.T) {
 			`{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"1"},` +
 				`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}},{"role":"function","name":"f","content":null}`,
 			[]llm.Message{
-				message(llm.User, textPart("x")),
-				message(llm.Assistant, callPart(llm.ToolCall{ID: "call_1", Name: "f", Arguments: "{}"})), toolResult("call_1", "f", textPart("1")),
-				message(llm.Assistant, callPart(llm.ToolCall{ID: "call_3", Name: "f", Arguments: `{"a":1}`})), toolResult("call_3", "f"),
+				messageOf(llm.User, textPart("x")),
+				messageOf(llm.Assistant, callPart(llm.ToolCall{ID: "call_1", Name: "f", Arguments: "{}"})), toolResult("call_1", "f", textPart("1")),
+				messageOf(llm.Assistant, callPart(llm.ToolCall{ID: "call_3", Name: "f", Arguments: `{"a":1}`})), toolResult("call_3", "f"),
 			},
 		},
 		"refusals": {
 			`{"role":"assistant","content":"x","refusal":"no"},{"role":"assistant","content":[{"type":"refusal","refusal":"never"}]}`,
 			[]llm.Message{
-				message(llm.Assistant, textPart("x"), llm.Part{Kind: llm.RefusalPart, Text: "no"}),
-				message(llm.Assistant, llm.Part{Kind: llm.RefusalPart, Text: "never"}),
+				messageOf(llm.Assistant, textPart("x"), llm.Part{Kind: llm.RefusalPart, Text: "no"}),
+				messageOf(llm.Assistant, llm.Part{Kind: llm.RefusalPart, Text: "never"}),
 			},
 		},
 		"thinking": {
@@ -102,29 +102,29 @@ func TestConversationReadsMessages(t *testing.T) {
 				`{"role":"assistant","reasoning_content":"ab","thinking_blocks":[{"type":"thinking","signature":"s"}]},` +
 				`{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]}]}`,
 			[]llm.Message{
-				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
-				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
-				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "a", Signature: "s", Provider: "p"}), thinkingPart(llm.Thinking{Redacted: "d", Provider: "p"}), textPart("x")),
-				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "ab", Signature: "s"})),
-				message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
+				messageOf(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
+				messageOf(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
+				messageOf(llm.Assistant, thinkingPart(llm.Thinking{Text: "a", Signature: "s", Provider: "p"}), thinkingPart(llm.Thinking{Redacted: "d", Provider: "p"}), textPart("x")),
+				messageOf(llm.Assistant, thinkingPart(llm.Thinking{Text: "ab", Signature: "s"})),
+				messageOf(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm"}), textPart("x")),
 			},
 		},
 		"signed calls": {
 			`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":{"a": 1}},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}}]}`,
-			[]llm.Message{message(llm.Assistant, callPart(llm.ToolCall{ID: "c", Name: "f", Arguments: `{"a": 1}`, Signature: "s", Provider: "gemini"}))},
+			[]llm.Message{messageOf(llm.Assistant, callPart(llm.ToolCall{ID: "c", Name: "f", Arguments: `{"a": 1}`, Signature: "s", Provider: "gemini"}))},
 		},
 		"cache marks": {
 			`{"role":"user","content":"a","cache_control":{"type":"ephemeral"}},{"role":"user","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text","text":"c","prompt_cache_breakpoint":{"mode":"explicit"}}]},` +
 				`{"role":"tool","tool_call_id":"x","content":"d","cache_control":{"type":"ephemeral"}}`,
 			[]llm.Message{
-				message(llm.User, llm.Part{Kind: llm.TextPart, Text: "a", Cache: &llm.CacheMark{}}),
-				message(llm.User, llm.Part{Kind: llm.TextPart, Text: "b", Cache: &llm.CacheMark{TTL: "1h"}}, llm.Part{Kind: llm.TextPart, Text: "c", Cache: &llm.CacheMark{}}),
-				message(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "x", Parts: []llm.Part{textPart("d")}}, Cache: &llm.CacheMark{}}),
+				messageOf(llm.User, llm.Part{Kind: llm.TextPart, Text: "a", Cache: &llm.CacheMark{}}),
+				messageOf(llm.User, llm.Part{Kind: llm.TextPart, Text: "b", Cache: &llm.CacheMark{TTL: "1h"}}, llm.Part{Kind: llm.TextPart, Text: "c", Cache: &llm.CacheMark{}}),
+				messageOf(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "x", Parts: []llm.Part{textPart("d")}}, Cache: &llm.CacheMark{}}),
 			},
 		},
 		"audio of an earlier response": {
 			`{"role":"assistant","audio":{"id":"audio_1"}}`,
-			[]llm.Message{message(llm.Assistant, llm.Part{Kind: llm.AudioPart, Media: &llm.Media{FileID: "audio_1"}})},
+			[]llm.Message{messageOf(llm.Assistant, llm.Part{Kind: llm.AudioPart, Media: &llm.Media{FileID: "audio_1"}})},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestConversationReadsSettings(t *testing.T) {
 			got := read(t, `{"model":"m","messages":[{"role":"user","content":"x"}]`+members+`}`)
 			want := tc.want
 			want.Choices = max(want.Choices, 1)
-			want.Messages = []llm.Message{message(llm.User, textPart("x"))}
+			want.Messages = []llm.Message{messageOf(llm.User, textPart("x"))}
 			if diff := cmp.Diff(&want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -338,7 +338,7 @@ func TestRenderDropsUnsupportedContent(t *testing.T) {
 	conv.Effort = llm.Effort{Budget: 4096}
 	conv.ServiceTier = "standard_only"
 	conv.Dropped = []string{"odd"}
-	conv.Messages = append(conv.Messages, message(llm.User,
+	conv.Messages = append(conv.Messages, messageOf(llm.User,
 		textPart("first"), llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "i", Failed: true, Parts: []llm.Part{textPart("out"), {Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x"}}}}},
 	))
 	body, leftOut := EncodeRequest(conv, EncodeOptions{Model: "m", Stream: true})
@@ -357,9 +357,9 @@ func TestToolResultsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	picture := llm.Part{Kind: llm.ImagePart, Media: &llm.Media{Type: "image/png", Data: "AAEC"}}
 	conv := &llm.Conversation{Messages: []llm.Message{
-		message(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm", Signature: "s"})),
-		message(llm.Assistant, callPart(llm.ToolCall{ID: "a", Name: "f"}), callPart(llm.ToolCall{ID: "b", Name: "f"})),
-		toolResult("a", "f", textPart("1"), picture), toolResult("b", "f", textPart("2")), message(llm.User, textPart("so?")),
+		messageOf(llm.Assistant, thinkingPart(llm.Thinking{Text: "hm", Signature: "s"})),
+		messageOf(llm.Assistant, callPart(llm.ToolCall{ID: "a", Name: "f"}), callPart(llm.ToolCall{ID: "b", Name: "f"})),
+		toolResult("a", "f", textPart("1"), picture), toolResult("b", "f", textPart("2")), messageOf(llm.User, textPart("so?")),
 	}}
 	body, _ := EncodeRequest(conv, EncodeOptions{Model: "m"})
 	want := `{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}},{"id":"b","type":"function","function":{"name":"f","arguments":""}}]},` +
@@ -373,7 +373,7 @@ func TestToolResultsFollowEachOther(t *testing.T) {
 func TestNoToolSettingsWithoutTools(t *testing.T) {
 	t.Parallel()
 	conv := &llm.Conversation{
-		Messages: []llm.Message{message(llm.User, textPart("x"))}, Tools: []llm.Tool{{Hosted: "web_search"}},
+		Messages: []llm.Message{messageOf(llm.User, textPart("x"))}, Tools: []llm.Tool{{Hosted: "web_search"}},
 		ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}, ParallelTools: new(false),
 	}
 	body, leftOut := EncodeRequest(conv, EncodeOptions{Model: "m"})

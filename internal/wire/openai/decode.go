@@ -4,130 +4,234 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/strict"
-	"fairlead.dev/internal/wire/validate"
 )
 
-const (
-	maxInputs    = MaxInputs
-	maxDimension = 1 << 20
-)
+const maxDimension = 1 << 20
 
-// decoder validates one request and records its properties.
-type decoder struct {
-	validate.Reader
-	req *llm.Request
-
-	messages, input bool // whether the messages and the input member are present and not null
-	outputLimits
-	longest                   int    // length of the longest input, in bytes or token IDs
-	top                       string // name of the top-level member being read
-	previewText               rawjson.String
-	instructed                rawjson.String
-	safetyIdentifier, endUser string
-	custom                    bool // whether the request has custom tools or calls to custom tools
-}
-
-// outputLimits holds the members of a request that limit the output.
-type outputLimits struct {
-	maxTokens, maxCompletion int64
-	bestOf                   int64
-}
-
-// DecodeRequest validates a request strictly and returns its properties. It rejects bodies that two parsers may read
-// differently. It checks the types of the fields that routing, limits and pricing need. The provider checks all other
-// fields.
+// DecodeRequest validates a request strictly and returns its properties and its conversation. It rejects bodies that two parsers may read
+// differently. It checks the types of the fields that routing, limits and pricing need. The provider checks all other fields.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	d := decoder{
-		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)},
-		req:    &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
-	}
-	defer d.Release()
-	d.Spans = &d.req.PromptSample
-	if err := d.decode(op); err != nil {
-		return nil, err
-	}
-	return d.req, nil
-}
-
-func (d *decoder) decode(op llm.Op) error {
-	fields := chatFields
+	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Name}, ResponseOptions: llm.ResponseOptions{Choices: 1}}
+	decode := decodeChat
 	switch op {
 	case llm.Embed:
-		fields = embedFields
+		decode = decodeEmbed
 	case llm.Complete:
-		fields = promptFields
+		decode = decodePrompt
 	case llm.Moderate:
-		fields = moderationFields
+		decode = decodeModeration
 	default:
 	}
-	d.req.Fields = make([]llm.Field, 0, 8)
-	read := func(key []byte) {
-		field := llm.Field{KeyStart: d.KeyStart, Value: d.Pos}
-		field.Name = fields.ReadMember(&d.Reader, key, d)
-		d.top = field.Name
-		if d.Pos == field.Value {
-			d.countExtra()
-		}
-		field.End = d.Pos
-		d.req.Fields = append(d.req.Fields, field)
+	if err := decode(ctx, body, req); err != nil {
+		return nil, err
 	}
-	if err := strict.Members(&d.Scanner, read); err != nil {
+	return req, nil
+}
+
+func decodeChat(ctx context.Context, body []byte, req *llm.Request) error {
+	var r chatRequest
+	doc, err := strict.Decode(ctx, body, &r, strict.Rules{Lenient: isLenient, Messages: "messages"})
+	if err != nil {
 		return err
 	}
-	if d.Err != nil {
-		return strict.Error(&d.Scanner, d.top)
+	r.account.apply(doc, req)
+	doc.Require("messages", doc.Given("messages"), "Send a list with at least one message.")
+	if r.Messages != nil && len(r.Messages) == 0 {
+		doc.Problem("messages", "messages is empty. Send at least one message.")
 	}
-	d.finish(op)
-	if err := d.Reject(); err != nil {
+	readGeneration(doc, req, r.Stream, r.StreamOptions, r.N)
+	maxTokens := doc.Int("max_tokens", r.MaxTokens, 1, strict.MaxTokens)
+	maxCompletion := doc.Int("max_completion_tokens", r.MaxCompletion, 1, strict.MaxTokens)
+	if maxTokens > 0 && maxCompletion > 0 && maxTokens != maxCompletion {
+		doc.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", maxTokens, maxCompletion)
+	}
+	req.MaxOutput = max(maxTokens, maxCompletion)
+	req.Stores = string(r.Store) == "true"
+	if slices.Contains(r.Modalities, "audio") {
+		req.Needs |= llm.AudioOut
+	}
+	doc.RejectUnknownLookAlikes(&r)
+	if f := r.ResponseFormat; f != nil {
+		doc.RejectLookAlikes("response_format.", f.Unknown, *f)
+	}
+	b := builder{doc: doc, req: req, conv: &llm.Conversation{
+		Choices: req.Choices, MaxOutput: req.MaxOutput, EndUser: req.EndUser, ServiceTier: req.ServiceTier,
+	}}
+	b.addSettings(&r)
+	b.addMessages(r.Messages)
+	b.addUnknown(&r)
+	if err := doc.Finish(req, b.conv); err != nil {
 		return err
 	}
+	req.Plain = req.Plain && !bytes.Contains(doc.Raw("tool_choice"), []byte(`"custom"`))
 	return nil
 }
 
-// finish checks the required fields and the rules that involve several fields.
-func (d *decoder) finish(op llm.Op) {
-	r := d.req
-	if op == llm.Moderate && r.Model == "" && !d.HasProblem("model") {
-		r.Model = "auto" // OpenAI's API does not require a model for moderations
-	}
-	d.Require("model", r.Model != "", `Name a model, or send "auto" to have one chosen.`)
-	switch op {
-	case llm.Chat:
-		d.Require("messages", d.messages, "Send a list with at least one message.")
-	case llm.Embed:
-		d.Require("input", d.input, "Send a string, a list of strings, or token IDs.")
-	case llm.Complete:
-		d.Require("prompt", d.input, "Send a string, a list of strings, or token IDs.")
-	case llm.Moderate:
-		d.Require("input", d.input, "Send a string, a list of strings, or a list of parts.")
+// isLenient reports whether only a translation needs the field to have the declared type.
+func isLenient(param string) bool {
+	name := param[:strings.IndexAny(param+".", ".[")]
+	switch name {
+	case "messages":
+		_, field, nested := strings.Cut(param, "].")
+		return nested && field != "role"
+	case "response_format":
+		return param != name && param != "response_format.type"
+	case "model", "models", "provider", "session_id", "service_tier", "user", "safety_identifier", "metadata",
+		"stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "parallel_tool_calls", "reasoning_effort":
+		return false
 	default:
+		return param != name || !slices.Contains([]string{"tools", "functions", "modalities"}, name)
 	}
-	r.MaxOutput = max(d.maxTokens, d.maxCompletion)
-	if d.maxTokens > 0 && d.maxCompletion > 0 && d.maxTokens != d.maxCompletion {
-		d.Problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
+}
+
+// apply checks the members and sets the properties that they determine.
+func (a *account) apply(doc *strict.Document, req *llm.Request) {
+	a.Apply(doc, req)
+	if req.Op == llm.Moderate && !doc.Given("model") {
+		req.Model = "auto" // OpenAI's API does not require a model for moderations
 	}
-	if op == llm.Complete {
-		// The larger of n and best_of is the number of completions per prompt. Completions that are not returned are also billed.
-		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
+	doc.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
+	req.EndUser, req.Metadata = cmp.Or(string(a.User), string(a.SafetyIdentifier)), a.Metadata
+	for _, f := range doc.Fields {
+		if isSampling(f.Name, req.Op) && doc.Given(f.Name) {
+			req.Sampling = append(req.Sampling, f.Name)
+		}
 	}
-	r.ASCIIBytes, r.NonASCIIBytes = d.ASCII, d.NonASCII
-	if all := d.ASCII + d.NonASCII + int(r.TokenIDs); r.Inputs > 1 && all > 0 {
-		r.Longest = float64(d.longest) / float64(all)
+}
+
+// isSampling reports whether some models reject the field. Only the provider validates its value.
+func isSampling(name string, op llm.Op) bool {
+	switch name {
+	case "temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs":
+		return op == llm.Chat || op == llm.Complete
+	case "top_logprobs":
+		return op == llm.Chat
 	}
-	r.Plain = !d.custom
-	for _, f := range r.Fields {
-		r.Plain = r.Plain && (f.Name != "tool_choice" || !bytes.Contains(d.Data[f.Value:f.End], []byte(`"custom"`)))
+	return false
+}
+
+// readGeneration reads the members that chat and legacy completions share.
+func readGeneration(doc *strict.Document, req *llm.Request, stream bool, options *streamOptions, n strict.Whole) {
+	req.Stream = stream
+	if options != nil {
+		req.IncludeUsage = options.IncludeUsage
+		doc.RejectLookAlikes("stream_options.", options.Unknown, *options)
 	}
-	r.EndUser = cmp.Or(d.endUser, d.safetyIdentifier)
-	if !d.instructed.Empty() {
-		r.Instructed = llm.RawText(d.Data[d.instructed.Start:d.instructed.End])
+	if req.Choices = int(max(doc.Int("n", n, 1, maxChoices), 1)); req.Choices > 1 {
+		req.Needs |= llm.ManyChoices
 	}
-	if !d.previewText.Empty() && d.Valid() {
-		r.Preview = preview(d.Data[d.previewText.Start:d.previewText.End])
-		r.Asked = llm.RawText(d.Data[d.previewText.Start:d.previewText.End])
+}
+
+// addUnknown records the members that a conversation cannot represent. Their text counts towards the prompt, because a provider may add it.
+func (b *builder) addUnknown(r *chatRequest) {
+	for f := range b.doc.UnknownFields(r) {
+		raw := b.doc.Body[f.Value:f.End]
+		if raw[0] == 'n' {
+			continue
+		}
+		b.conv.DropField(f.Name)
+		text := b.req.CountJSON(raw)
+		b.req.ExtraBytes += text
+		switch f.Name {
+		case "prediction":
+			b.req.Predicted += text
+		case "search_parameters", "plugins": // tools that the provider runs
+			b.req.Hosted = true
+		}
 	}
+	if b.doc.Given("modalities") && string(b.doc.Raw("modalities")) != `["text"]` {
+		b.conv.DropField("modalities")
+	}
+}
+
+// addSettings adds everything except the messages to the conversation.
+func (b *builder) addSettings(r *chatRequest) {
+	c := b.conv
+	b.addTools(r)
+	b.addToolChoice(r)
+	c.ParallelTools = r.ParallelTools
+	b.addOutput(r.ResponseFormat)
+	if r.Stop.IsString {
+		c.Stop = []string{r.Stop.String}
+	} else if r.Stop.Other != nil {
+		c.Stop = *r.Stop.Other
+	}
+	c.Verbosity = r.Verbosity
+	b.addEffort(r)
+	topLogprobs, _ := strconv.Atoi(string(r.TopLogprobs)) // 0 if it is not a whole number
+	c.Sampling = llm.Sampling{
+		Temperature: number(r.Temperature), TopP: number(r.TopP), TopK: number(r.TopK), FrequencyPenalty: number(r.Frequency),
+		PresencePenalty: number(r.Presence), Seed: number(r.Seed), Logprobs: r.Logprobs, TopLogprobs: topLogprobs,
+	}
+}
+
+func (b *builder) addEffort(r *chatRequest) {
+	e := &b.conv.Effort
+	e.Level = r.Effort
+	// setThinking disables thinking, or lets the model decide how much to think if the request has no level and no budget.
+	setThinking := func(on bool) {
+		switch {
+		case !on:
+			e.Level = "none"
+		case e.Level == "" && e.Budget == 0:
+			e.Adaptive = true
+		}
+	}
+	if m := r.Reasoning; m != nil {
+		e.Level = cmp.Or(m.Effort, e.Level)
+		e.Budget = b.doc.Int("reasoning.max_tokens", m.MaxTokens, 1, strict.MaxTokens)
+		if m.Enabled != nil {
+			setThinking(*m.Enabled)
+		}
+		e.Hide = m.Exclude != nil && *m.Exclude
+	}
+	if m := r.Thinking; m != nil {
+		e.Budget = max(e.Budget, b.doc.Int("thinking.budget_tokens", m.BudgetTokens, 1, strict.MaxTokens))
+		switch m.Type {
+		case "disabled":
+			setThinking(false)
+		case "adaptive", "auto":
+			e.Adaptive = true
+		case "enabled":
+			setThinking(true)
+		}
+		e.Hide = e.Hide || m.Display == "omitted"
+	}
+}
+
+func (b *builder) addOutput(f *responseFormat) {
+	if f == nil {
+		return
+	}
+	out := &b.conv.Output
+	switch f.Type {
+	case "", "text":
+	case "json_object":
+		out.Kind = llm.OutputJSON
+	case "json_schema":
+		s := cmp.Or(f.JSONSchema, &jsonSchema{})
+		*out = llm.Output{Kind: llm.OutputSchema, Name: s.Name, Description: s.Description, Schema: rawOf(s.Schema), Strict: s.Strict}
+	default:
+		b.conv.DropField("response_format")
+	}
+}
+
+// elementRaw returns the JSON of element n of a top-level list.
+func (b *builder) elementRaw(list string, n int) []byte {
+	s := rawjson.Scanner{Data: b.doc.Raw(list)}
+	s.Peek()
+	var raw []byte
+	for i := range s.Elements {
+		if i == n {
+			raw = s.Raw()
+		}
+	}
+	return raw
 }

@@ -13,8 +13,8 @@ type correction struct {
 	with     []byte
 }
 
-// parts collects the text and the thinking of content that is a list of parts. Mistral's reasoning models send content in this form.
-type parts struct {
+// partList collects the text and the thinking of content that is a list of parts. Mistral's reasoning models send content in this form.
+type partList struct {
 	from, to      int // position of the member with the list; to is 0 when absent
 	text, thought joined
 	lost          bool // whether there is a part of another kind
@@ -23,7 +23,7 @@ type parts struct {
 	emptyFrom, emptyTo int  // position of a null or empty thinking member; emptyTo is 0 when absent
 }
 
-func (p *parts) read(s *rawjson.Scanner) {
+func (p *partList) read(s *rawjson.Scanner) {
 	p.from = s.KeyStart
 	for range s.Elements {
 		switch s.Kind() {
@@ -38,7 +38,7 @@ func (p *parts) read(s *rawjson.Scanner) {
 	p.to = s.Pos
 }
 
-func (p *parts) part(s *rawjson.Scanner) {
+func (p *partList) part(s *rawjson.Scanner) {
 	for key := range s.Members {
 		switch string(key) {
 		case "type":
@@ -53,7 +53,7 @@ func (p *parts) part(s *rawjson.Scanner) {
 }
 
 // think decodes thinking, which is a string or a list of parts.
-func (p *parts) think(s *rawjson.Scanner) {
+func (p *partList) think(s *rawjson.Scanner) {
 	if s.Kind() != '[' {
 		p.thought.add(s.Raw())
 		return
@@ -73,7 +73,7 @@ func (p *parts) think(s *rawjson.Scanner) {
 
 // flat returns the corrections that replace the list: the text becomes content, the thinking becomes reasoning_content.
 // A delta with only thinking has no content.
-func (p *parts) flat(whole bool) []correction {
+func (p *partList) flat(whole bool) []correction {
 	if p.to == 0 {
 		return nil
 	}

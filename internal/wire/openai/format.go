@@ -45,8 +45,8 @@ func (framing) WriteEnd(w io.Writer) error { return sse.WriteData(w, []byte("[DO
 func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
 // Conversation implements wire.Format.
-func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return readConversation(ctx, req)
+func (Format) Conversation(_ context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return req.Translate()
 }
 
 // EncodeResponse implements wire.Format.

@@ -48,7 +48,7 @@ func FunctionsOnly(req *llm.Request) []byte {
 			value = functionChoice(v)
 		case "messages":
 			value = changeElements(v, func(message rawjson.Value) []byte {
-				return changeMember(message, "tool_calls", func(calls rawjson.Value) []byte { return changeElements(calls, functionCall) })
+				return changeMember(message, "tool_calls", func(calls rawjson.Value) []byte { return changeElements(calls, convertCall) })
 			})
 		}
 		if value != nil {
@@ -76,8 +76,8 @@ func functionTool(v rawjson.Value) []byte {
 	})
 }
 
-// functionCall converts a call of a custom tool to a function call. It returns nil for any other call.
-func functionCall(v rawjson.Value) []byte {
+// convertCall converts a call of a custom tool to a function call. It returns nil for any other call.
+func convertCall(v rawjson.Value) []byte {
 	custom := v.Get("custom")
 	if !custom.IsObject() {
 		return nil

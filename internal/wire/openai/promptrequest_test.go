@@ -57,7 +57,7 @@ func TestDecodePromptsRejectsInvalidRequests(t *testing.T) {
 	checkRejected(t, llm.Complete, `"model":"p",`, map[string]string{
 		`"n":1`: "prompt", `"prompt":null`: "prompt", `"prompt":[]`: "prompt", `"prompt":[[]]`: "prompt", `"prompt":{}`: "prompt",
 		`"prompt":["a",1]`: "prompt", `"prompt":[1.5]`: "prompt", `"prompt":[null]`: "prompt", `"Prompt":"a","prompt":"a"`: "Prompt",
-		`"prompt":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "prompt",
+		`"prompt":["a"` + strings.Repeat(`,"a"`, MaxInputs) + `]`: "prompt",
 		`"prompt":"a","n":0`: "n", `"prompt":"a","n":129`: "n", `"prompt":"a","best_of":"2"`: "best_of",
 		`"prompt":"a","max_tokens":-1`: "max_tokens", `"prompt":"a","max_tokens":1e15`: "max_tokens",
 		`"prompt":"a","logprobs":true`: "logprobs", `"prompt":"a","suffix":5`: "suffix", `"prompt":"a","stream":1`: "stream",
@@ -90,7 +90,7 @@ func TestDecodeModerations(t *testing.T) {
 	checkRejected(t, llm.Moderate, "", map[string]string{
 		`"user":"u"`: "input", `"input":null`: "input", `"input":[]`: "input", `"input":5`: "input", `"input":{}`: "input", `"input":[1]`: "input",
 		`"input":["a",{"type":"text","text":"b"}]`: "input", `"input":[{"Text":"a","text":"a"}]`: "input.Text",
-		`"input":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "input",
+		`"input":["a"` + strings.Repeat(`,"a"`, MaxInputs) + `]`: "input",
 		`"model":5,"input":"a"`:                                  "model", `"model":"","input":"a"`: "model", `"Model":"x","input":"a"`: "Model",
 	})
 }

@@ -138,7 +138,7 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 		if t == nil || t.Signature == "" && t.Redacted == "" {
 			return nil
 		}
-		block := thinkingBlock(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
+		block := encodeThinking(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
 		if !w.stream {
 			c.blocks = append(c.blocks, block)
 			return nil
@@ -230,9 +230,9 @@ func (w *responseWriter) annotate(c *choiceWriter, cited *llm.Citation) {
 	w.emit(c, slices.Concat([]byte(`{"annotations":[`), d.Out, []byte(`]}`)), llm.Event{})
 }
 
-// thinkingBlock encodes thinking with its signature. Like other gateways, it writes Anthropic's thinking block and adds the name of the
+// encodeThinking encodes thinking with its signature. Like other gateways, it writes Anthropic's thinking block and adds the name of the
 // provider that signed it.
-func thinkingBlock(t *llm.Thinking) []byte {
+func encodeThinking(t *llm.Thinking) []byte {
 	var b rawjson.Writer
 	b.Open()
 	if t.Redacted != "" && t.Text == "" && t.Signature == "" {

@@ -30,7 +30,7 @@ func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
 }
 
 // chatRequest returns a request with or without streaming.
-func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
+func requestOf(t testing.TB, stream bool, more string) *llm.Request {
 	t.Helper()
 	body := `{"model":"m","messages":[{"role":"user","content":"x"}]` + more
 	if stream {
@@ -170,7 +170,7 @@ func TestEncodeResponseAsChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := collect(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
+			events, err := collect(dated.EncodeResponse(requestOf(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestEncodeResponseAsChunks(t *testing.T) {
 
 func TestEncodeResponseDescribesEvents(t *testing.T) {
 	t.Parallel()
-	events, err := collect(dated.EncodeResponse(chatRequest(t, true, ""), "canon", sequence(answers["text"].pieces, nil)))
+	events, err := collect(dated.EncodeResponse(requestOf(t, true, ""), "canon", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestEncodeResponseDescribesEvents(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
 	}
-	whole, err := collect(dated.EncodeResponse(chatRequest(t, false, ""), "canon", sequence(answers["text"].pieces, nil)))
+	whole, err := collect(dated.EncodeResponse(requestOf(t, false, ""), "canon", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := collect(Format{}.EncodeResponse(chatRequest(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
+				events, err := collect(Format{}.EncodeResponse(requestOf(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
 				e, ok := errors.AsType[*llm.Error](err)
 				if !ok || e.Kind != tc.want {
 					t.Errorf("stream %t: %v, want %s", stream, err, tc.want)
@@ -264,7 +264,7 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 func TestIDsAreGenerated(t *testing.T) {
 	t.Parallel()
 	id := func(f Format, given string) (string, string) {
-		events, err := collect(f.EncodeResponse(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
+		events, err := collect(f.EncodeResponse(requestOf(t, false, ""), "m", sequence([]llm.Delta{
 			{Kind: llm.BeginDelta, ID: given}, {Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}}, {Kind: llm.FinishDelta},
 		}, nil)))
 		if err != nil {
@@ -352,7 +352,7 @@ func TestDeltasOfEncodedResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc := answers[name]
-			events := dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil))
+			events := dated.EncodeResponse(requestOf(t, true, tc.more), "canon", sequence(tc.pieces, nil))
 			var got []llm.Delta
 			for p, err := range Deltas(events) {
 				if err != nil {
@@ -373,7 +373,7 @@ func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chunks, err := collect(dated.EncodeResponse(chatRequest(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
+			chunks, err := collect(dated.EncodeResponse(requestOf(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -386,7 +386,7 @@ func TestWholeResponseEqualsAssembledChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			both := map[string][]llm.Delta{}
-			whole, err := collect(dated.EncodeResponse(chatRequest(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+			whole, err := collect(dated.EncodeResponse(requestOf(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -497,7 +497,7 @@ func FuzzDeltas(f *testing.F) {
 			}
 		}
 		for _, stream := range []bool{true, false} {
-			for ev, err := range dated.EncodeResponse(chatRequest(t, stream, ""), "m", Deltas(events)) {
+			for ev, err := range dated.EncodeResponse(requestOf(t, stream, ""), "m", Deltas(events)) {
 				if err == nil && !json.Valid(ev.Data) {
 					t.Errorf("event is not JSON: %s", ev.Data)
 				}

@@ -29,7 +29,7 @@ func TestSignaturesAreNotForwarded(t *testing.T) {
 		},
 		"signatures of unexpected types": {
 			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`,
-			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`, true,
+			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -165,7 +165,7 @@ func (t *translator) thinking(thoughts []*llm.Thinking) {
 		if t.o.Signers(thought.Provider) {
 			block := *thought
 			block.Provider = t.signer(block.Provider)
-			blocks = append(blocks, thinkingBlock(&block))
+			blocks = append(blocks, encodeThinking(&block))
 		}
 	}
 	t.w.OptionalStr("reasoning_content", text.String())

@@ -201,11 +201,13 @@ func (d *decoder) skipWrongType(dec *jsontext.Decoder, v any) error {
 	if err := dec.SkipValue(); err != nil {
 		return err
 	}
-	d.doc.wrongType(paramOf(dec), describe(v), byte(kind))
+	d.doc.WrongType(paramOf(dec), describe(v), byte(kind))
 	return nil
 }
 
-func (d *Document) wrongType(param, want string, kind byte) {
+// WrongType records that the field param has the wrong type. want describes the expected type; kind is the first byte of the value, '0' for a
+// number.
+func (d *Document) WrongType(param, want string, kind byte) {
 	is := map[byte]string{'n': "null", 'f': "false", 't': "true", '0': "a number", '"': "a string", '[': "a list", '{': "an object"}[kind]
 	message := fmt.Sprintf("%s must be %s; it is %s.", param, want, is)
 	if d.rules.Lenient != nil && d.rules.Lenient(param) {
@@ -407,13 +409,13 @@ func (d *Document) RejectLookAlikes(path string, unknown jsontext.Value, into an
 	s := rawjson.Scanner{Data: unknown}
 	s.Peek()
 	for key := range s.Members {
-		d.rejectLookAlike(path, string(key), reflect.TypeOf(into))
+		d.rejectLookAlike(path, string(key), into)
 	}
 }
 
 // UnknownFields yields the top-level members that the struct into does not have.
 func (d *Document) UnknownFields(into any) iter.Seq[llm.Field] {
-	known := fieldsOf(reflect.TypeOf(into))
+	known := fieldsOf(structOf(into))
 	return func(yield func(llm.Field) bool) {
 		for _, f := range d.Fields {
 			if _, found := known[f.Name]; !found && !yield(f) {
@@ -426,17 +428,26 @@ func (d *Document) UnknownFields(into any) iter.Seq[llm.Field] {
 // RejectUnknownLookAlikes is like RejectLookAlikes for the top-level object.
 func (d *Document) RejectUnknownLookAlikes(into any) {
 	for f := range d.UnknownFields(into) {
-		d.rejectLookAlike("", f.Name, reflect.TypeOf(into))
+		d.rejectLookAlike("", f.Name, into)
 	}
 }
 
-func (d *Document) rejectLookAlike(path, key string, t reflect.Type) {
-	for name := range fieldsOf(t) {
+func (d *Document) rejectLookAlike(path, key string, into any) {
+	for name := range fieldsOf(structOf(into)) {
 		if p, found := LookAlike(path, key, name); found {
 			d.Problem(p.Param, "%s", p.Message)
 			return
 		}
 	}
+}
+
+// structOf returns the type of a struct or of a pointer to a struct.
+func structOf(v any) reflect.Type {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 // Finish completes a request that the document has described: it sets the body, its conversation, which may be nil, and the properties that

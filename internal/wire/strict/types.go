@@ -66,7 +66,7 @@ func (n *Names) set(doc *Document, paramOf func() string, raw []byte) {
 	for i, element := range rawjson.Parse(raw).List() {
 		switch {
 		case element.Kind != rawjson.Text:
-			doc.wrongType(param, "a list of strings", rawKind(element.Raw[0]))
+			doc.WrongType(param, "a list of strings", rawKind(element.Raw[0]))
 		case i == maxNames:
 			doc.Problem(param, "%s may have at most %d entries.", param, maxNames)
 		case i < maxNames:
