@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -144,16 +145,10 @@ func (b *builder) readAssistant(m *message) []llm.Part {
 
 // readThinking reads thinking. The blocks in thinking_blocks repeat the text and add the provider's signature.
 func readThinking(m *message) []llm.Part {
-	text := m.ReasoningContent
-	if text == "" && len(m.Reasoning) > 0 && m.Reasoning[0] == '"' {
-		text = rawjson.Parse(m.Reasoning).String()
-	}
+	text := cmp.Or(m.ReasoningContent, stringOf(m.Reasoning))
 	var parts []llm.Part
 	for _, block := range m.ThinkingBlocks {
-		thinking := llm.Thinking{Signature: block.Signature, Redacted: block.Data, Provider: block.Provider}
-		if block.Thinking != nil {
-			thinking.Text = *block.Thinking
-		}
+		thinking := llm.Thinking{Text: textOf(block.Thinking), Signature: block.Signature, Redacted: block.Data, Provider: block.Provider}
 		parts = append(parts, llm.Part{Kind: llm.ThinkingPart, Thinking: &thinking})
 	}
 	switch {

@@ -41,7 +41,7 @@ func decodeChat(ctx context.Context, body []byte, req *llm.Request) error {
 	if err != nil {
 		return err
 	}
-	r.account.apply(doc, req)
+	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("messages", doc.Given("messages"), "Send a list with at least one message.")
 	if r.Messages != nil && len(r.Messages) == 0 {
 		doc.Problem("messages", "messages is empty. Send at least one message.")
@@ -91,9 +91,9 @@ func isLenient(param string) bool {
 	}
 }
 
-// apply checks the members and sets the properties that they determine.
-func (a *account) apply(doc *strict.Document, req *llm.Request) {
-	a.Apply(doc, req)
+// readAccount reads the members that all operations share.
+func readAccount(doc *strict.Document, req *llm.Request, controls *strict.Controls, a *account) {
+	controls.Apply(doc, req)
 	if req.Op == llm.Moderate && !doc.Given("model") {
 		req.Model = "auto" // OpenAI's API does not require a model for moderations
 	}

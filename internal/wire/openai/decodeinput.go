@@ -23,6 +23,7 @@ const (
 
 // embedRequest is an embeddings request.
 type embedRequest struct {
+	strict.Controls
 	account
 	Input          jsontext.Value `json:"input"`
 	Dimensions     strict.Whole   `json:"dimensions"`
@@ -31,6 +32,7 @@ type embedRequest struct {
 
 // promptRequest is a legacy completions request.
 type promptRequest struct {
+	strict.Controls
 	account
 	Prompt        jsontext.Value `json:"prompt"`
 	Suffix        string         `json:"suffix"`
@@ -44,6 +46,7 @@ type promptRequest struct {
 
 // moderationRequest is a moderations request.
 type moderationRequest struct {
+	strict.Controls
 	account
 	Input jsontext.Value `json:"input"`
 }
@@ -54,7 +57,7 @@ func decodeEmbed(ctx context.Context, body []byte, req *llm.Request) error {
 	if err != nil {
 		return err
 	}
-	r.account.apply(doc, req)
+	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("input", doc.Given("input"), "Send a string, a list of strings, or token IDs.")
 	req.Dimensions = doc.Int("dimensions", r.Dimensions, 1, maxDimension)
 	req.Base64 = doc.OneOf("encoding_format", r.EncodingFormat, "float", "base64") == "base64"
@@ -67,7 +70,7 @@ func decodePrompt(ctx context.Context, body []byte, req *llm.Request) error {
 	if err != nil {
 		return err
 	}
-	r.account.apply(doc, req)
+	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("prompt", doc.Given("prompt"), "Send a string, a list of strings, or token IDs.")
 	readGeneration(doc, req, r.Stream, r.StreamOptions, r.N)
 	bestOf := int(doc.Int("best_of", r.BestOf, 1, maxChoices))
@@ -97,7 +100,7 @@ func decodeModeration(ctx context.Context, body []byte, req *llm.Request) error 
 	if err != nil {
 		return err
 	}
-	r.account.apply(doc, req)
+	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("input", doc.Given("input"), "Send a string, a list of strings, or a list of parts.")
 	return finishInputs(ctx, doc, req, "input", r.Input, &r)
 }

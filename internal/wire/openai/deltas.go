@@ -1,8 +1,10 @@
 package openai
 
 import (
-	"encoding/json"
 	"iter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/strict"
@@ -46,98 +48,39 @@ type choiceState struct {
 	think bool // whether a thinking block is open
 }
 
-// chunkJSON is the part of an event that Deltas decodes. delta and message have the same members.
-type chunkJSON struct {
-	ID      string       `json:"id"`
-	Choices []choiceJSON `json:"choices"`
+// received is the part of a response that Deltas reads.
+type received struct {
+	ID      string   `json:"id"`
+	Choices []choice `json:"choices"`
 }
 
-type choiceJSON struct {
-	Index   int          `json:"index"`
-	Finish  string       `json:"finish_reason"`
-	Delta   *messageJSON `json:"delta"`
-	Message *messageJSON `json:"message"`
-}
+// annotations is a list of citations. A value of any other type is ignored.
+type annotations []annotation
 
-type messageJSON struct {
-	Content          *string             `json:"content"`
-	Refusal          *string             `json:"refusal"`
-	ReasoningContent *string             `json:"reasoning_content"`
-	Reasoning        lenientText         `json:"reasoning"`
-	Blocks           []thinkingBlockJSON `json:"thinking_blocks"`
-	FunctionCall     *functionJSON       `json:"function_call"`
-	ToolCalls        []toolCallJSON      `json:"tool_calls"`
-	Annotations      annotationsJSON     `json:"annotations"`
-}
-
-// annotationsJSON is a list of citations. A value of any other type is ignored.
-type annotationsJSON []annotationJSON
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *annotationsJSON) UnmarshalJSON(data []byte) error {
-	var list []annotationJSON
-	if json.Unmarshal(data, &list) == nil {
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *annotations) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	var list []annotation
+	if decodeJSON(raw, &list) == nil {
 		*l = list
 	}
 	return nil
 }
 
-type annotationJSON struct {
-	Type string `json:"type"`
-	Web  struct {
-		Start int    `json:"start_index"`
-		End   int    `json:"end_index"`
-		URL   string `json:"url"`
-		Title string `json:"title"`
-	} `json:"url_citation"`
-}
-
-type thinkingBlockJSON struct {
-	Text      string `json:"thinking"`
-	Signature string `json:"signature"`
-	Data      string `json:"data"`
-	Provider  string `json:"provider"`
-}
-
-type toolCallJSON struct {
-	Index    *int          `json:"index"`
-	ID       string        `json:"id"`
-	Function *functionJSON `json:"function"`
-	Custom   *functionJSON `json:"custom"`
-	Extra    struct {
-		Google struct {
-			Signature string `json:"thought_signature"`
-		} `json:"google"`
-		Ours struct {
-			Provider string `json:"provider"`
-		} `json:"fairlead"`
-	} `json:"extra_content"`
-}
-
-type functionJSON struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Input     string          `json:"input"`
-}
-
-// lenientText is a string. A value of any other type is ignored.
-type lenientText string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *lenientText) UnmarshalJSON(data []byte) error {
-	var s string
-	if json.Unmarshal(data, &s) == nil {
-		*l = lenientText(s)
-	}
-	return nil
+// decodeJSON decodes a value of a provider. Members of unexpected types are an error.
+func decodeJSON(data []byte, into any) error {
+	return json.Unmarshal(data, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
 func (t *deltaReader) take(ev *llm.Event) error {
 	if err := strict.CheckResponse(ev.Data, 0); err != nil {
 		return err
 	}
-	var s chunkJSON
-	if err := json.Unmarshal(ev.Data, &s); err != nil {
+	var s received
+	if err := decodeJSON(ev.Data, &s); err != nil {
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response has fields of the wrong type.", Err: err}
 	}
 	if !t.begun {
@@ -157,7 +100,7 @@ func (t *deltaReader) take(ev *llm.Event) error {
 		if parts != nil {
 			t.message(c.Index, state, parts)
 		}
-		finish := c.Finish
+		finish := textOf(c.Finish)
 		if finish == "" && c.Message != nil {
 			finish = "stop" // a non-streamed response is always complete, even without a finish reason
 			if len(state.calls) > 0 {
@@ -180,37 +123,37 @@ func (t *deltaReader) take(ev *llm.Event) error {
 
 func (t *deltaReader) add(p llm.Delta) { t.deltas = append(t.deltas, p) }
 
-func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON) {
-	thought := string(parts.Reasoning)
-	if parts.ReasoningContent != nil && *parts.ReasoningContent != "" {
-		thought = *parts.ReasoningContent
+func (t *deltaReader) message(choice int, state *choiceState, parts *answer) {
+	thought := parts.ReasoningContent
+	if thought == "" {
+		thought = stringOf(parts.Reasoning)
 	}
-	if !state.think && len(parts.Blocks) > 0 && parts.Blocks[0].Text != "" {
+	if !state.think && len(parts.ThinkingBlocks) > 0 && textOf(parts.ThinkingBlocks[0].Thinking) != "" {
 		thought = "" // the blocks contain the same text
 	}
 	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
-	for _, b := range parts.Blocks { // most providers send the text of blocks also as reasoning or reasoning_content, so it was already added
+	for _, b := range parts.ThinkingBlocks { // most providers send the text of blocks also as reasoning or reasoning_content, so it was already added
 		if !state.think {
-			t.text(llm.ThinkingDelta, choice, &b.Text)
+			t.text(llm.ThinkingDelta, choice, b.Thinking)
 		}
 		if b.Signature != "" || b.Data != "" {
 			t.add(llm.Delta{Kind: llm.SignatureDelta, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Redacted: b.Data, Provider: b.Provider}})
 		}
 	}
-	if len(parts.Blocks) > 0 {
+	if len(parts.ThinkingBlocks) > 0 {
 		state.think = false
 	}
-	t.text(llm.TextDelta, choice, parts.Content)
-	t.text(llm.RefusalDelta, choice, parts.Refusal)
+	t.text(llm.TextDelta, choice, valueOf(parts.Content))
+	t.text(llm.RefusalDelta, choice, valueOf(parts.Refusal))
 	for _, a := range parts.Annotations {
-		if a.Type == "url_citation" && a.Web.URL != "" {
-			cited := llm.Citation{URL: a.Web.URL, Title: a.Web.Title, Start: max(a.Web.Start, 0), End: max(a.Web.End, a.Web.Start, 0)}
+		if web := a.URLCitation; a.Type == "url_citation" && web.URL != "" {
+			cited := llm.Citation{URL: web.URL, Title: web.Title, Start: max(web.Start, 0), End: max(web.End, web.Start, 0)}
 			t.add(llm.Delta{Kind: llm.CitationDelta, Choice: choice, Citation: &cited})
 		}
 	}
 	if f := parts.FunctionCall; f != nil {
-		called := toolCallJSON{Function: f}
+		called := toolCall{Function: f}
 		if !state.old {
 			state.old = true
 			called.ID = "call_0"
@@ -228,36 +171,20 @@ func (t *deltaReader) text(kind llm.DeltaKind, choice int, text *string) {
 	}
 }
 
-func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
-	f := c.Function
-	custom := c.Custom != nil
-	if custom {
-		f = c.Custom
+func (t *deltaReader) call(choice int, state *choiceState, c *toolCall) {
+	call := c.call()
+	index, begins := state.place(c, call.Name != "" || c.ID != "")
+	switch {
+	case begins:
+		t.add(llm.Delta{Kind: llm.CallDelta, Choice: choice, Index: index, Call: &call})
+	case call.Arguments != "":
+		t.add(llm.Delta{Kind: llm.ArgumentsDelta, Choice: choice, Index: index, Text: call.Arguments})
 	}
-	if f == nil {
-		f = &functionJSON{}
-	}
-	arguments := ""
-	if custom {
-		arguments = f.Input
-	} else if len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &arguments) != nil {
-		arguments = string(f.Arguments) // some providers send an object instead of a string
-	}
-	index, begins := state.place(c, f.Name != "" || c.ID != "")
-	if !begins {
-		if arguments != "" {
-			t.add(llm.Delta{Kind: llm.ArgumentsDelta, Choice: choice, Index: index, Text: arguments})
-		}
-		return
-	}
-	t.add(llm.Delta{Kind: llm.CallDelta, Choice: choice, Index: index, Call: &llm.ToolCall{
-		ID: c.ID, Name: f.Name, Arguments: arguments, Custom: custom, Signature: c.Extra.Google.Signature, Provider: c.Extra.Ours.Provider,
-	}})
 }
 
 // place returns the index of the call that a delta belongs to, and whether the delta begins the call. Some providers
 // reuse an index for another call with another ID, and some send no index.
-func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool) {
+func (s *choiceState) place(c *toolCall, named bool) (index int, begins bool) {
 	key := len(s.calls)
 	if c.Index != nil {
 		key = *c.Index
@@ -272,4 +199,21 @@ func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool
 	s.at[key] = s.last
 	s.calls = append(s.calls, c.ID)
 	return s.last, true
+}
+
+// valueOf returns a member that may be absent or null.
+func valueOf(s **string) *string {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+// stringOf returns a raw value that is a string; empty for any other value.
+func stringOf(raw jsontext.Value) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || decodeJSON(raw, &s) != nil {
+		return ""
+	}
+	return s
 }

@@ -8,7 +8,6 @@ import (
 
 // account holds the members that every request has.
 type account struct {
-	strict.Controls
 	User             strict.Label  `json:"user,omitzero"`
 	SafetyIdentifier strict.Label  `json:"safety_identifier,omitzero"`
 	Metadata         strict.Labels `json:"metadata,omitzero"`
@@ -17,7 +16,7 @@ type account struct {
 // chatRequest is a chat request, as clients send it and as providers receive it. The fields are in the order in which they are encoded.
 // Fields whose values only the provider interprets are raw values.
 type chatRequest struct {
-	account
+	strict.Controls
 	Messages       messages                    `json:"messages"`
 	Stream         bool                        `json:"stream,omitzero"`
 	StreamOptions  *streamOptions              `json:"stream_options,omitzero"`
@@ -49,6 +48,7 @@ type chatRequest struct {
 	CacheKey       jsontext.Value              `json:"prompt_cache_key,omitzero"`
 	CacheRetention jsontext.Value              `json:"prompt_cache_retention,omitzero"`
 	CacheOptions   jsontext.Value              `json:"prompt_cache_options,omitzero"`
+	account
 }
 
 // messages is the list of messages.

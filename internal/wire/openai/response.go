@@ -1,8 +1,10 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -10,13 +12,68 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/show"
-	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/strict"
 )
 
-// Encode encodes a response in the chat format: chunks for a stream, otherwise one event. Usage is sent once, at the
+// completion is a response, or one chunk of a streamed response.
+type completion struct {
+	ID          string         `json:"id"`
+	Object      string         `json:"object"`
+	Created     int64          `json:"created"`
+	Model       string         `json:"model"`
+	Choices     []choice       `json:"choices"`
+	Usage       jsontext.Value `json:"usage,omitzero"`
+	ServiceTier string         `json:"service_tier,omitzero"`
+}
+
+// choice is one of the requested responses. A chunk has a delta, a complete response has a message.
+type choice struct {
+	Index    int            `json:"index"`
+	Delta    *answer        `json:"delta,omitzero"`
+	Message  *answer        `json:"message,omitzero"`
+	Logprobs jsontext.Value `json:"logprobs"`
+	Finish   *string        `json:"finish_reason"`
+}
+
+// answer is a message of the model, or a part of it.
+type answer struct {
+	Role             string          `json:"role,omitzero"`
+	Content          **string        `json:"content,omitzero"` // absent, null or a string
+	Refusal          **string        `json:"refusal,omitzero"`
+	Annotations      annotations     `json:"annotations,omitempty"`
+	ReasoningContent string          `json:"reasoning_content,omitzero"`
+	Reasoning        jsontext.Value  `json:"reasoning,omitzero"` // only in responses of providers; text if it is a string
+	ThinkingBlocks   []thinkingBlock `json:"thinking_blocks,omitempty"`
+	FunctionCall     *functionCall   `json:"function_call,omitzero"`
+	ToolCalls        []toolCall      `json:"tool_calls,omitempty"`
+}
+
+type annotation struct {
+	Type        string      `json:"type"`
+	URLCitation urlCitation `json:"url_citation"`
+}
+
+type urlCitation struct {
+	Start int    `json:"start_index"`
+	End   int    `json:"end_index"`
+	URL   string `json:"url"`
+	Title string `json:"title"`
+}
+
+// nullable returns a member that is a string; null if s is empty and null is set.
+func nullable(s string, null bool) **string {
+	p := &s
+	if s == "" && null {
+		p = nil
+	}
+	return &p
+}
+
+// encodeResponse encodes a response in the chat format: chunks for a stream, otherwise one event. Usage is sent once, at the
 // end. now returns the creation time and may be nil. A response that ends before every choice has a finish reason is an
 // error of kind llm.StreamInterrupted.
 func encodeResponse(req *llm.Request, model string, now func() time.Time, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
@@ -51,14 +108,12 @@ func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm
 // responseWriter holds the state of encoding one response.
 type responseWriter struct {
 	req             *llm.Request
-	model           string
 	legacyFunctions bool // whether the client uses function_call instead of tool_calls
 	nanos           int64
 	stream          bool
 
 	begun    bool
-	id       string
-	created  int64
+	head     completion // members that all chunks share
 	reported string
 	usage    *llm.Usage
 	choices  []*choiceWriter
@@ -70,8 +125,8 @@ type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
 	block                       strings.Builder // text of the current thinking block, whose signature has not been received
-	blocks                      [][]byte
-	annotations                 [][]byte
+	blocks                      []thinkingBlock
+	annotations                 annotations
 	calls                       []*callWriter
 	byIndex                     map[int]*callWriter // calls by index
 	finish                      string
@@ -85,10 +140,14 @@ type callWriter struct {
 }
 
 func newResponseWriter(req *llm.Request, model string, now func() time.Time) *responseWriter {
-	w := &responseWriter{req: req, model: model, stream: req.Stream, legacyFunctions: has(&req.Payload, "functions") && !has(&req.Payload, "tools")}
+	w := &responseWriter{req: req, stream: req.Stream, legacyFunctions: has(&req.Payload, "functions") && !has(&req.Payload, "tools")}
+	w.head = completion{Object: "chat.completion", Model: model}
+	if w.stream {
+		w.head.Object = "chat.completion.chunk"
+	}
 	if now != nil {
 		date := now()
-		w.created, w.nanos = date.Unix(), date.UnixNano()
+		w.head.Created, w.nanos = date.Unix(), date.UnixNano()
 	}
 	return w
 }
@@ -124,12 +183,12 @@ func (w *responseWriter) add(p *llm.Delta) error {
 func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 	switch p.Kind {
 	case llm.TextDelta:
-		w.text(c, &c.content, "content", p.Text)
+		w.addText(c, &c.content, p.Text, answer{Content: nullable(p.Text, false)})
 	case llm.RefusalDelta:
-		w.text(c, &c.refusal, "refusal", p.Text)
+		w.addText(c, &c.refusal, p.Text, answer{Refusal: nullable(p.Text, false)})
 	case llm.ThinkingDelta:
 		c.block.WriteString(p.Text)
-		w.text(c, &c.reasoning, "reasoning_content", p.Text)
+		w.addText(c, &c.reasoning, p.Text, answer{ReasoningContent: p.Text})
 	case llm.SignatureDelta:
 		// A signature ends a thinking block. Only signed blocks are repeated in thinking_blocks, because clients must send the signature
 		// back to the provider in later turns.
@@ -138,20 +197,25 @@ func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 		if t == nil || t.Signature == "" && t.Redacted == "" {
 			return nil
 		}
-		block := encodeThinking(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
+		block := blockOf(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
 		if !w.stream {
 			c.blocks = append(c.blocks, block)
 			return nil
 		}
-		w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
+		w.emit(c, &answer{ThinkingBlocks: []thinkingBlock{block}}, llm.Event{Content: true})
 	case llm.CitationDelta:
-		w.annotate(c, p.Citation)
+		cited := annotation{"url_citation", urlCitation{p.Citation.Start, p.Citation.End, p.Citation.URL, p.Citation.Title}}
+		if !w.stream {
+			c.annotations = append(c.annotations, cited)
+			return nil
+		}
+		w.emit(c, &answer{Annotations: annotations{cited}}, llm.Event{})
 	case llm.CallDelta:
-		return w.call(c, p)
+		return w.beginCall(c, p)
 	case llm.ArgumentsDelta:
-		return w.arguments(c, p.Index, p.Text)
+		return w.addArguments(c, p.Index, p.Text)
 	case llm.FinishDelta:
-		w.end(c, p.Finish)
+		w.endChoice(c, p.Finish)
 	default:
 	}
 	return nil
@@ -168,12 +232,12 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	}
 	w.begun = true
 	const prefix = "chatcmpl-"
-	id := show.Cut(show.OneLine(p.ID), validate.MaxName)
+	id := show.Cut(show.OneLine(p.ID), strict.MaxName)
 	if id == "" {
 		sum := sha256.Sum256(strconv.AppendInt(slices.Clip(w.req.Body), w.nanos, 10))
 		id = hex.EncodeToString(sum[:12])
 	}
-	w.id = prefix + strings.TrimPrefix(id, prefix)
+	w.head.ID = prefix + strings.TrimPrefix(id, prefix)
 }
 
 // choice returns the choice with the given index. In a stream, a new choice begins with a chunk for the role.
@@ -183,77 +247,99 @@ func (w *responseWriter) choice(index int) *choiceWriter {
 			return c
 		}
 	}
-	if !w.begun {
-		w.begin(&llm.Delta{})
-	}
 	c := &choiceWriter{index: index}
 	w.choices = append(w.choices, c)
 	if w.stream {
-		w.emit(c, []byte(`{"role":"assistant","content":""}`), llm.Event{})
+		w.emit(c, &answer{Role: "assistant", Content: nullable("", false)}, llm.Event{})
 	}
 	return c
 }
 
-// text appends text to the given member of the message.
-func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, text string) {
-	if text == "" {
-		return
-	}
-	if !w.stream {
+// addText adds text to a choice: to the builder for a complete response, as the given delta for a stream.
+func (w *responseWriter) addText(c *choiceWriter, into *strings.Builder, text string, delta answer) {
+	switch {
+	case text == "":
+	case w.stream:
+		w.emit(c, &delta, counted(text))
+	default:
 		into.WriteString(text)
-		return
 	}
-	var d rawjson.Writer
-	d.Open()
-	d.Str(member, text)
-	d.Close()
-	w.emit(c, d.Out, counted(text))
 }
 
-// annotate adds a citation to the message.
-func (w *responseWriter) annotate(c *choiceWriter, cited *llm.Citation) {
-	var d rawjson.Writer
-	d.Open()
-	d.Str("type", "url_citation")
-	d.Key("url_citation")
-	d.Open()
-	d.Int("start_index", int64(cited.Start))
-	d.Int("end_index", int64(cited.End))
-	d.Str("url", cited.URL)
-	d.Str("title", cited.Title)
-	d.Close()
-	d.Close()
+// beginCall begins a tool call. If the call has already begun, the delta's arguments are appended.
+func (w *responseWriter) beginCall(c *choiceWriter, p *llm.Delta) error {
+	if p.Call == nil {
+		return malformed("The provider's response has a tool call without a name.")
+	}
+	if c.byIndex[p.Index] != nil {
+		return w.addArguments(c, p.Index, p.Call.Arguments)
+	}
+	if !w.begun {
+		w.begin(&llm.Delta{})
+	}
+	call := &callWriter{index: p.Index, call: *p.Call, written: p.Call.Arguments != ""}
+	call.call.Arguments = ""
+	if call.call.ID == "" {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.head.ID, c.index, p.Index))
+		call.call.ID = "call_" + hex.EncodeToString(sum[:12])
+	}
+	c.calls = append(c.calls, call)
+	if c.byIndex == nil {
+		c.byIndex = map[int]*callWriter{}
+	}
+	c.byIndex[p.Index] = call
 	if !w.stream {
-		c.annotations = append(c.annotations, d.Out)
+		call.arguments.WriteString(p.Call.Arguments)
+		return nil
+	}
+	ev := counted(call.call.Name + p.Call.Arguments)
+	ev.Content = true
+	encoded := call.encode(p.Call.Arguments)
+	encoded.Index = &call.index
+	w.emitCall(c, encoded, ev)
+	return nil
+}
+
+func (w *responseWriter) addArguments(c *choiceWriter, index int, text string) error {
+	call := c.byIndex[index]
+	switch {
+	case call == nil:
+		return malformed("The provider's response continues a tool call that never began.")
+	case text == "":
+		return nil
+	}
+	call.written = true
+	if !w.stream {
+		call.arguments.WriteString(text)
+		return nil
+	}
+	encoded := callOf(&llm.ToolCall{Custom: call.call.Custom, Arguments: text})
+	encoded.Index, encoded.Type = &call.index, "" // only the first delta identifies the call
+	w.emitCall(c, encoded, counted(text))
+	return nil
+}
+
+// encode returns the call with the given arguments.
+func (call *callWriter) encode(arguments string) toolCall {
+	complete := call.call
+	complete.Arguments = arguments
+	return callOf(&complete)
+}
+
+func (w *responseWriter) emitCall(c *choiceWriter, call toolCall, ev llm.Event) {
+	if w.legacyFunctions {
+		w.emit(c, &answer{FunctionCall: call.Function}, ev)
 		return
 	}
-	w.emit(c, slices.Concat([]byte(`{"annotations":[`), d.Out, []byte(`]}`)), llm.Event{})
+	w.emit(c, &answer{ToolCalls: []toolCall{call}}, ev)
 }
 
-// encodeThinking encodes thinking with its signature. Like other gateways, it writes Anthropic's thinking block and adds the name of the
-// provider that signed it.
-func encodeThinking(t *llm.Thinking) []byte {
-	var b rawjson.Writer
-	b.Open()
-	if t.Redacted != "" && t.Text == "" && t.Signature == "" {
-		b.Str("type", "redacted_thinking")
-	} else {
-		b.Str("type", "thinking")
-		b.Str("thinking", t.Text)
-	}
-	b.OptionalStr("signature", t.Signature)
-	b.OptionalStr("data", t.Redacted)
-	b.OptionalStr("provider", t.Provider)
-	b.Close()
-	return b.Out
-}
-
-// end ends a choice. A missing finish reason becomes "stop". If the choice has calls, "stop" or a missing reason becomes "tool_calls",
+// endChoice ends a choice. A missing finish reason becomes "stop". If the choice has calls, "stop" or a missing reason becomes "tool_calls",
 // because some providers report "stop" for calls. For clients with legacy functions, "function_call" replaces "tool_calls".
-func (w *responseWriter) end(c *choiceWriter, finish string) {
+func (w *responseWriter) endChoice(c *choiceWriter, finish string) {
 	for _, call := range c.calls {
 		if !call.written && !call.call.Custom { // clients parse the arguments as JSON, so they must not be empty
-			_ = w.arguments(c, call.index, "{}") // fails only for an unknown call
+			_ = w.addArguments(c, call.index, "{}") // fails only for an unknown call
 		}
 	}
 	c.finish = finish
@@ -267,8 +353,31 @@ func (w *responseWriter) end(c *choiceWriter, finish string) {
 		c.finish = "stop"
 	}
 	if w.stream {
-		w.emit(c, []byte(`{}`), llm.Event{Finish: c.finish})
+		w.emit(c, &answer{}, llm.Event{Finish: c.finish})
 	}
+}
+
+// emit encodes the delta of one choice as a chunk. ev holds the other properties of the event.
+func (w *responseWriter) emit(c *choiceWriter, delta *answer, ev llm.Event) {
+	encoded := choice{Index: c.index, Delta: delta}
+	if ev.Finish != "" {
+		encoded.Finish = &ev.Finish
+	}
+	ev.Data, ev.Model = w.encode([]choice{encoded}, nil), w.reported
+	w.ready = append(w.ready, ev)
+}
+
+// encode encodes a chunk or a complete response.
+func (w *responseWriter) encode(choices []choice, usage []byte) []byte {
+	if !w.begun {
+		w.begin(&llm.Delta{})
+	}
+	c := w.head
+	c.Choices, c.Usage = choices, usage
+	if usage != nil && !w.stream {
+		c.ServiceTier = w.usage.ServiceTier
+	}
+	return encodeJSON(&c)
 }
 
 // close yields the last events: the complete response if it is not streamed, the usage if it is known, and the error if
@@ -279,7 +388,7 @@ func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 		yield(w.whole(), nil)
 		return
 	case w.stream && w.usage != nil:
-		data := w.chunk([]byte(`[]`), UsageJSON(*w.usage))
+		data := w.encode(nil, UsageJSON(*w.usage))
 		if !yield(llm.Event{Data: data, Bare: true, Usage: w.usage, Model: w.reported}, nil) {
 			return
 		}
@@ -287,6 +396,49 @@ func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	if err != nil {
 		yield(llm.Event{}, err)
 	}
+}
+
+// whole encodes the response as one event.
+func (w *responseWriter) whole() llm.Event {
+	slices.SortFunc(w.choices, func(a, b *choiceWriter) int { return cmp.Compare(a.index, b.index) })
+	ev := llm.Event{Content: true, Usage: w.usage, Model: w.reported, Finish: w.choices[0].finish}
+	var choices []choice
+	for _, c := range w.choices {
+		choices = append(choices, choice{Index: c.index, Message: w.message(c), Finish: &c.finish})
+		texts := []string{c.content.String(), c.refusal.String(), c.reasoning.String()}
+		for _, call := range c.calls {
+			texts = append(texts, call.call.Name, call.arguments.String())
+		}
+		for _, text := range texts {
+			one := counted(text)
+			ev.ASCIIBytes += one.ASCIIBytes
+			ev.NonASCIIBytes += one.NonASCIIBytes
+		}
+	}
+	var usage []byte
+	if w.usage != nil {
+		usage = UsageJSON(*w.usage)
+	}
+	ev.Data = w.encode(choices, usage)
+	return ev
+}
+
+// message returns the complete message of a choice.
+func (w *responseWriter) message(c *choiceWriter) *answer {
+	m := &answer{
+		Role: "assistant", Content: nullable(c.content.String(), len(c.calls) > 0 || c.refusal.Len() > 0), Refusal: nullable(c.refusal.String(), true),
+		Annotations: c.annotations, ReasoningContent: c.reasoning.String(), ThinkingBlocks: c.blocks,
+	}
+	slices.SortStableFunc(c.calls, func(a, b *callWriter) int { return cmp.Compare(a.index, b.index) })
+	for _, call := range c.calls {
+		encoded := call.encode(call.arguments.String())
+		if w.legacyFunctions {
+			m.FunctionCall = encoded.Function
+			break
+		}
+		m.ToolCalls = append(m.ToolCalls, encoded)
+	}
+	return m
 }
 
 // counted returns an event with the byte counts of the given text.

@@ -41,8 +41,8 @@ func resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuat
 			Model   string      `json:"model"`
 		}
 		if json.Unmarshal(ev.Data, &head) == nil && head.ID != "" {
-			w.id, w.model = head.ID, head.Model
-			w.created, _ = head.Created.Int64() // 0 if it is not a number
+			w.head.ID, w.head.Model = head.ID, head.Model
+			w.head.Created, _ = head.Created.Int64() // 0 if it is not a number
 			break
 		}
 	}

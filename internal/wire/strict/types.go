@@ -251,9 +251,9 @@ func (s *StringOr[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 }
 
-// MarshalJSONTo implements json.MarshalerTo.
+// MarshalJSONTo implements json.MarshalerTo. It writes null for an absent value.
 func (s StringOr[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if s.Other == nil {
+	if s.IsString {
 		return enc.WriteToken(jsontext.String(s.String))
 	}
 	return json.MarshalEncode(enc, s.Other)
