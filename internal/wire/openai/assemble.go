@@ -3,11 +3,11 @@ package openai
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
 
-	"fairlead.dev/internal/rawjson"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ErrNoChunks is returned when the input has no chunks.
@@ -16,65 +16,68 @@ var ErrNoChunks = errors.New("the stream contains no response chunks")
 // bareObject is the object type of legacy completions and of their chunks.
 const bareObject = "text_completion"
 
-// streamed holds the members of a chunk that Assemble decodes. Strings are kept as raw JSON, because a provider may split a surrogate pair
-// between two chunks. Joining the raw strings restores the pair.
-type streamed struct {
-	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
-
-	Bare    bool // whether the chunk belongs to a legacy completion
-	Choices []streamedChoice
+// rawResponse is a chunk that Assemble reads, and the complete response that it returns. Strings are kept as raw JSON, because a provider may
+// split a surrogate pair between two chunks. Joining the raw strings restores the pair.
+type rawResponse struct {
+	ID          jsontext.Value `json:"id"`
+	Object      jsontext.Value `json:"object"`
+	Created     jsontext.Value `json:"created"`
+	Model       jsontext.Value `json:"model"`
+	Choices     []rawChoice    `json:"choices"`
+	Usage       jsontext.Value `json:"usage,omitzero"`
+	Tier        jsontext.Value `json:"service_tier,omitzero"`
+	Fingerprint jsontext.Value `json:"system_fingerprint,omitzero"`
 }
 
-type streamedChoice struct {
-	Index   int
-	Finish  json.RawMessage
-	Message json.RawMessage
-	Text    json.RawMessage // text of a legacy completion
-	Delta   *streamedDelta
+type rawChoice struct {
+	Index   int            `json:"index"`
+	Text    jsontext.Value `json:"text,omitzero"` // text of a legacy completion
+	Delta   *rawMessage    `json:"delta,omitzero"`
+	Message *rawMessage    `json:"message,omitzero"`
+	Finish  jsontext.Value `json:"finish_reason"`
 }
 
-type streamedDelta struct {
-	Role, Content, ReasoningContent, Reasoning, Refusal json.RawMessage
-
-	Blocks       rawList
-	FunctionCall *streamedFunc
-	ToolCalls    []streamedCall
+type rawMessage struct {
+	Role             jsontext.Value `json:"role"`
+	Content          jsontext.Value `json:"content"`
+	ReasoningContent jsontext.Value `json:"reasoning_content,omitzero"`
+	Reasoning        jsontext.Value `json:"reasoning,omitzero"`
+	ThinkingBlocks   rawList        `json:"thinking_blocks,omitempty"`
+	Refusal          jsontext.Value `json:"refusal,omitzero"`
+	FunctionCall     *rawFunction   `json:"function_call,omitzero"`
+	ToolCalls        []rawCall      `json:"tool_calls,omitempty"`
 }
 
-type streamedCall struct {
-	Index    *int            `json:"index"`
-	ID       json.RawMessage `json:"id"`
-	Type     json.RawMessage `json:"type"`
-	Function *streamedFunc   `json:"function"`
-	Custom   *streamedFunc   `json:"custom"`
-	Extra    json.RawMessage `json:"extra_content"`
+type rawCall struct {
+	Index    *int           `json:"index,omitzero"`
+	ID       jsontext.Value `json:"id"`
+	Type     jsontext.Value `json:"type"`
+	Function *rawFunction   `json:"function,omitzero"`
+	Custom   *rawFunction   `json:"custom,omitzero"`
+	Extra    jsontext.Value `json:"extra_content,omitzero"`
+}
+
+type rawFunction struct {
+	Name      jsontext.Value `json:"name"`
+	Arguments jsontext.Value `json:"arguments,omitzero"`
+	Input     jsontext.Value `json:"input,omitzero"`
 }
 
 // rawList is a list of JSON values. A value that is not a list becomes an empty list.
-type rawList [][]byte
+type rawList []jsontext.Value
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *rawList) UnmarshalJSON(data []byte) error {
-	s := rawjson.Scanner{Data: data}
-	if s.Kind() != '[' {
-		return nil
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *rawList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '[' {
+		return dec.SkipValue()
 	}
-	for range s.Elements {
-		*l = append(*l, bytes.Clone(s.Raw()))
-	}
-	return nil
-}
-
-type streamedFunc struct {
-	Name      json.RawMessage `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Input     json.RawMessage `json:"input"`
+	return json.UnmarshalDecode(dec, (*[]jsontext.Value)(l))
 }
 
 // joined holds concatenated text in the form of an encoded JSON string without quotes. It is nil if there was no text.
 type joined []byte
 
-func (j *joined) add(raw json.RawMessage) {
+func (j *joined) add(raw []byte) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return
 	}
@@ -93,105 +96,111 @@ func (j joined) json() []byte {
 }
 
 type joinedCall struct {
-	index          int
-	id, kind, name json.RawMessage
-	extra          json.RawMessage
-	arguments      joined
-	custom         bool
+	index     int
+	head      rawCall // latest value of each member except the arguments
+	name      jsontext.Value
+	arguments joined
+	custom    bool
 }
 
 type joinedChoice struct {
-	index                       int
-	role, finish                json.RawMessage
-	content, reasoning, refusal joined
-	blocks                      [][]byte
-	function                    *joinedCall
-	calls                       []*joinedCall
-}
-
-type joinedAnswer struct {
-	head    streamed // latest value of each member that the chunks share, such as the ID
-	bare    bool     // whether the response is a legacy completion
-	choices []*joinedChoice
-	chunks  int
+	index                             int
+	role, finish                      jsontext.Value
+	content, reasoning, refusal, text joined
+	blocks                            rawList
+	function                          *joinedCall
+	calls                             []*joinedCall
 }
 
 // Assemble joins the chunks of one stream, one JSON document per line, into the equivalent complete response. The
 // finish_reason of an interrupted choice is null. A response that is already complete is returned unchanged.
 func Assemble(events []byte) ([]byte, error) {
-	var one streamed
-	if err := one.read(events); err == nil && len(one.Choices) > 0 && one.Choices[0].Message != nil {
+	var whole struct {
+		Choices []struct {
+			Message jsontext.Value `json:"message"`
+		} `json:"choices"`
+	}
+	if decodeJSON(events, &whole) == nil && len(whole.Choices) > 0 && whole.Choices[0].Message != nil {
 		return bytes.TrimSpace(events), nil
 	}
-	var a joinedAnswer
+	var head rawResponse
+	var choices []*joinedChoice
+	chunks := 0
 	for line := range bytes.Lines(events) {
-		var chunk streamed
-		if err := chunk.read(line); err != nil || chunk.Choices == nil {
+		var chunk rawResponse
+		if err := decodeJSON(line, &chunk); err != nil || chunk.Choices == nil {
 			continue // skip a truncated line, or the error that ended the stream
 		}
-		a.add(&chunk)
+		chunks++
+		for _, pair := range []struct{ into, from *jsontext.Value }{
+			{&head.ID, &chunk.ID},
+			{&head.Object, &chunk.Object},
+			{&head.Created, &chunk.Created},
+			{&head.Model, &chunk.Model},
+			{&head.Usage, &chunk.Usage},
+			{&head.Tier, &chunk.Tier},
+			{&head.Fingerprint, &chunk.Fingerprint},
+		} {
+			take(pair.into, *pair.from)
+		}
+		for i := range chunk.Choices {
+			choices = joinChoice(choices, &chunk.Choices[i])
+		}
 	}
-	if a.chunks == 0 {
+	if chunks == 0 {
 		return nil, ErrNoChunks
 	}
-	return a.json(), nil
+	bare := string(head.Object) == `"`+bareObject+`"`
+	head.ID, head.Created, head.Model = or(head.ID, `"chatcmpl-0"`), or(head.Created, "0"), or(head.Model, `""`)
+	if !bare {
+		head.Object = jsontext.Value(`"chat.completion"`)
+	}
+	slices.SortFunc(choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
+	for _, c := range choices {
+		head.Choices = append(head.Choices, c.encode(bare))
+	}
+	return json.Marshal(&head, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true))
 }
 
-func (a *joinedAnswer) add(c *streamed) {
-	a.chunks++
-	a.bare = a.bare || c.Bare
-	for _, pair := range []struct{ into, from *json.RawMessage }{
-		{&a.head.ID, &c.ID},
-		{&a.head.Created, &c.Created},
-		{&a.head.Model, &c.Model},
-		{&a.head.Usage, &c.Usage},
-		{&a.head.Tier, &c.Tier},
-		{&a.head.Fingerprint, &c.Fingerprint},
-	} {
-		take(pair.into, *pair.from)
+// joinChoice adds a part of a choice to the choices.
+func joinChoice(choices []*joinedChoice, from *rawChoice) []*joinedChoice {
+	i := slices.IndexFunc(choices, func(known *joinedChoice) bool { return known.index == from.Index })
+	if i < 0 {
+		i = len(choices)
+		choices = append(choices, &joinedChoice{index: from.Index})
 	}
-	for _, from := range c.Choices {
-		i := slices.IndexFunc(a.choices, func(known *joinedChoice) bool { return known.index == from.Index })
-		if i < 0 {
-			i = len(a.choices)
-			a.choices = append(a.choices, &joinedChoice{index: from.Index})
-		}
-		choice := a.choices[i]
-		take(&choice.finish, from.Finish)
-		if a.bare {
-			choice.content.add(from.Text)
-			continue
-		}
-		d := from.Delta
-		if d == nil {
-			continue
-		}
-		take(&choice.role, d.Role)
-		choice.content.add(d.Content)
-		choice.refusal.add(d.Refusal)
-		reasoning := d.ReasoningContent
-		if isNull(reasoning) {
-			reasoning = d.Reasoning
-		}
-		choice.reasoning.add(reasoning)
-		choice.blocks = append(choice.blocks, d.Blocks...)
-		if d.FunctionCall != nil {
-			if choice.function == nil {
-				choice.function = &joinedCall{}
-			}
-			choice.function.add(streamedCall{Function: d.FunctionCall})
-		}
-		for _, call := range d.ToolCalls {
-			choice.call(call).add(call)
-		}
+	choice := choices[i]
+	take(&choice.finish, from.Finish)
+	choice.text.add(from.Text)
+	d := from.Delta
+	if d == nil {
+		return choices
 	}
+	take(&choice.role, d.Role)
+	choice.content.add(d.Content)
+	choice.refusal.add(d.Refusal)
+	if isNull(d.ReasoningContent) {
+		d.ReasoningContent = d.Reasoning
+	}
+	choice.reasoning.add(d.ReasoningContent)
+	choice.blocks = append(choice.blocks, d.ThinkingBlocks...)
+	if d.FunctionCall != nil {
+		if choice.function == nil {
+			choice.function = &joinedCall{}
+		}
+		choice.function.add(&rawCall{Function: d.FunctionCall})
+	}
+	for i := range d.ToolCalls {
+		choice.call(&d.ToolCalls[i]).add(&d.ToolCalls[i])
+	}
+	return choices
 }
 
-func isNull(raw json.RawMessage) bool {
+func isNull(raw []byte) bool {
 	return len(raw) == 0 || string(raw) == "null" || string(raw) == `""`
 }
 
-func take(into *json.RawMessage, from json.RawMessage) {
+func take(into *jsontext.Value, from jsontext.Value) {
 	if !isNull(from) {
 		*into = from
 	}
@@ -199,7 +208,7 @@ func take(into *json.RawMessage, from json.RawMessage) {
 
 // call returns the tool call that a delta belongs to. A delta without an index begins a new call if it has an ID or is the first delta of a
 // call; otherwise, it belongs to the latest call.
-func (c *joinedChoice) call(piece streamedCall) *joinedCall {
+func (c *joinedChoice) call(piece *rawCall) *joinedCall {
 	index := 0
 	switch {
 	case piece.Index != nil:
@@ -221,10 +230,10 @@ func (c *joinedChoice) call(piece streamedCall) *joinedCall {
 	return call
 }
 
-func (j *joinedCall) add(piece streamedCall) {
-	take(&j.id, piece.ID)
-	take(&j.kind, piece.Type)
-	take(&j.extra, piece.Extra)
+func (j *joinedCall) add(piece *rawCall) {
+	take(&j.head.ID, piece.ID)
+	take(&j.head.Type, piece.Type)
+	take(&j.head.Extra, piece.Extra)
 	f := piece.Function
 	if piece.Custom != nil {
 		f, j.custom = piece.Custom, true
@@ -236,31 +245,42 @@ func (j *joinedCall) add(piece streamedCall) {
 	}
 }
 
-// json encodes the response with the usual member order.
-func (a *joinedAnswer) json() []byte {
-	slices.SortFunc(a.choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
-	var w rawjson.Writer
-	object := "chat.completion"
-	if a.bare {
-		object = bareObject
+// encode returns the choice of a complete response. bare is true for a legacy completion, whose text is a member of the choice.
+func (c *joinedChoice) encode(bare bool) rawChoice {
+	if bare {
+		return rawChoice{Index: c.index, Text: c.text.json(), Finish: c.finish}
 	}
-	w.Open()
-	w.Raw("id", or(a.head.ID, `"chatcmpl-0"`))
-	w.Str("object", object)
-	w.Raw("created", or(a.head.Created, "0"))
-	w.Raw("model", or(a.head.Model, `""`))
-	w.Key("choices")
-	w.Out = append(w.Out, '[')
-	for i, c := range a.choices {
-		if i > 0 {
-			w.Out = append(w.Out, ',')
+	m := &rawMessage{Role: or(c.role, `"assistant"`), Content: c.content.json(), ThinkingBlocks: c.blocks}
+	if c.reasoning != nil {
+		m.ReasoningContent = c.reasoning.json()
+	}
+	if c.refusal != nil {
+		m.Refusal = c.refusal.json()
+	}
+	if c.function != nil {
+		m.FunctionCall = c.function.encodeFunction()
+	}
+	slices.SortStableFunc(c.calls, func(x, y *joinedCall) int { return cmp.Compare(x.index, y.index) })
+	for _, call := range c.calls {
+		encoded := call.head
+		encoded.ID = or(encoded.ID, `""`)
+		if call.custom {
+			encoded.Type, encoded.Custom = or(encoded.Type, `"custom"`), call.encodeFunction()
+		} else {
+			encoded.Type, encoded.Function = or(encoded.Type, `"function"`), call.encodeFunction()
 		}
-		c.write(&w, a.bare)
+		m.ToolCalls = append(m.ToolCalls, encoded)
 	}
-	w.Out = append(w.Out, ']')
-	w.OptionalRaw("usage", a.head.Usage)
-	w.OptionalRaw("service_tier", a.head.Tier)
-	w.OptionalRaw("system_fingerprint", a.head.Fingerprint)
-	w.Close()
-	return w.Out
+	return rawChoice{Index: c.index, Message: m, Finish: c.finish}
+}
+
+func (j *joinedCall) encodeFunction() *rawFunction {
+	f := &rawFunction{Name: or(j.name, `""`)}
+	arguments := append(joined{}, j.arguments...).json()
+	if j.custom {
+		f.Input = arguments
+	} else {
+		f.Arguments = arguments
+	}
+	return f
 }
