@@ -19,6 +19,7 @@ type builder struct {
 	req  *llm.Request
 	conv *llm.Conversation
 
+	texts     []llm.Part          // parts of the messages that consist of one text
 	message   int                 // index of the current message
 	part      int                 // index of the current part; negative outside parts
 	toolNames map[string]string   // tool names by call ID
@@ -41,7 +42,7 @@ func (b *builder) reject(field, format string, args ...any) {
 }
 
 func (b *builder) addMessages(list messages) {
-	b.conv.Messages = make([]llm.Message, 0, len(list))
+	b.conv.Messages, b.texts = make([]llm.Message, 0, len(list)), make([]llm.Part, 0, len(list))
 	for n := range list {
 		b.message, b.part = n, -1
 		m := &list[n]
@@ -193,7 +194,9 @@ func (b *builder) readContent(m *message) []llm.Part {
 		if m.Content.String == "" {
 			return nil
 		}
-		return []llm.Part{{Kind: llm.TextPart, Text: m.Content.String}}
+		b.texts = append(b.texts, llm.Part{Kind: llm.TextPart, Text: m.Content.String})
+		n := len(b.texts)
+		return b.texts[n-1 : n : n]
 	}
 	if m.Content.Other == nil {
 		return nil

@@ -36,14 +36,15 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 }
 
 func decodeChat(ctx context.Context, body []byte, req *llm.Request) error {
-	var r chatRequest
+	// Every message has a role, so the number of roles is the capacity that the list of messages needs.
+	r := chatRequest{Messages: make(messages, 0, min(bytes.Count(body, []byte(`"role"`)), strict.MaxMessages))}
 	doc, err := strict.Decode(ctx, body, &r, strict.Rules{Lenient: isLenient, Messages: "messages"})
 	if err != nil {
 		return err
 	}
 	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("messages", doc.Given("messages"), "Send a list with at least one message.")
-	if r.Messages != nil && len(r.Messages) == 0 {
+	if len(r.Messages) == 0 && doc.Given("messages") && !doc.HasProblem("messages") {
 		doc.Problem("messages", "messages is empty. Send at least one message.")
 	}
 	readGeneration(doc, req, r.Stream, r.StreamOptions, r.N)
