@@ -13,10 +13,10 @@ import (
 	"fairlead.dev/internal/provider/compatible"
 	"fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/provider/vertex"
-	"fairlead.dev/internal/wire/openai"
+	messages "fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/converse"
 	wiregemini "fairlead.dev/internal/wire/gemini"
-	messages "fairlead.dev/internal/wire/anthropic"
+	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -32,7 +32,7 @@ var dialects = []provider.Vendor{
 
 // plain maps a format to a function that returns a vendor without deviations from the format. It is used for addresses of unknown vendors.
 var plain = map[string]func(name, title string) provider.Vendor{
-	openai.Name:       compatible.Plain,
+	openai.Name:     compatible.Plain,
 	responses.Name:  compatible.PlainResponses,
 	messages.Name:   anthropic.Plain,
 	wiregemini.Name: gemini.Plain,
