@@ -46,12 +46,21 @@ func (b *builder) addMessages(list messages) {
 	for n := range list {
 		b.message, b.part = n, -1
 		m := &list[n]
-		if param := b.path("role"); m.Role == "" && !b.doc.HasProblem(param) && !b.doc.HasProblem(strings.TrimSuffix(param, ".role")) {
-			b.doc.Problem(param, "Message %d needs a role, such as \"user\".", n+1)
+		if element := strings.TrimSuffix(b.path(""), "."); m.Role == "" && !b.doc.HasProblem(element) {
+			b.rejectMessage(element)
 		}
 		b.addUnknownMembers(m)
 		b.conv.Messages = append(b.conv.Messages, b.readMessage(m))
 	}
+}
+
+// rejectMessage records a problem for the current message, which has no role.
+func (b *builder) rejectMessage(element string) {
+	if raw := b.elementRaw("messages", b.message); len(raw) > 0 && raw[0] == 'n' {
+		b.doc.WrongType(element, "an object", 'n')
+		return
+	}
+	b.doc.Problem(b.path("role"), "Message %d needs a role, such as \"user\".", b.message+1)
 }
 
 // addUnknownMembers records the members of a message that a conversation cannot represent.
@@ -60,8 +69,8 @@ func (b *builder) addUnknownMembers(m *message) {
 		return
 	}
 	b.doc.RejectLookAlikes(b.path(""), m.Unknown, m)
-	b.req.CountJSON(m.Unknown)
 	rawjson.Parse(m.Unknown).ForEach(func(key, value rawjson.Value) bool {
+		b.req.CountJSON([]byte(value.Raw))
 		if value.Kind != rawjson.Null {
 			b.conv.DropField("messages." + key.String())
 		}
@@ -238,13 +247,25 @@ func (b *builder) readPart(p *part) (part llm.Part, ok bool) {
 	default:
 		param := b.path("type")
 		b.doc.Untranslatable(param, "A part of type %s cannot be sent to a provider that uses another format. Send text, image_url, input_audio or file.", show.Quote(p.Type))
-		if p.Text != nil {
-			return llm.Part{Kind: llm.TextPart, Text: *p.Text}, true // only for the properties of the request
-		}
-		return part, false
+		return b.guessPart(p) // only for the properties of the request
 	}
 	part.Cache = p.mark()
 	return part, true
+}
+
+// guessPart returns the content of a part of another type by its members.
+func (b *builder) guessPart(p *part) (llm.Part, bool) {
+	switch {
+	case p.Text != nil:
+		return llm.Part{Kind: llm.TextPart, Text: *p.Text}, true
+	case !p.ImageURL.IsZero():
+		return llm.Part{Kind: llm.ImagePart, Media: b.readImage(&p.ImageURL)}, true
+	case p.InputAudio != nil:
+		return llm.Part{Kind: llm.AudioPart, Media: b.readAudio(p.InputAudio)}, true
+	case p.File != nil:
+		return llm.Part{Kind: llm.FilePart, Media: b.readFile(p.File)}, true
+	}
+	return llm.Part{}, false
 }
 
 func textOf(s *string) string {

@@ -42,6 +42,7 @@ func decodeChat(ctx context.Context, body []byte, req *llm.Request) error {
 	if err != nil {
 		return err
 	}
+	doc.RejectUnknownLookAlikes(&r)
 	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("messages", doc.Given("messages"), "Send a list with at least one message.")
 	if len(r.Messages) == 0 && doc.Given("messages") && !doc.HasProblem("messages") {
@@ -58,7 +59,6 @@ func decodeChat(ctx context.Context, body []byte, req *llm.Request) error {
 	if slices.Contains(r.Modalities, "audio") {
 		req.Needs |= llm.AudioOut
 	}
-	doc.RejectUnknownLookAlikes(&r)
 	if f := r.ResponseFormat; f != nil {
 		doc.RejectLookAlikes("response_format.", f.Unknown, *f)
 	}
@@ -80,8 +80,7 @@ func isLenient(param string) bool {
 	name := param[:strings.IndexAny(param+".", ".[")]
 	switch name {
 	case "messages":
-		_, field, nested := strings.Cut(param, "].")
-		return nested && field != "role"
+		return strings.Contains(param, "].")
 	case "response_format":
 		return param != name && param != "response_format.type"
 	case "model", "models", "provider", "session_id", "service_tier", "user", "safety_identifier", "metadata",
@@ -130,14 +129,22 @@ func readGeneration(doc *strict.Document, req *llm.Request, stream bool, options
 	}
 }
 
+// untranslated lists the fields of a chat request that a conversation cannot represent.
+var untranslated = []string{"logit_bias", "modalities", "plugins", "prediction", "search_parameters"}
+
 // addUnknown records the members that a conversation cannot represent. Their text counts towards the prompt, because a provider may add it.
 func (b *builder) addUnknown(r *chatRequest) {
-	for f := range b.doc.UnknownFields(r) {
+	unknown := slices.Collect(b.doc.UnknownFields(r))
+	for _, f := range b.doc.Fields {
 		raw := b.doc.Body[f.Value:f.End]
-		if raw[0] == 'n' {
+		if raw[0] == 'n' || !slices.Contains(unknown, f) && !slices.Contains(untranslated, f.Name) ||
+			f.Name == "modalities" && string(raw) == `["text"]` { // the default
 			continue
 		}
 		b.conv.DropField(f.Name)
+		if f.Name == "modalities" {
+			continue
+		}
 		text := b.req.CountJSON(raw)
 		b.req.ExtraBytes += text
 		switch f.Name {
@@ -146,9 +153,6 @@ func (b *builder) addUnknown(r *chatRequest) {
 		case "search_parameters", "plugins": // tools that the provider runs
 			b.req.Hosted = true
 		}
-	}
-	if b.doc.Given("modalities") && string(b.doc.Raw("modalities")) != `["text"]` {
-		b.conv.DropField("modalities")
 	}
 }
 

@@ -57,6 +57,7 @@ func decodeEmbed(ctx context.Context, body []byte, req *llm.Request) error {
 	if err != nil {
 		return err
 	}
+	doc.RejectUnknownLookAlikes(&r)
 	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("input", doc.Given("input"), "Send a string, a list of strings, or token IDs.")
 	req.Dimensions = doc.Int("dimensions", r.Dimensions, 1, maxDimension)
@@ -70,6 +71,7 @@ func decodePrompt(ctx context.Context, body []byte, req *llm.Request) error {
 	if err != nil {
 		return err
 	}
+	doc.RejectUnknownLookAlikes(&r)
 	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("prompt", doc.Given("prompt"), "Send a string, a list of strings, or token IDs.")
 	readGeneration(doc, req, r.Stream, r.StreamOptions, r.N)
@@ -100,6 +102,7 @@ func decodeModeration(ctx context.Context, body []byte, req *llm.Request) error 
 	if err != nil {
 		return err
 	}
+	doc.RejectUnknownLookAlikes(&r)
 	readAccount(doc, req, &r.Controls, &r.account)
 	doc.Require("input", doc.Given("input"), "Send a string, a list of strings, or a list of parts.")
 	return finishInputs(ctx, doc, req, "input", r.Input, &r)
@@ -107,7 +110,6 @@ func decodeModeration(ctx context.Context, body []byte, req *llm.Request) error 
 
 // finishInputs reads the inputs, which are the value of the member name, and completes the request. r is the decoded request.
 func finishInputs(ctx context.Context, doc *strict.Document, req *llm.Request, name string, value jsontext.Value, r any) error {
-	doc.RejectUnknownLookAlikes(r)
 	for f := range doc.UnknownFields(r) {
 		req.ExtraBytes += req.CountJSON(doc.Body[f.Value:f.End])
 	}

@@ -44,6 +44,10 @@ type chatRequest struct {
 	TopLogprobs    strict.Number               `json:"top_logprobs,omitzero"`
 	Modalities     []string                    `json:"modalities,omitempty"`
 	WebSearch      jsontext.Value              `json:"web_search_options,omitzero"`
+	Prediction     jsontext.Value              `json:"prediction,omitzero"`
+	SearchOptions  jsontext.Value              `json:"search_parameters,omitzero"`
+	Plugins        jsontext.Value              `json:"plugins,omitzero"`
+	LogitBias      jsontext.Value              `json:"logit_bias,omitzero"`
 	Store          jsontext.Value              `json:"store,omitzero"`
 	CacheKey       jsontext.Value              `json:"prompt_cache_key,omitzero"`
 	CacheRetention jsontext.Value              `json:"prompt_cache_retention,omitzero"`
