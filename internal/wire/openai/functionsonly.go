@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"slices"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -9,19 +10,7 @@ import (
 
 // HasCustomTools reports whether a chat request has tools that accept free text.
 func HasCustomTools(req *llm.Request) bool {
-	if !mayHaveCustom(req) {
-		return false
-	}
-	for _, f := range req.Fields {
-		if f.Name == "tools" {
-			for _, tool := range rawjson.Parse(req.Body[f.Value:f.End]).List() {
-				if tool.Get("type").String() == "custom" {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return req.Conversation != nil && slices.ContainsFunc(req.Conversation.Tools, func(t llm.Tool) bool { return t.Custom })
 }
 
 // mayHaveCustom reports whether the body contains the string "custom", including the quotes. This check is fast. The text of a message
