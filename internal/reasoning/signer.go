@@ -37,6 +37,12 @@ func (s *signers) store(f fingerprint, target string) {
 	s.recent[f] = target
 }
 
+func (s *signers) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.recent) == 0
+}
+
 // find returns the target that created a signature, or an empty string.
 func (s *signers) find(f fingerprint) string {
 	s.mu.Lock()
@@ -98,7 +104,7 @@ func (r *Recording) read(v rawjson.Value, depth int) {
 // A signature whose origin is not known belongs to the target assumed. Signed blocks are removed as a whole; the signature of another part
 // is removed from the part. All other bytes stay the same.
 func (s *Store) WithoutForeign(req *llm.Request, workspace, target, assumed string) *llm.Request {
-	if req.Op != llm.Chat || !mayHaveSignature(req.Body) {
+	if req.Op != llm.Chat || target == assumed && s.signers.empty() || !mayHaveSignature(req.Body) {
 		return req
 	}
 	c := cutter{foreign: func(signature string) bool {
@@ -137,8 +143,9 @@ const (
 	maxDepth = 12
 )
 
-// marks are strings of which every object with a signature contains at least one.
-var marks = [][]byte{[]byte(`ignature"`), []byte(`"encrypted_content"`), []byte(`redacted_thinking`), []byte(`"reasoning.encrypted"`)}
+// marks are strings of which every object with a signature contains at least one: parts of signature, thoughtSignature, encrypted_content,
+// redacted_thinking and reasoning.encrypted. They begin with a rare byte, because the search for such strings is many times faster.
+var marks = [][]byte{[]byte(`gnature"`), []byte(`_content"`), []byte(`_thinking"`), []byte(`.encrypted"`)}
 
 func mayHaveSignature(data []byte) bool {
 	return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(data, mark) })
