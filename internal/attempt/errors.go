@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/requestlog"
 )
 
 // rejected returns the error to send to the client after a failure that rules out other targets; see mayTryNext. For a provider's error,
@@ -41,8 +42,8 @@ func (s *Series) exhausted() *llm.Error {
 		if a.Status != 0 {
 			failure = fmt.Sprintf("%s/%s returned %d (%s)", a.Provider, a.Model, a.Status, a.Class)
 		}
-		if a.Message != "" {
-			failure += ": " + strings.TrimRight(a.Message, ". ")
+		if text := shownMessage(&a); text != "" {
+			failure += ": " + strings.TrimRight(text, ". ")
 		}
 		failures = append(failures, failure)
 	}
@@ -100,8 +101,17 @@ func (s *Series) details() []map[string]any {
 	for _, a := range s.Attempts {
 		list = append(list, map[string]any{
 			"provider": a.Provider, "model": a.Model, "status": a.Status, "class": a.Class,
-			"ms": a.Duration.Milliseconds(), "message": a.Message,
+			"ms": a.Duration.Milliseconds(), "message": shownMessage(&a),
 		})
 	}
 	return list
+}
+
+// shownMessage returns the message of an attempt for the client. What a provider says about the gateway's credential is only for the
+// operator, who finds it in the request log: clients take it for their own credential, and Claude Code asks its user to sign in.
+func shownMessage(a *requestlog.Attempt) string {
+	if a.Class == llm.UpstreamAuth {
+		return "The provider does not accept the gateway's credential."
+	}
+	return a.Message
 }

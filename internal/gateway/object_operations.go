@@ -558,13 +558,16 @@ func objectNotFound(kind batch.Kind, id string) error {
 }
 
 // objectFailure converts an error of a provider to an error for the client.
-func objectFailure(p *provider.Provider, err error) error {
+func objectFailure(p *provider.Provider, err error) *llm.Error {
 	e := llm.AsError(err)
 	if e.UpstreamStatus == 0 {
 		return e
 	}
 	shown := *e
 	shown.Message = fmt.Sprintf("%s returned an error: %s", p.Name, strings.TrimSpace(e.Message))
+	if e.Kind == llm.UpstreamAuth { // clients take the provider's words for a statement about their own credential
+		shown.Message = fmt.Sprintf("%s does not accept the gateway's credential. Ask the operator to check it.", p.Name)
+	}
 	return shown.With("provider", p.Name)
 }
 

@@ -2,11 +2,9 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
@@ -182,10 +180,5 @@ func storedError(p *provider.Provider, id string, e *llm.Error) *llm.Error {
 	if e.UpstreamStatus == http.StatusNotFound {
 		return llm.Errorf(llm.NotFound, "Response %q was not found. It was deleted, or %s no longer stores it.", show.Shorten(id), p.Title).With("provider", p.Name)
 	}
-	if e.UpstreamStatus == 0 {
-		return e
-	}
-	shown := *e
-	shown.Message = fmt.Sprintf("%s returned an error: %s", p.Name, strings.TrimSpace(e.Message))
-	return shown.With("provider", p.Name)
+	return objectFailure(p, e)
 }
