@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	languageHead = 500 // bytes read to detect the language
+	languageHead = 250 // bytes read to detect the language
 	fewestHits   = 2   // minimum number of stop words in the text
 	shareOfHits  = 12  // maximum number of words per stop word
 )

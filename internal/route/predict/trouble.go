@@ -51,7 +51,7 @@ func plural(n int, noun string) string {
 }
 
 const (
-	maxResults   = 24      // maximum number of tool results and user turns that are read
+	maxResults   = 12      // maximum number of tool results and user turns that are read
 	maxCalls     = 64      // maximum number of calls without a result that are kept
 	maxArguments = 8 << 10 // maximum length in bytes of arguments that are checked
 	resultBytes  = 400     // maximum number of bytes read from a result
