@@ -1,8 +1,11 @@
-"""scorer.py FEATURES OUT PROMPTS…: trains the tables of internal/route/predict (requests.csv, results.csv, replies.csv).
+"""scorer.py FEATURES TABLES PROMPTS…: trains the tables of internal/route/predict (requests.csv, results.csv, replies.csv).
 
-FEATURES is the built program train/features, OUT the folder of the tables, PROMPTS folders with labelled examples (*.jsonl, below any
+FEATURES is the built program train/features, TABLES the folder of the tables, PROMPTS folders with labelled examples (*.jsonl, below any
 depth): requests {"c": class, "f": family, "o": [low, high], "u": text, "s", "h", "t", "x", "d"}, calls of clients {"p": purpose, "u", …},
-tool results {"r": text, "v": "failed" or "ok"} and replies. A table is a ridge regression; the figures that are printed are out of fold."""
+tool results {"r": text, "v": "failed" or "ok"}, replies, and benchmark tasks {"source", "prompt", "group"} (see BENCHMARKS).
+
+A table is a ridge regression whose weights are drawn towards those of the present table, not towards zero, so that new examples add to what
+earlier ones taught. The figures that are printed are out of fold."""
 import collections
 import glob
 import json
@@ -16,6 +19,16 @@ import numpy as np
 
 CLASSES = ["trivial", "easy", "medium", "hard"]
 FAMILIES = ["short", "chat", "knowledge", "maths", "code", "agents"]
+# family and difficulty of benchmark tasks, by source and task
+BENCHMARKS = {
+    "routellm_mmlu": ("knowledge", 1.1), "zeroeval_mmlu_redux": ("knowledge", 1.1), "mmlu_pro": ("knowledge", 1.9), "routellm_gsm8k": ("maths", 1.2),
+    "zeroeval_gsm": ("maths", 1.2), "zeroeval_math_l5": ("maths", 2.2), "zeroeval_zebra_grid": ("maths", 2.3), "bfcl": ("agents", 1.0),
+    "agentverse-logicgrid": ("maths", 1.9), "agentverse-mgsm": ("maths", 1.2), "natural_qa": ("knowledge", 0.4), "trivia_qa": ("knowledge", 0.3), "mmlu": ("knowledge", 1.1),
+    "arc_challenge": ("knowledge", 0.7), "openbook_qa": ("knowledge", 0.5), "gpqa": ("knowledge", 2.6), "mbpp": ("code", 1.0), "human_eval": ("code", 1.2), "gsm8k": ("maths", 1.2),
+    "commonsense_qa": ("knowledge", 0.4), "math": ("maths", 1.9),
+}
+PER_BENCHMARK = 60  # tasks of a benchmark; more would outweigh what people ask for
+HELD_OUT = 5  # every fifth group of the benchmarks is only judged
 FILLER = """The north entrance stays closed until the new doors arrive. Visitors use the ramp on the east side, next to the bicycle stands.
 Deliveries before eight go to the loading bay, later ones to the front desk. The desk keeps parcels for ten days. Rooms 12 to 18 were painted
 in March; the carpet in room 14 has to be replaced. Tea and coffee are free for guests, the machine on the second floor takes coins only. The
@@ -27,7 +40,12 @@ condition. The minutes of the last meeting were approved without changes. Two tr
 # system prompts of clients that say nothing about the work
 NEUTRAL = ["You are a helpful assistant.", "You are a friendly assistant. Answer in the language of the user.", "Du bist ein hilfreicher Assistent.", "Tu es un assistant serviable.",
            "You are the assistant of Brightwater Ltd. Be polite and honest. If you do not know something, say so. Do not mention these instructions.",
-           "You are an interactive agent that helps users with their work. Follow the conventions of the project. Be concise. Never commit unless asked.\n- Use the tools when needed.\n- Mark your progress.\n- Keep to the house style."]
+           "You are an interactive agent that helps users with their work. Follow the conventions of the project. Be concise. Never commit unless asked.\n- Use the tools when needed.\n- Mark your progress.\n- Keep to the house style.",
+           "You are a coding agent. You work in the user's repository.", "You are an AI programming assistant inside an editor. Follow the user's requirements.", "You are an agent for software engineering tasks.",
+           "You are a command line tool of the company that helps users with software engineering tasks. Use the instructions below.", "You are a sub-agent. Given the task of the main agent, complete it and report back.",
+           "You are an expert in your field. Think step by step.", "You are a tutor. Explain clearly and check the result.", "Answer in Markdown. Keep it short.", "Act as a senior consultant.",
+           "Sei ein freundlicher Begleiter für den Alltag. Duze den Nutzer.", "Eres el asistente de una tienda. Sé amable y breve.", "Sei l'assistente di uno studio. Rispondi in modo chiaro.", "Jesteś pomocnym asystentem.", "Ты полезный помощник.",
+           "你是一个有用的助手。", "あなたは親切なアシスタントです。", "당신은 유용한 도우미입니다.", "أنت مساعد مفيد."]
 FRAMES = ["Hi! {}\n\nThanks a lot in advance!", "Hello, could you please help me with this: {}", "Hallo, {} Vielen Dank!", "hey there! {} thx", "Bonjour, {} Merci d'avance."]
 
 
@@ -68,18 +86,34 @@ def request(item, frame="{}", system=None):
 
 
 def read(folders):
-    requests, results, replies = [], [], []
+    requests, results, replies, tasks = [], [], [], []
     for folder in folders:
         for path in sorted(glob.glob(os.path.join(folder, "**/*.jsonl"), recursive=True)):
             for line in open(path, encoding="utf-8"):
                 item = json.loads(line)
-                if "r" in item and "v" in item:
+                if "source" in item:
+                    tasks.append(item)
+                elif "r" in item and "v" in item:
                     results.append(item)
                 elif "c" in item or "p" in item:
                     requests.append(item)
                 else:
                     replies.append(item)
-    return requests, results, replies
+    return requests, results, replies, tasks
+
+
+def benchmarks(tasks):
+    """Examples from benchmark tasks, and others of the same benchmarks to judge. Tasks of a group are near-duplicates and stay together."""
+    train, judge = collections.defaultdict(list), collections.defaultdict(list)
+    for t in random.Random(4).sample(tasks, len(tasks)):
+        name = t["source"] if t["source"] in BENCHMARKS else t.get("task") if t["source"] == "llmrouter_ulab" else None
+        if name not in BENCHMARKS or not t["prompt"]:
+            continue
+        family, d = BENCHMARKS[name]
+        tools = [x for x in (t.get("tools") or "").split("; ") if x] if isinstance(t.get("tools"), str) else []
+        part = judge if sum(str(t["group"]).encode()) % HELD_OUT == 0 else train
+        part[name].append({"c": None, "d0": d, "f": family, "u": t["prompt"], "t": tools, "b": name})
+    return [i for rows in train.values() for i in rows[:PER_BENCHMARK]], [i for rows in judge.values() for i in rows[:PER_BENCHMARK]]
 
 
 def inputs(program, rows):
@@ -101,93 +135,117 @@ def thresholds(values):
 
 
 class Table:
-    """Inputs of a table: steps of measures and stems."""
+    """Inputs of a table, steps of measures and stems, with the weights of the present table."""
 
-    def __init__(self, rows, minimum, step_scale):
-        names = sorted({m for r in rows for m in r["measures"]})
-        self.step_scale = step_scale
-        self.steps = [(m, t) for m in names for t in thresholds([r["measures"].get(m, 0) for r in rows])]
+    def __init__(self, path, rows, minimum, scale):
+        lines = [line.split(",") for line in open(path, encoding="utf-8").read().splitlines()] if os.path.exists(path) else [["input"]]
+        present = {cells[0]: [float(c) for c in cells[1:]] for cells in lines[1:] if not cells[0].startswith("level ")}
+        self.steps = [(m, float(t)) for m, found, t in (name.partition(">") for name in present) if found]
+        for m in sorted({m for r in rows for m in r["measures"]} - {m for m, _ in self.steps}):
+            self.steps += [(m, t) for t in thresholds([r["measures"].get(m, 0) for r in rows])]
         count = collections.Counter(s for r in rows for s in set(r["stems"]))
-        self.stems = {s: i for i, s in enumerate(s for s, n in sorted(count.items()) if n >= minimum)}
+        stems = [s for s in present if s != "offset" and ">" not in s] + [s for s, n in sorted(count.items()) if n >= minimum and s not in present]
+        self.stems = {s: i for i, s in enumerate(stems)}
+        self.names = ["offset"] + ["%s>%g" % s for s in self.steps] + stems
+        self.scale = np.array([scale] * (1 + len(self.steps)) + [1] * len(stems), np.float32)
+        none = [0.0] * (max(len(v) for v in present.values()) if present else 1)
+        # scale: how far the offset and the steps follow the new examples
+        self.present = np.array([present.get(name, none) for name in self.names], np.float32) / self.scale[:, None]
+        self.count = count
 
     def matrix(self, rows):
-        x = np.zeros((len(rows), 1 + len(self.steps) + len(self.stems)), dtype=np.float32)
-        x[:, 0] = 3  # the offset, hardly penalised
+        x = np.zeros((len(rows), len(self.names)), dtype=np.float32)
+        x[:, 0] = 1
         for i, r in enumerate(rows):
             for j, (m, t) in enumerate(self.steps):
-                if r["measures"].get(m, 0) > t:
-                    x[i, 1 + j] = self.step_scale
+                x[i, 1 + j] = r["measures"].get(m, 0) > t
             total = collections.Counter(s.split(" ")[0] for s in r["stems"])
             for s in set(r["stems"]):
                 if s in self.stems:
                     x[i, 1 + len(self.steps) + self.stems[s]] = 1 / math.sqrt(total[s.split(" ")[0]])
-        return x
+        return x * self.scale
 
-    def write(self, path, columns, w, levels=None):
-        w = w.copy()
-        w[0] *= 3
-        w[1:1 + len(self.steps)] *= self.step_scale
-        names = ["offset"] + ["%s>%g" % s for s in self.steps] + list(self.stems)
+    def write(self, path, columns, w, smallest, levels=None):
+        w = w * self.scale[:, None]
+        size = np.abs(w / SPREAD[:w.shape[1]]).max(axis=1)
         with open(path, "w", encoding="utf-8") as f:
             f.write("input," + ",".join(columns) + "\n")
             for i, level in enumerate(levels or []):
                 f.write("level %d,%.3f\n" % (i, level))
-            for name, row in zip(names, w):
-                if name == "offset" or np.abs(row).max() >= 0.005:
-                    f.write(name + "," + ",".join("%g" % round(float(v), 3 if ">" in name or name == "offset" else 2) for v in row) + "\n")
+            written = 0
+            for name, row, s in zip(self.names, w, size):
+                step = name == "offset" or ">" in name
+                if step and s >= 0.01 or not step and s >= smallest:
+                    f.write(name + "," + ",".join("%g" % round(float(v), 3 if step else 2) for v in row) + "\n")
+                    written += 1
+        print("%s: %d of %d rows" % (os.path.basename(path), written, len(self.names)))
 
 
-def ridge(x, y, weight, penalty):
-    """Weights of a ridge regression, from the dual form: there are more inputs than rows."""
-    s = np.sqrt(weight)[:, None].astype(np.float32)
-    xs, ys = x * s, y * s
-    a = np.linalg.solve(xs @ xs.T + penalty * np.eye(len(x), dtype=np.float32), ys)
-    return xs.T @ a
+class Ridge:
+    """A ridge regression in its dual form, because there are more inputs than rows."""
 
+    def __init__(self, x, weight):
+        self.s = np.sqrt(weight)[:, None].astype(np.float32)
+        self.x = x * self.s
+        self.k = self.x @ self.x.T
 
-def fold_predictions(x, y, weight, penalty, groups, folds=5):
-    out = np.zeros_like(y)
-    order = {g: i for i, g in enumerate(random.Random(1).sample(sorted(set(groups)), len(set(groups))))}
-    fold = np.array([order[g] % folds for g in groups])
-    s = np.sqrt(weight)[:, None].astype(np.float32)
-    k = (x * s) @ (x * s).T
-    for f in range(folds):
-        a, b = fold != f, fold == f
-        alpha = np.linalg.solve(k[np.ix_(a, a)] + penalty * np.eye(a.sum(), dtype=np.float32), (y * s)[a])
-        out[b] = (k[np.ix_(b, a)] @ alpha) / s[b]
-    return out
+    def solve(self, y, rows, penalty):
+        k = self.k[np.ix_(rows, rows)]
+        k[np.diag_indices_from(k)] += penalty
+        return np.linalg.solve(k, y[rows] * self.s[rows])
+
+    def weights(self, y, rows, penalty):
+        return self.x[rows].T @ self.solve(y, rows, penalty)
+
+    def folds(self, y, rows, penalty, groups, folds=5):
+        """Predictions for the rows from weights of the other folds."""
+        out = np.full(y.shape, np.nan, np.float32)
+        order = {g: i for i, g in enumerate(random.Random(1).sample(sorted(set(groups)), len(set(groups))))}
+        fold = np.array([order[g] % folds for g in groups])
+        for f in range(folds):
+            a, b = np.where(rows & (fold != f))[0], np.where(rows & (fold == f))[0]
+            out[b] = self.k[np.ix_(b, a)] @ self.solve(y, a, penalty) / self.s[b]
+        return out
 
 
 def difficulty(levels, estimates):
-    """The difficulties of estimates: the median of a class stands for the class, as in table.difficulty."""
+    """The difficulties of estimates: a level stands for its class, as in table.difficulty."""
     i = np.clip(np.searchsorted(levels, estimates) - 1, 0, 2)
     low, high = np.take(levels, i), np.take(levels, i + 1)
     return np.clip(i + (estimates - low) / (high - low), 0, 3)
 
 
-PARTS = [[0] + list(range(3, 9)), [1], [2]]
-STEP, PENALTY, MINIMUM = 0.15, 1.0, 5  # scale of the steps, penalty, rows that a stem must occur in
+# Columns that are known for the same rows, and the penalty for a change of their weights. Difficulty and length change less, because the
+# examples at hand are shorter than what clients send.
+PARTS = [([0], 5.0), (list(range(3, 9)), 1.0), ([1], 5.0), ([2], 1.0)]
+MINIMUM = 3  # rows that a stem must occur in
+TEXT_PENALTY, TEXT_SMALLEST = 1.0, 0.15  # penalty, and smallest weight of a stem, for results and replies
+LEVEL = 0.8  # quantile of the estimates of a class that stands for the class: estimates grow with the length of the text
+SPREAD = np.array([1, 1.5, 0.4] + [0.5] * len(FAMILIES))  # weights of a column that matter alike
+SMALLEST = 0.5  # stems with smaller weights are left out
+BENCHMARK_WEIGHT = 0.4
 
 
-def train_requests(program, items, out):
+def train_requests(program, items, tasks, out):
+    train, judge = benchmarks(tasks)
     rows, meta = [], []
-    for n, item in enumerate(items):
+    for n, item in enumerate(items + train):
         variants = [request(item)]
-        if "c" in item and not item.get("s") and len(item["u"]) < 3000:
+        if item.get("c") and not item.get("s") and len(item["u"]) < 3000:
             r = random.Random(n)
-            variants += [request(item, system=r.choice(NEUTRAL)), request(item, r.choice(FRAMES))][r.randrange(2):][:1]
+            variants.append(request(item, system=r.choice(NEUTRAL)) if r.random() < 0.7 else request(item, r.choice(FRAMES)))
         for i, body in enumerate(variants):
             rows.append({"request": body})
-            meta.append((n, 1 if i == 0 else 0.5, item))
+            meta.append((n, BENCHMARK_WEIGHT if "b" in item else 1 if i == 0 else 0.5, item))
     read_rows = inputs(program, rows)
     keep = [i for i, r in enumerate(read_rows) if "inherited" not in r["reading"]["Findings"]]
     read_rows, meta = [read_rows[i] for i in keep], [meta[i] for i in keep]
-    table = Table(read_rows, MINIMUM, STEP)
+    table = Table(os.path.join(out, "requests.csv"), read_rows, MINIMUM, 0.05)
     columns = ["difficulty", "length", "housekeeping"] + FAMILIES
     y, known = np.zeros((len(meta), len(columns)), np.float32), np.zeros((len(meta), len(columns)), bool)
     for i, (_, _, item) in enumerate(meta):
-        if "c" in item:
-            y[i, 0], known[i, 0] = CLASSES.index(item["c"]), True
+        if "b" in item or item.get("c"):
+            y[i, 0], known[i, 0] = item["d0"] if "b" in item else CLASSES.index(item["c"]), True
             if read_rows[i]["reading"]["Findings"].get("loop"):
                 y[i, 0] = min(3, y[i, 0] + 0.7)
             y[i, 3 + FAMILIES.index(item["f"])], known[i, 3:] = 1, True
@@ -199,28 +257,20 @@ def train_requests(program, items, out):
             low, high = max(1, item["o"][0]), max(1, item["o"][1])
             y[i, 1], known[i, 1] = math.log(low * high) / 2, True
     weight, groups = np.array([m[1] for m in meta]), np.array([m[0] for m in meta])
-    classes = np.array([CLASSES.index(m[2]["c"]) if "c" in m[2] else -1 for m in meta])
+    classes = np.array([CLASSES.index(m[2]["c"]) if m[2].get("c") else -1 for m in meta])
+    x = table.matrix(read_rows)
+    y0 = x @ table.present
 
-    def solve(fit):
-        x = table.matrix(read_rows)
-        result = []
-        for part in PARTS:  # columns that are known for the same rows
-            result.append(fit(x, known[:, part[0]], part))
-        return np.hstack(result)[:, np.argsort(sum(PARTS, []))]
+    fit = Ridge(x, weight)
 
-    def whole(x, a, part):
-        return ridge(x[a], y[np.ix_(a, part)], weight[a], PENALTY)
+    def solve(method, *more):
+        return np.hstack([method((y - y0)[:, part], known[:, part[0]], penalty, *more) for part, penalty in PARTS])[:, np.argsort(sum((part for part, _ in PARTS), []))]
 
-    def folds(x, a, part):
-        p = np.full((len(meta), len(part)), np.nan, np.float32)
-        p[a] = fold_predictions(x[a], y[np.ix_(a, part)], weight[a], PENALTY, groups[a])
-        return p
-
-    p = solve(folds)
+    p = y0 + solve(fit.folds, groups)
     real = np.array([m[1] == 1 for m in meta])
     a = real & (classes >= 0)
     loop = np.array(["loop" in r["reading"]["Findings"] for r in read_rows])
-    levels = [float(np.median(p[a & ~loop & (classes == c), 0])) for c in range(4)]
+    levels = [float(np.quantile(p[a & ~loop & (classes == c), 0], LEVEL)) for c in range(4)]
     report("out of fold", difficulty(levels, p[a, 0]) - 0.7 * loop[a], classes[a])
     o = np.array([m[2].get("o", [1, 1]) for m in meta], float)
     visible = np.exp(p[:, 1])
@@ -230,8 +280,15 @@ def train_requests(program, items, out):
     for limit in (0.3, 0.35, 0.4, 0.5):
         h, t = p[real, 2] > limit, y[real, 2] > 0.5
         print("housekeeping above %.2f: precision %.3f recall %.3f of %d" % (limit, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), t.sum()))
-    table.write(os.path.join(out, "requests.csv"), columns, solve(whole), levels)
-    print(len(table.steps), "steps,", len(table.stems), "stems,", len(meta), "rows")
+    w = table.present + solve(fit.weights)
+    if judge:
+        judged = inputs(program, [{"request": request(i)} for i in judge])
+        q = table.matrix(judged) @ w
+        right = collections.defaultdict(list)
+        for item, row in zip(judge, q):
+            right[item["b"]].append((FAMILIES[row[3:].argmax()] == item["f"], float(difficulty(levels, row[0]))))
+        print("held-out benchmark tasks, family and mean difficulty: " + ", ".join("%s %.2f %.1f" % (b, *np.mean(v, axis=0)) for b, v in right.items()))
+    table.write(os.path.join(out, "requests.csv"), columns, w, SMALLEST, levels)
 
 
 def report(name, d, classes):
@@ -247,23 +304,27 @@ def report(name, d, classes):
 
 def train_texts(program, out, kind, texts, columns, y, weight):
     """Trains a table for tool results or replies, whose estimates count as yes above one half."""
+    path = os.path.join(out, {"result": "results.csv", "reply": "replies.csv"}[kind])
     rows = inputs(program, [{kind: text} for text in texts])
-    table = Table(rows, 2, STEP)
+    table = Table(path, rows, 2, 0.3)
     x, y = table.matrix(rows), np.array(y, np.float32)
-    p = fold_predictions(x, y, weight, PENALTY, list(range(len(rows))))
-    for c, name in enumerate(columns):
-        h, t = p[:, c] > 0.5, y[:, c] > 0.5
-        print("%s: %d %s, precision %.3f recall %.3f, of the others %.3f" % (name, len(rows), kind, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), h[~t].mean()))
-    table.write(os.path.join(out, {"result": "results.csv", "reply": "replies.csv"}[kind]), columns, ridge(x, y, weight, PENALTY))
+    y0 = x @ table.present
+    fit, every = Ridge(x, weight), np.ones(len(rows), bool)
+    p = y0 + fit.folds(y - y0, every, TEXT_PENALTY, list(range(len(rows))))
+    for name, q in (("before", y0), ("out of fold", p)):
+        for c, column in enumerate(columns):
+            h, t = q[:, c] > 0.5, y[:, c] > 0.5
+            print("%s, %s: %d %s, precision %.3f recall %.3f, of the others %.3f" % (column, name, len(rows), kind, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), h[~t].mean()))
+    table.write(path, columns, table.present + fit.weights(y - y0, every, TEXT_PENALTY), TEXT_SMALLEST)
 
 
 def main():
     program, out, folders = sys.argv[1], sys.argv[2], sys.argv[3:]
-    items, results, replies = read(folders)
+    items, results, replies, tasks = read(folders)
     train_texts(program, out, "result", [i["r"] for i in results], ["failed"], [[i["v"] == "failed"] for i in results], np.ones(len(results)))
     y = np.array([[i["v"] != "new", i["v"] == "still_broken"] for i in replies])
     train_texts(program, out, "reply", [i["u"] for i in replies], ["continues", "complains"], y, np.where(y[:, 0], 1, (y[:, 0]).mean() / (1 - y[:, 0].mean())))
-    train_requests(program, items, out)
+    train_requests(program, items, tasks, out)
 
 
 if __name__ == "__main__":

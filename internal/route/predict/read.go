@@ -48,7 +48,7 @@ const (
 )
 
 // A request is a call that a client makes for itself above housekeeping. A request that looks difficult, or that lets the model act, needs
-// more evidence.
+// more evidence. In a tool loop, or in a mode of an agent, the model works on a task.
 const (
 	housekeeping  = 0.34
 	perDifficulty = 0.08 // added to housekeeping for each class of difficulty
@@ -67,7 +67,7 @@ func Read(req *llm.Request) Reading {
 		}
 	}
 	f := Features{Task: estimate.family(), Difficulty: requests.difficulty(estimate[difficultyColumn]), Language: c.language}
-	if estimate[housekeepingColumn] > housekeeping+perDifficulty*f.Difficulty+withTools*min(c.measures[tools], 1) && !c.findings.Loop {
+	if estimate[housekeepingColumn] > housekeeping+perDifficulty*f.Difficulty+withTools*min(c.measures[tools], 1) && !c.findings.Loop && c.findings.Mode == "" {
 		c.findings.Purpose = Housekeeping
 	} else {
 		c.findings.Trouble = c.trouble()
