@@ -63,14 +63,23 @@ func readRatings(files fs.FS, sum hash.Hash, models map[string]*Model) error {
 	})
 }
 
-// QualityLogit is the logit of the tasks by which a quality is measured, for a model of level 0. They lie between medium and hard: 62 %.
-const QualityLogit = 0.475
+// A quality is measured by tasks between medium and hard.
+const (
+	qualityLogit = 0.475   // logit of such a task for a model of level 0: 62 %
+	usualShare   = 1.0 / 6 // share in which such a task is solved as well at any effort as at the usual one
+)
 
 // quality returns the mean success probability over the families.
 func (r *Rating) quality() float64 {
+	logit := qualityLogit
+	for _, e := range r.Efforts {
+		if e.Level == llm.DefaultEffort {
+			logit += usualShare * e.Logit
+		}
+	}
 	var sum float64
 	for _, level := range r.Levels {
-		sum += 1 / (1 + math.Exp(-level-QualityLogit))
+		sum += 1 / (1 + math.Exp(-level-logit))
 	}
 	return sum / RatedFamilies
 }

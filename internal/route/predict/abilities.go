@@ -51,21 +51,17 @@ func (t *Table) fromQuality(m *catalog.Model) Ability {
 	a.Source = FromQuality
 	goal := min(max(m.Quality, 0.001), 0.999)
 	low, high := -20.0, 20.0
+	prior := a.Levels
 	for range 40 {
 		shift := (low + high) / 2
-		var mean float64
-		for _, level := range a.Levels {
-			mean += 1 / (1 + math.Exp(-level-shift-catalog.QualityLogit)) / FamilyCount
+		for i := range a.Levels {
+			a.Levels[i], a.Spreads[i] = prior[i]+shift, qualitySpread
 		}
-		if mean < goal {
+		if a.Quality() < goal {
 			low = shift
 		} else {
 			high = shift
 		}
-	}
-	for i := range a.Levels {
-		a.Levels[i] += low
-		a.Spreads[i] = qualitySpread
 	}
 	return a
 }

@@ -3,7 +3,11 @@
 // difference of the two. The package performs no I/O.
 package predict
 
-import "math"
+import (
+	"math"
+
+	"fairlead.dev/internal/llm"
+)
 
 // Family is a kind of task. A model's ability differs between families.
 type Family string
@@ -76,12 +80,22 @@ const (
 )
 
 // Success returns the estimate for a request. The gain of an effort counts in proportion to the difficulty, because thinking longer does
-// not help with a trivial task.
+// not help with a trivial task: there, all efforts are as good as the usual one. Otherwise models that think little by default would be
+// worse at simple tasks than models of their ability that think more.
 func Success(f *Features, a *Ability, effort string) Estimate {
-	i := f.Task.Index()
-	logit := a.Levels[i] + trivialLogit - stepLogit*f.Difficulty + a.Efforts[effort]*min(max(f.Difficulty/3, 0), 1)
+	i, hard := f.Task.Index(), min(max(f.Difficulty/3, 0), 1)
+	logit := a.Levels[i] + trivialLogit - stepLogit*f.Difficulty + a.Efforts[effort]*hard + a.Efforts[llm.DefaultEffort]*(1-hard)
 	p := 1 / (1 + math.Exp(-logit))
 	return Estimate{Probability: p, Spread: p * (1 - p) * a.Spreads[i]}
+}
+
+// Quality returns the mean success probability over the families for tasks between medium and hard, by which the catalog measures models.
+func (a *Ability) Quality() float64 {
+	var sum float64
+	for _, f := range families {
+		sum += Success(&Features{Task: f, Difficulty: 2.5}, a, "").Probability
+	}
+	return sum / FamilyCount
 }
 
 // AtQuality returns the ability with which a model answers a task of medium difficulty well with the given probability, in every family. A
