@@ -176,9 +176,9 @@ func price(u llm.Usage, t target) money.Amount {
 func (g *generator) decision(cost *money.Amount) *route.Decision {
 	d := &route.Decision{Kind: route.Expected, Candidates: make([]route.Candidate, 0, len(targets)), Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, Micros: 40}
 	for i, t := range targets {
-		c := route.Candidate{Target: t.provider + "/" + t.model, Model: t.model, Provider: t.provider, Scores: route.Scores{Quality: g.rnd.Float64()}}
+		c := route.Candidate{Target: t.provider + "/" + t.model, Model: t.model, Provider: t.provider, Quality: g.rnd.Float64()}
 		if i < 12 {
-			c.Rank, c.Score, c.Cost, c.Speed, c.Price, c.Latency = i+1, 0.9-float64(i)/50, g.rnd.Float64(), 0.31, cost, int64(t.quick)
+			c.Rank, c.Price, c.Latency = i+1, cost, int64(t.quick)
 		} else {
 			c.Excluded = new(route.NewExclusion(route.MissingCapability, "The model has no "+strings.ToLower(t.model)+"."))
 		}

@@ -97,8 +97,6 @@ func (c *comparer) decision() {
 	c.text("policy", a.Policy, b.Policy)
 	c.text("choice without policies", a.Alone, b.Alone)
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
-	c.text("runner-up", a.RunnerUp, b.RunnerUp)
-	c.text("margin", number(a.Margin), number(b.Margin))
 	c.text("adjustments", adjustmentsText(a.Adjustments), adjustmentsText(b.Adjustments))
 	c.text("stay", stayText(a.Stay), stayText(b.Stay))
 	c.text("held out", a.HeldOut, b.HeldOut)
@@ -132,7 +130,6 @@ func (c *comparer) candidates() {
 			continue
 		}
 		c.text("exclusion of "+one.Target, exclusionText(one), exclusionText(other))
-		c.text("score of "+one.Target, number(one.Score), number(other.Score))
 		if !sameParts(one, other) {
 			c.text("parts of "+one.Target, partsText(one), partsText(other))
 		}
@@ -188,23 +185,22 @@ func exclusionText(c *route.Candidate) string {
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }
 
-// sameParts reports whether the components of two scores are equal.
+// sameParts reports whether the figures of two candidates are equal.
 func sameParts(a, b *route.Candidate) bool {
 	if (a.Price == nil) != (b.Price == nil) || a.Price != nil && *a.Price != *b.Price {
 		return false
 	}
-	return a.Quality == b.Quality && a.Spread == b.Spread && a.Cost == b.Cost && a.Speed == b.Speed && a.Ahead == b.Ahead &&
-		a.Output == b.Output && a.Latency == b.Latency
+	return a.Quality == b.Quality && a.Spread == b.Spread && a.Ahead == b.Ahead && a.Output == b.Output && a.Latency == b.Latency
 }
 
-// partsText formats the components of a score.
+// partsText formats the figures of a candidate.
 func partsText(c *route.Candidate) string {
 	price := "unknown"
 	if c.Price != nil {
 		price = c.Price.String()
 	}
-	return fmt.Sprintf("success probability %s ± %s, cost score %s, speed %s, expected cost %s, later cost %s, output %d, %d ms",
-		number(c.Quality), number(c.Spread), number(c.Cost), number(c.Speed), price, c.Ahead, c.Output, c.Latency)
+	return fmt.Sprintf("success probability %s ± %s, expected cost %s, later cost %s, output %d, %d ms",
+		number(c.Quality), number(c.Spread), price, c.Ahead, c.Output, c.Latency)
 }
 
 func featuresText(s *predict.Features) string {

@@ -174,7 +174,6 @@ func TestChangedRecordIsReported(t *testing.T) {
 		{"the time it took", func(d *route.Decision) { d.Micros += 100 }, ""},
 		{"kind", func(d *route.Decision) { d.Kind = route.Fallback }, "kind"},
 		{"order", func(d *route.Decision) { d.Candidates[0], d.Candidates[1] = d.Candidates[1], d.Candidates[0] }, "plan"},
-		{"score", func(d *route.Decision) { d.Candidates[0].Score += 1e-6 }, "score of %s"},
 		{"quality", func(d *route.Decision) { d.Candidates[0].Quality += 1e-6 }, "parts of %s"},
 		{"price", func(d *route.Decision) { d.Candidates[0].Price = nil }, "parts of %s"},
 		{"exclusion", func(d *route.Decision) { d.Candidates[len(d.Candidates)-1].Excluded = nil }, "exclusion of %[2]s"},

@@ -57,10 +57,6 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 			d.Plan[i] = cand.option.effort.target // target with the effort chosen by the router
 		}
 	}
-	if len(r.ready) > 1 {
-		d.RunnerUp = r.ready[1].Target
-		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
-	}
 	d.Baseline = r.baseline()
 	d.Because = r.because(d)
 	return d, nil
@@ -107,14 +103,13 @@ type ranking struct {
 
 // criteria holds the inputs of the ranking that are the same for all candidates.
 type criteria struct {
-	objective        Objective
-	criterion        criterion
-	step             int              // escalation step of the conversation
-	features         predict.Features // features after applying the escalation
-	best, bestSpread float64          // highest quality of an available candidate, and its standard deviation
-	reference        float64          // reference cost of the request, in dollars
-	session          Session          // expected remainder of the conversation
-	maxOutput        int64            // maximum output tokens set by caller and policies; 0 for no limit
+	objective Objective
+	criterion criterion
+	step      int              // escalation step of the conversation
+	features  predict.Features // features after applying the escalation
+	reference reference        // cost and time to which the values of options refer
+	session   Session          // expected remainder of the conversation
+	maxOutput int64            // maximum output tokens set by caller and policies; 0 for no limit
 }
 
 // promptTokens caches the number of prompt tokens for each model, counted on first use.
@@ -156,7 +151,7 @@ func (s *Snapshot) recycle(r *ranking) {
 
 // rank filters, values and sorts the candidates.
 func (r *ranking) rank() {
-	r.reference = r.referenceCost()
+	r.reference = r.newReference()
 	r.evaluate()
 	r.sort(r.ranked)
 	if len(r.ready) == len(r.ranked) {

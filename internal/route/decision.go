@@ -31,7 +31,6 @@ type Decision struct {
 	Because    string      `json:"because,omitempty"` // the reason for the choice in one sentence
 	Candidates []Candidate `json:"candidates"`        // targets of the plan in order, followed by the excluded targets
 	Baseline   *Baseline   `json:"baseline,omitempty"`
-	Lead
 	PolicyChange
 	Stay *Stay `json:"stay,omitempty"`
 	// HeldOut is the target chosen by the router, if the baseline serves the request for comparison.
@@ -43,12 +42,6 @@ type Decision struct {
 	PolicyEffects
 
 	Plan []*provider.Target `json:"-"` // targets to try, best first
-}
-
-// Lead compares the chosen target with the next target in the plan.
-type Lead struct {
-	RunnerUp string  `json:"runner_up,omitempty"` // next target in the plan
-	Margin   float64 `json:"margin,omitempty"`    // score difference between the choice and the runner-up
 }
 
 // PolicyChange describes how policies changed the choice.
@@ -80,13 +73,14 @@ type Versions struct {
 	Feedback  string `json:"feedback,omitempty"` // version of the corrections from the workspace's ratings
 }
 
-// Candidate is a target that was considered: ranked with a score, or excluded with a reason.
+// Candidate is a target that was considered: ranked, or excluded with a reason.
 type Candidate struct {
-	Target   string `json:"target"` // target name in the form provider/model
-	Model    string `json:"model"`
-	Provider string `json:"provider"`
-	Rank     int    `json:"rank,omitempty"` // position in the plan, starting at 1; 0 if excluded
-	Scores
+	Target   string  `json:"target"` // target name in the form provider/model
+	Model    string  `json:"model"`
+	Provider string  `json:"provider"`
+	Rank     int     `json:"rank,omitempty"`   // position in the plan, starting at 1; 0 if excluded
+	Quality  float64 `json:"quality"`          // predicted success probability
+	Spread   float64 `json:"spread,omitempty"` // standard deviation of Quality
 	ExpectedCost
 	Effort   string     `json:"effort,omitempty"` // reasoning effort chosen by the router
 	Output   int64      `json:"expected_output,omitempty"`
@@ -94,15 +88,6 @@ type Candidate struct {
 	Latency  int64      `json:"expected_ms,omitempty"`
 	Seen     State      `json:"seen,omitzero"` // observed state at the time of the decision
 	Excluded *Exclusion `json:"excluded,omitempty"`
-}
-
-// Scores holds the score of a candidate and the components of the score.
-type Scores struct {
-	Score   float64 `json:"score"`
-	Quality float64 `json:"quality"`          // predicted success probability
-	Spread  float64 `json:"spread,omitempty"` // standard deviation of Quality
-	Cost    float64 `json:"cost"`             // cost component of the score, from 0 (expensive) to 1 (free)
-	Speed   float64 `json:"speed"`            // speed component of the score, from 0 to 1
 }
 
 // ExpectedCost holds the expected costs of a request if the candidate serves it.

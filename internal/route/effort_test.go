@@ -48,7 +48,7 @@ func TestEffortIsChosenWithTheModel(t *testing.T) {
 	}{
 		"a trivial prompt":            {input(0, func(in *Input) {}), "none"},
 		"a hard prompt":               {input(3, func(in *Input) {}), "medium"},
-		"a hard prompt, cheapest":     {input(3, func(in *Input) { in.Objective.Tradeoff = 0 }), "medium"},
+		"a hard prompt, cheapest":     {input(3, func(in *Input) { in.Objective.Tradeoff = 0 }), "none"},
 		"a hard prompt, best":         {input(3, func(in *Input) { in.Objective.Tradeoff = 1 }), "max"},
 		"limit too low for reasoning": {input(3, func(in *Input) { in.Objective.Tradeoff, in.MaxOutput = 1, 1000 }), "none"},
 		"the client's effort":         {input(3, func(in *Input) { in.Effort = "max" }), ""},

@@ -103,7 +103,7 @@ func decided() *requestlog.Entry {
 	e := entry("req_1")
 	d := &route.Decision{
 		Kind: route.Expected, Policies: []route.PolicyHit{route.NewPolicyHit("rule", "instance", false, "", `request.task == "code" is false (request.task is "chat")`)},
-		Versions: route.Versions{Router: "1", Catalog: "2026-11-01", Snapshot: "0123456789ab", Predictor: "p1"}, Lead: route.Lead{RunnerUp: "mock/model-1", Margin: 0.012345},
+		Versions: route.Versions{Router: "1", Catalog: "2026-11-01", Snapshot: "0123456789ab", Predictor: "p1"},
 	}
 	d.Input = route.Input{Op: "chat", Format: "chat", Model: "auto", PromptSize: route.PromptSize{InputTokens: 261}, ResponseOptions: route.ResponseOptions{Choices: 1}, PromptParts: route.PromptParts{Messages: 1}, At: time.Unix(1763200000, 0).UTC()}
 	d.Input.Features.Task, d.Input.Features.Language = "chat", "en"
@@ -113,10 +113,8 @@ func decided() *requestlog.Entry {
 	for i := range 6 {
 		price := money.Amount(123_450 * (i + 1))
 		d.Candidates = append(d.Candidates, route.Candidate{
-			Target: "mock/model-1", Model: "model-1", Provider: "mock", Rank: i + 1, Scores: route.Scores{
-				Score: 0.654321 - float64(i)/50, Quality: 0.7 + float64(i)/100,
-				Spread: 0.071234, Cost: 0.912345, Speed: 0.5,
-			}, ExpectedCost: route.ExpectedCost{Price: &price}, Output: 320, Latency: 812, Seen: route.State{Latency: 12345678, TokensPS: 87.5},
+			Target: "mock/model-1", Model: "model-1", Provider: "mock", Rank: i + 1, Quality: 0.7 + float64(i)/100, Spread: 0.071234,
+			ExpectedCost: route.ExpectedCost{Price: &price}, Output: 320, Latency: 812, Seen: route.State{Latency: 12345678, TokensPS: 87.5},
 		})
 	}
 	e.Decision = d

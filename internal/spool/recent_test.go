@@ -19,7 +19,7 @@ func TestEntriesFromMemoryEqualThoseOnDisk(t *testing.T) {
 	mustRecord(t, s, "req_1")
 	decided := entry("req_2")
 	decided.Decision = &route.Decision{
-		Kind: route.Expected, Lead: route.Lead{Margin: 0.5}, Candidates: []route.Candidate{{Target: "p/m"}},
+		Kind: route.Expected, Candidates: []route.Candidate{{Target: "p/m"}},
 		Policies: []route.PolicyHit{route.NewPolicyHit("rule", "", false, "", `a == "b" is false`)},
 	}
 	must(t, s.End(decided))

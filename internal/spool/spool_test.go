@@ -483,7 +483,7 @@ func TestDecisionThatCannotBeEncodedDoesNotLoseTheEntry(t *testing.T) {
 	t.Parallel()
 	s, db := open(t, newMemFS(), Options{}), newDatabase()
 	e := entry("req_1")
-	e.Decision = &route.Decision{Lead: route.Lead{Margin: math.NaN()}}
+	e.Decision = &route.Decision{Candidates: []route.Candidate{{Quality: math.NaN()}}}
 	must(t, s.End(e))
 	drain(t, s, db)
 	if got := db.entries["req_1"]; got.Decision != nil || len(got.Warnings) != 1 || got.Status != 200 {

@@ -28,7 +28,7 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	for c := range 12 {
 		decision.Candidates = append(decision.Candidates, route.Candidate{
 			Target: fmt.Sprintf("provider-%d/model-%d", c%4, c), Model: fmt.Sprintf("model-%d", c), Provider: fmt.Sprintf("provider-%d", c%4),
-			Rank: c + 1, Scores: route.Scores{Score: 0.9 - float64(c)/100, Quality: 0.71, Cost: 0.42, Speed: 0.3}, ExpectedCost: route.ExpectedCost{Price: &cost}, Latency: 420,
+			Rank: c + 1, Quality: 0.9 - float64(c)/100, ExpectedCost: route.ExpectedCost{Price: &cost}, Latency: 420,
 		})
 	}
 	recorded, err := json.Marshal(decision)

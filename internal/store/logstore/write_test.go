@@ -13,7 +13,7 @@ import (
 // A recorded decision is written with the same text as an encoded one.
 func TestTraceUsesRecordedDecision(t *testing.T) {
 	t.Parallel()
-	decision := &route.Decision{Kind: route.Expected, Lead: route.Lead{Margin: 0.5}, Candidates: []route.Candidate{{Target: "p/m"}}}
+	decision := &route.Decision{Kind: route.Expected, Candidates: []route.Candidate{{Target: "p/m"}}}
 	for name, e := range map[string]requestlog.Entry{
 		"alone":      {Routing: requestlog.Routing{Decision: decision}},
 		"with bills": {Routing: requestlog.Routing{Decision: decision}, Charge: requestlog.Charge{Bill: &catalog.Bill{Total: 1}}, Baseline: requestlog.Baseline{BaselineBill: &catalog.Bill{Total: 2}}},

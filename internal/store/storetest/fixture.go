@@ -59,7 +59,7 @@ func sample(workspace string, at time.Time) requestlog.Entry {
 			ServedAs: "small-b-2026", Policy: "cheap-first", Warnings: []string{"top_k dropped"},
 			DecisionKind: route.Policy,
 			Decision: &route.Decision{
-				Kind: route.Policy, Candidates: []route.Candidate{{Target: "openai/small-b", Rank: 1, Scores: route.Scores{Score: 0.8}}},
+				Kind: route.Policy, Candidates: []route.Candidate{{Target: "openai/small-b", Rank: 1, Quality: 0.8}},
 				Policies: []route.PolicyHit{{Name: "cheap-first", Matched: true}}, Micros: 12,
 			},
 			Attempts: []requestlog.Attempt{

@@ -1,4 +1,4 @@
-import { Anchor, Progress, Stack, Table, Text } from "@mantine/core";
+import { Anchor, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
 
 import type { Schema } from "../../api/client";
@@ -7,7 +7,7 @@ import { Money } from "../../components/Money";
 /** Number of candidates listed by default. */
 const maxListed = 4;
 
-/** The ranked candidates with their scores, and the number of excluded ones. */
+/** The ranked candidates with their predicted quality, and the number of excluded ones. */
 export function CandidateList({ trace, served }: { trace: Schema["Decision"]; served?: string }) {
   const [all, setAll] = useState(false);
   const ranked = trace.candidates.filter((c) => !c.excluded);
@@ -25,7 +25,7 @@ export function CandidateList({ trace, served }: { trace: Schema["Decision"]; se
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Candidate</Table.Th>
-            <Table.Th>Score</Table.Th>
+            <Table.Th ta="right">Predicted quality</Table.Th>
             <Table.Th ta="right">Expected cost</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -33,11 +33,8 @@ export function CandidateList({ trace, served }: { trace: Schema["Decision"]; se
           {shown.map((c) => (
             <Table.Tr key={c.target} fw={c.model === served ? 700 : undefined}>
               <Table.Td>{c.target}</Table.Td>
-              <Table.Td miw={60}>
-                <Text span inherit ff="monospace">
-                  {c.score.toFixed(3)}
-                </Text>
-                <Progress value={100 * c.score} size={3} aria-label={`Score for ${c.target}`} />
+              <Table.Td ta="right" ff="monospace">
+                {c.quality.toFixed(2)}
               </Table.Td>
               <Table.Td ta="right">
                 <Money amount={c.expected_cost_usd} paid />

@@ -193,7 +193,7 @@ function NoPolicies({ onAdd }: { onAdd?: (policy: Policy) => void }) {
   return (
     <>
       <EmptyState icon="route" title="No workspace policies yet">
-        The router chooses by score only. A policy can deny requests, pin or restrict models, change the
+        The router chooses by quality and cost only. A policy can deny requests, pin or restrict models, change the
         objective or set limits.
       </EmptyState>
       {onAdd && (

@@ -7,10 +7,7 @@ const candidate = (target: string, more: Partial<Schema["Candidate"]> = {}): Sch
   target,
   model: target,
   provider: "p",
-  score: 1,
   quality: 0.5,
-  cost: 1,
-  speed: 1,
   expected_cost_usd: "0.001",
   ...more,
 });

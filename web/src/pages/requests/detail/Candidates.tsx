@@ -19,16 +19,13 @@ interface Props {
 }
 
 const columns: [label: string, hint: string][] = [
-  ["Score", "The highest score wins."],
   ["Predicted quality", "Predicted probability of a good response, with one standard deviation"],
-  ["Cost score", "0 (expensive) to 1 (cheap), part of the score"],
-  ["Speed score", "0 (slow) to 1 (fast), part of the score"],
   ["Expected cost", "Estimated cost of this prompt, including cached input and a response of typical length"],
   ["Cached input", "Prompt tokens expected to be in the provider’s cache"],
   ["Expected latency", "Estimated time until the response is complete"],
 ];
 
-/** All considered targets: ranked with the parts of their score, or excluded with a reason. */
+/** All considered targets: ranked, or excluded with a reason. */
 export function Candidates({ trace, attempts, against, name }: Props) {
   const eligible = trace.candidates.filter((c) => !c.excluded);
   const excluded = trace.candidates.filter((c) => c.excluded);
@@ -94,10 +91,7 @@ function Eligible({ candidate: c, attempts, differs }: EligibleProps) {
         {differs && <Differs />}
       </Table.Td>
       <Table.Td>{c.provider}</Table.Td>
-      <Figure text={c.score.toFixed(3)} />
       <Figure text={qualityText(c)} />
-      <Figure text={c.cost.toFixed(3)} />
-      <Figure text={c.speed.toFixed(3)} />
       <Table.Td ta="right">
         <Money amount={c.expected_cost_usd} paid />
       </Table.Td>
@@ -121,7 +115,7 @@ function Excluded({ candidate: c, differs }: { candidate: Candidate; differs: bo
         {differs && <Differs />}
       </Table.Td>
       <Table.Td>{c.provider}</Table.Td>
-      <Table.Td colSpan={8}>
+      <Table.Td colSpan={5}>
         <Tooltip label={c.excluded?.code}>
           <span>
             <Icon name="ban" size={12} /> Excluded: {c.excluded?.reason}

@@ -86,7 +86,7 @@ function Policies({ hits, against }: { hits: Schema["PolicyHit"][]; against?: Sc
   if (hits.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        No policies. The router chose by score only.
+        No policies. The router chose by quality and cost only.
       </Text>
     );
   }
@@ -117,14 +117,7 @@ function Choice({ trace }: { trace: Decision }) {
       <Text size="sm">
         {first ? (
           <>
-            <strong>{first.target}</strong>, score {first.score.toFixed(3)}
-            {trace.runner_up && (
-              <>
-                {" "}
-                ({(trace.margin ?? 0).toFixed(3)} more than <strong>{trace.runner_up}</strong>)
-              </>
-            )}
-            .
+            <strong>{first.target}</strong>.
           </>
         ) : (
           "No eligible candidate."
@@ -142,7 +135,7 @@ function Choice({ trace }: { trace: Decision }) {
   );
 }
 
-/** Why the choice differs from the highest score. */
+/** Why the choice differs from that for the request alone. */
 function Remarks({ trace }: { trace: Decision }) {
   const remarks: ReactNode[] = [];
   if (trace.policy) {

@@ -62,12 +62,10 @@ describe("summaryOf", () => {
     );
     const unavailable = {
       target: "p/m",
-      score: 1,
       excluded: { code: "circuit_open", reason: "circuit open" },
     };
     const forbidden = {
       target: "p/z",
-      score: 2,
       excluded: { code: "not_allowed_by_key", reason: "not allowed by the key" },
     };
     const trace = { candidates: [forbidden, unavailable] } as unknown as Detail["trace"];

@@ -90,8 +90,7 @@ function routeOf(r: Detail): Part[] {
 
 /** The candidate that would have been the first choice if it had been available. */
 function unavailable(r: Detail): Schema["Candidate"] | undefined {
-  const excluded = (r.trace?.candidates ?? []).filter((c) => c.excluded && temporary.has(c.excluded.code));
-  return excluded.sort((a, b) => b.score - a.score)[0];
+  return (r.trace?.candidates ?? []).find((c) => c.excluded && temporary.has(c.excluded.code));
 }
 
 // Temporary reasons. All others exclude a candidate permanently.

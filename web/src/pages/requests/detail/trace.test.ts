@@ -49,10 +49,7 @@ describe("differences between decisions", () => {
       target,
       model: target,
       provider: "p",
-      score: 0,
       quality: 0,
-      cost: 0,
-      speed: 0,
       ...more,
     }) as Schema["Candidate"];
   const other = {
