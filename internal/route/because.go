@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"fairlead.dev/internal/llm"
@@ -29,7 +30,7 @@ func (r *ranking) because(d *Decision) string {
 	case !r.in.Routed():
 		return clip(r.namedBecause(first))
 	case r.in.Op != llm.Chat && r.in.Op != llm.Complete:
-		return clip(fmt.Sprintf("%s is the cheapest target for this request.", first.Target))
+		return clip(fmt.Sprintf("%s is the best target for this request by cost and speed.", first.Target))
 	case d.HeldOut != "":
 		return clip(fmt.Sprintf("%s serves a share of the requests for comparison; auto chose %s.", name, modelOf(d.HeldOut)))
 	case r.in.Route.shareModel(r.in.Draw) == first.Model:
@@ -64,12 +65,12 @@ func (r *ranking) stayBecause(s *Stay, first *candidate) string {
 	other := modelOf(s.Alternative)
 	switch s.Reason {
 	case StayLoop:
-		return fmt.Sprintf("Kept %s: the tool loop makes progress, and %s would lose its cached prompt and its reasoning.", first.Model, other)
+		return fmt.Sprintf("Kept %s: the tool loop makes progress, and %s would have to start without its cached prompt and reasoning.", first.Model, other)
 	case StayCache:
 		return fmt.Sprintf("Kept %s: %s would have to read the prompt again, for %s more.", first.Model, other, s.Switch.Display())
 	case StayGain:
 	}
-	return fmt.Sprintf("Kept %s: %s is neither %d points better nor half the price.", first.Model, other, int(100*stayPoints))
+	return fmt.Sprintf("Kept %s for this conversation: %s is neither %d points better nor half the cost.", first.Model, other, int(100*stayPoints))
 }
 
 // opening says what made the request different from its text: trouble, housekeeping, an almost spent budget.
@@ -81,7 +82,7 @@ func (r *ranking) opening(d *Decision) string {
 		case Downgraded:
 			return "The budget is almost spent: "
 		case Housekeeping:
-			return "Housekeeping: "
+			return "Client housekeeping: "
 		case Inherited, Recovered:
 		}
 	}
@@ -97,40 +98,58 @@ func sentenceStart(text string) string {
 
 // comparison compares the choice with the next better and the next cheaper model.
 func (r *ranking) comparison(name string, first *candidate) string {
-	task := taskName(&r.in.Features)
+	task, chance := taskName(&r.in.Features), percent(first.Quality)
 	better, cheaper := r.neighbours(first)
-	percent := func(c *candidate) int { return int(math.Round(100 * c.Quality)) }
 	switch {
-	case better == nil && cheaper == nil && len(r.ready) == 1:
+	case len(r.ready) == 1:
 		return fmt.Sprintf("%s is the only model that can serve this request.", name)
+	case r.ordered(first):
+		return fmt.Sprintf("%s is first in the order that the request or a policy sets.", name)
+	case r.criterion == byPrice:
+		return fmt.Sprintf("%s is the cheapest model, by which the request sorts (%d %% chance of success).", name, chance)
+	case r.criterion == bySpeed:
+		return fmt.Sprintf("%s is the fastest model, by which the request sorts (%d %% chance of success).", name, chance)
+	case r.criterion == byTime:
+		return fmt.Sprintf("%s is the best value if speed counts: about %.1f s for %s, %d %% chance of success.", name, first.option.latency.Seconds(), task, chance)
 	case better == nil && cheaper == nil:
-		return fmt.Sprintf("%s is the best and the cheapest for %s (%d %%).", name, task, percent(first))
+		return fmt.Sprintf("%s is the best for %s (%d %% chance of success), and no model is cheaper at this quality.", name, task, chance)
+	case cheaper == nil && first.Quality >= goodEnough:
+		return fmt.Sprintf("%s is good enough for %s (%d %% chance of success); %s has %d %% %s.", name, task, chance, better.Model, percent(better.Quality), atCost(better, first))
 	case cheaper == nil:
-		return fmt.Sprintf("%s is good enough (%d %%) for %s; %s adds %s for %s × the price.",
-			name, percent(first), task, better.Model, points(better.Quality-first.Quality), times(better, first))
+		return fmt.Sprintf("%s is the best value for %s (%d %% chance of success); %s has %d %% %s.", name, task, chance, better.Model, percent(better.Quality), atCost(better, first))
 	case better == nil:
-		return fmt.Sprintf("%s is the best (%d %%) for %s; %s is %s worse at 1/%s of the price.",
-			name, percent(first), task, cheaper.Model, points(first.Quality-cheaper.Quality), times(first, cheaper))
+		return fmt.Sprintf("%s is the best for %s (%d %% chance of success); %s has %d %% %s.", name, task, chance, cheaper.Model, percent(cheaper.Quality), atCost(cheaper, first))
 	}
-	return fmt.Sprintf("%s (%d %%) adds %s to %s for %s; %s adds %s more for %s × the price.",
-		name, percent(first), points(first.Quality-cheaper.Quality), cheaper.Model, task, better.Model, points(better.Quality-first.Quality), times(better, first))
+	return fmt.Sprintf("%s is the best value for %s (%d %% chance): %s has %d %% %s; %s has %d %% %s.",
+		name, task, chance, better.Model, percent(better.Quality), atCost(better, first), cheaper.Model, percent(cheaper.Quality), atCost(cheaper, first))
 }
 
-// neighbours returns the cheapest better model and the best cheaper model; nil if there is none.
+// ordered reports whether the request or a policy puts a candidate before others.
+func (r *ranking) ordered(first *candidate) bool {
+	return slices.ContainsFunc(r.ready, func(cand *candidate) bool {
+		return cand.providerOrder > first.providerOrder || cand.preference > first.preference
+	})
+}
+
+// neighbours returns the cheapest model that is a point better, and the best of the cheaper models that are a point worse; nil if there is
+// none.
 func (r *ranking) neighbours(first *candidate) (better, cheaper *candidate) {
 	for _, cand := range r.ready {
 		if cand.Model == first.Model || cand.option == nil {
 			continue
 		}
-		if cand.Quality > first.Quality && cand.cost > first.cost && (better == nil || cand.cost < better.cost) {
+		if percent(cand.Quality) > percent(first.Quality) && (better == nil || cand.cost < better.cost) {
 			better = cand
 		}
-		if cand.cost < first.cost && (cheaper == nil || cand.Quality > cheaper.Quality) {
+		if percent(cand.Quality) < percent(first.Quality) && cand.cost < first.cost && (cheaper == nil || cand.Quality > cheaper.Quality) {
 			cheaper = cand
 		}
 	}
 	return better, cheaper
 }
+
+// percent returns a probability in whole per cent. No answer is certain.
+func percent(p float64) int { return int(min(max(math.Round(100*p), 1), 99)) }
 
 func points(gain float64) string {
 	switch n := math.Round(100 * gain); {
@@ -143,13 +162,21 @@ func points(gain float64) string {
 	}
 }
 
-// times returns how many times the price of b is the price of a.
-func times(a, b *candidate) string {
-	ratio := float64(a.cost) / float64(max(b.cost, 1))
-	if ratio < 9.5 {
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", ratio), ".0")
+// atCost compares the expected cost of a candidate with that of the first choice.
+func atCost(cand, first *candidate) string {
+	short := func(ratio float64) string {
+		if ratio < 9.5 {
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", ratio), ".0")
+		}
+		return fmt.Sprintf("%.0f", ratio)
 	}
-	return fmt.Sprintf("%.0f", ratio)
+	switch ratio := float64(max(cand.cost, 1)) / float64(max(first.cost, 1)); {
+	case ratio > 1.05:
+		return "at " + short(ratio) + " × the cost"
+	case ratio < 0.95:
+		return "at 1/" + short(1/ratio) + " of the cost"
+	}
+	return "at the same cost"
 }
 
 // taskName names the task of a request with its difficulty, such as "a hard coding task".
@@ -158,9 +185,9 @@ func taskName(f *predict.Features) string {
 	level := levels[int(min(max(math.Round(f.Difficulty), 0), 3))]
 	switch f.Task {
 	case predict.Short:
-		return level + " short answer"
+		return level + " short-answer task"
 	case predict.Chat:
-		return level + " text"
+		return level + " writing task"
 	case predict.Knowledge:
 		return level + " question"
 	case predict.Maths:
