@@ -110,9 +110,11 @@ func (r *ranking) comparison(name string, first *candidate) string {
 	case r.criterion == bySpeed:
 		return fmt.Sprintf("%s is the fastest model, by which the request sorts (%d %% chance of success).", name, chance)
 	case r.criterion == byTime:
-		return fmt.Sprintf("%s is the best value if speed counts: about %.1f s for %s, %d %% chance of success.", name, first.option.latency.Seconds(), task, chance)
+		return fmt.Sprintf("%s is the best value if speed counts: about %.2g s for %s, %d %% chance of success.", name, first.option.latency.Seconds(), task, chance)
+	case better == nil && cheaper == nil && slices.ContainsFunc(r.ready, func(cand *candidate) bool { return cand.cost < first.cost }):
+		return fmt.Sprintf("%s is the best for %s, by less than a point (%d %% chance of success).", name, task, chance)
 	case better == nil && cheaper == nil:
-		return fmt.Sprintf("%s is the best for %s (%d %% chance of success), and no model is cheaper at this quality.", name, task, chance)
+		return fmt.Sprintf("%s is the cheapest model, and none is a point better for %s (%d %% chance of success).", name, task, chance)
 	case cheaper == nil && first.Quality >= goodEnough:
 		return fmt.Sprintf("%s is good enough for %s (%d %% chance of success); %s has %d %% %s.", name, task, chance, better.Model, percent(better.Quality), atCost(better, first))
 	case cheaper == nil:
