@@ -31,7 +31,7 @@ func (a *App) watchPrices(ctx context.Context) {
 	book := pricebook.Of(a.loaded().Config)
 	err := os.MkdirAll(book.Dir, 0o700)
 	if err == nil {
-		err = config.WatchFile(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
+		config.WatchFile(ctx, book.Path(), pricebook.LargestList, func() { a.reload(ctx, "prices changed") })
 	}
 	a.report("watch prices", err)
 }

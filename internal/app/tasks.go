@@ -72,7 +72,7 @@ func (a *App) start(ctx context.Context) {
 	}
 	if loaded := a.loaded(); loaded.Path != "" {
 		a.tasks.Go(func() {
-			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "file changed") }))
+			loaded.Watch(ctx, func() { a.reload(ctx, "file changed") })
 		})
 	}
 }

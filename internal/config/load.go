@@ -82,9 +82,12 @@ func (l *loader) take(o Options) []byte {
 // Origin returns the origin of the value at a path.
 func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
 
-// Watch calls onChange whenever the content of the file differs from the loaded content. It returns nil when ctx is cancelled.
-func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
-	return WatchFileSince(ctx, l.Path, largestFile, l.sum, onChange)
+// Watch calls onChange whenever the content of the file differs from the loaded content, until ctx is cancelled. It also detects changes that
+// were made since the file was loaded.
+func (l *Loaded) Watch(ctx context.Context, onChange func()) {
+	w := &fileWatcher{path: l.Path, limit: largestFile, last: l.sum}
+	w.compare(onChange)
+	w.run(ctx, watchInterval, onChange)
 }
 
 // loader holds the state of one call to Load.

@@ -4,74 +4,27 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
-	"path/filepath"
+	"os"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
-// settleTime is the delay between the last event for the file and reading it, because editors writeWatched a file in several steps.
-const settleTime = 200 * time.Millisecond
+// watchInterval is the interval at which a watched file is checked.
+const watchInterval = 250 * time.Millisecond
 
-// WatchFile calls onChange whenever the content of a file of at most limit bytes changes. It returns nil when ctx is cancelled. It
-// watches directories, because editors replace files and clusters swap symbolic links. A missing or unreadable file does not
-// count as a change.
-func WatchFile(ctx context.Context, path string, limit int64, onChange func()) error {
-	w, err := newFileWatcher(path, limit)
-	if err != nil {
-		return err
-	}
-	return w.run(ctx, settleTime, onChange)
-}
-
-// WatchFileSince is like WatchFile, but first compares the file with the content that was read earlier, so that it detects changes made
-// after that read. sum is the SHA-256 hash of that content.
-func WatchFileSince(ctx context.Context, path string, limit int64, sum [sha256.Size]byte, onChange func()) error {
-	w, err := newFileWatcher(path, limit)
-	if err != nil {
-		return err
-	}
-	w.last = sum
-	w.compare(onChange)
-	return w.run(ctx, settleTime, onChange)
-}
-
-type fileWatcher struct {
-	path   string
-	events *fsnotify.Watcher
-	limit  int64
-	last   [sha256.Size]byte
-}
-
-func newFileWatcher(path string, limit int64) (*fileWatcher, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", path, err)
-	}
-	events, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", path, err)
-	}
-	w := &fileWatcher{path: absolute, events: events, limit: limit}
-	if err := w.follow(); err != nil {
-		_ = events.Close()
-		return nil, fmt.Errorf("watch %s: %w", path, err)
-	}
+// WatchFile calls onChange whenever the content of a file of at most limit bytes changes, until ctx is cancelled. It polls the file, because
+// editors replace files, clusters swap symbolic links and network file systems report no events. A missing or unreadable file does not count
+// as a change.
+func WatchFile(ctx context.Context, path string, limit int64, onChange func()) {
+	w := &fileWatcher{path: path, limit: limit}
 	w.last, _ = w.fingerprint()
-	return w, nil
+	w.run(ctx, watchInterval, onChange)
 }
 
-// follow watches the directory of the file and, for a link, the directory of its target.
-func (w *fileWatcher) follow() error {
-	if err := w.events.Add(filepath.Dir(w.path)); err != nil {
-		return err
-	}
-	real, err := filepath.EvalSymlinks(w.path)
-	if err != nil {
-		return nil //nolint:nilerr // the watch on the directory reports when the file exists again
-	}
-	return w.events.Add(filepath.Dir(real))
+// fileWatcher detects changes to the content of a file.
+type fileWatcher struct {
+	path  string
+	limit int64
+	last  [sha256.Size]byte // hash of the content that was compared last
 }
 
 // fingerprint returns the hash of the content. ok is false if the file cannot be read.
@@ -84,38 +37,36 @@ func (w *fileWatcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(content), true
 }
 
-func (w *fileWatcher) run(ctx context.Context, settle time.Duration, onChange func()) error {
-	defer w.events.Close() //nolint:errcheck // the error is ignored: the watcher only reads
-	quiet := time.NewTimer(settle)
-	quiet.Stop()
-	defer quiet.Stop()
-	waiting := false
+// run reads the file after its size or time of modification has changed and stayed the same for an interval, because editors write a file in
+// several steps.
+func (w *fileWatcher) run(ctx context.Context, interval time.Duration, onChange func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	var seen, compared os.FileInfo
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case event, ok := <-w.events.Events:
-			if !ok {
-				return fmt.Errorf("watch %s: %w", w.path, fsnotify.ErrClosed)
-			}
-			// An event for another file can mean that a link was swapped. Such an event starts the timer but does not restart it,
-			// because frequent events would otherwise delay the check forever.
-			if event.Name == w.path || !waiting {
-				quiet.Reset(settle)
-			}
-			waiting = true
-		case <-w.events.Errors:
-			quiet.Reset(settle) // events may have been lost, so the file is checked
-			waiting = true
-		case <-quiet.C:
-			waiting = false
+			return
+		case <-tick.C:
+		}
+		current, err := os.Stat(w.path)
+		if err != nil {
+			current = nil
+		}
+		if unchanged(current, seen) && !unchanged(current, compared) {
+			compared = current
 			w.compare(onChange)
 		}
+		seen = current
 	}
 }
 
+// unchanged reports whether a and b describe the same version of a file.
+func unchanged(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
 func (w *fileWatcher) compare(onChange func()) {
-	_ = w.follow() // a directory may have been replaced; if it is missing, a later event calls follow again
 	current, ok := w.fingerprint()
 	if !ok || current == w.last {
 		return
