@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/cli/alerts"
 	"fairlead.dev/internal/cli/backup"
 	"fairlead.dev/internal/cli/budgets"
-	"fairlead.dev/internal/cli/comparisons"
 	"fairlead.dev/internal/cli/configfile"
 	"fairlead.dev/internal/cli/connect"
 	"fairlead.dev/internal/cli/decisions"
@@ -27,7 +26,6 @@ import (
 	"fairlead.dev/internal/cli/imports"
 	"fairlead.dev/internal/cli/keys"
 	"fairlead.dev/internal/cli/models"
-	"fairlead.dev/internal/cli/outcomes"
 	"fairlead.dev/internal/cli/policies"
 	"fairlead.dev/internal/cli/providers"
 	"fairlead.dev/internal/cli/reports"
@@ -35,7 +33,6 @@ import (
 	"fairlead.dev/internal/cli/routes"
 	"fairlead.dev/internal/cli/server"
 	"fairlead.dev/internal/cli/sessions"
-	"fairlead.dev/internal/cli/statements"
 )
 
 // version and commit are set by the linker flags of make and of release builds.
@@ -76,7 +73,6 @@ func commands() []cli.Command {
 		backup.NewBackup,
 		backup.NewRestore,
 		budgets.New,
-		comparisons.New,
 		configfile.NewConfig,
 		configfile.NewInit,
 		connect.New,
@@ -88,7 +84,6 @@ func commands() []cli.Command {
 		keys.New,
 		models.New,
 		models.NewCatalog,
-		outcomes.New,
 		policies.New,
 		providers.New,
 		reports.New,
@@ -97,7 +92,6 @@ func commands() []cli.Command {
 		server.NewHealth,
 		server.NewServe,
 		sessions.New,
-		statements.New,
 	}
 }
 

@@ -39,14 +39,6 @@ func Cost(a *money.Amount) string {
 	return Amount(a)
 }
 
-// InSentence formats a cost or rate for use in a sentence. It replaces "free" with "nothing".
-func InSentence(text string) string {
-	if text == "free" {
-		return "nothing"
-	}
-	return text
-}
-
 // Rate formats a price per million tokens. Zero is "free", and unknown is a dash.
 func Rate(r *money.Rate) string {
 	switch {

@@ -50,7 +50,7 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	flags.BoolVar(&o.noColor, "no-color", false, "do not use colours (also: NO_COLOR=1)")
 	flags.BoolVar(&o.yes, "yes", false, "answer yes to all questions")
 	flags.BoolVar(&o.utc, "utc", false, "show times in UTC instead of the local time zone")
-	root.AddCommand(newOpenAPI(c), newCompletion(c), newVersion(c, o))
+	root.AddCommand(newCompletion(c), newVersion(c, o))
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand(c, o))
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-
-	"fairlead.dev/internal/admin"
 )
 
 // versionView is the JSON form of the version.
@@ -30,20 +28,6 @@ func newVersion(c *Console, o *Options) *cobra.Command {
 				return c.PrintJSON(v)
 			}
 			return c.Print(fmt.Sprintf("fairlead %s (%s/%s, %s)\n", v.Version, v.OS, v.Arch, v.Go))
-		},
-	}
-}
-
-func newOpenAPI(c *Console) *cobra.Command {
-	return &cobra.Command{
-		Use: "openapi", Short: "Print the OpenAPI document of the admin API", Args: NoArgs,
-		Example: `  fairlead openapi > openapi.json`,
-		RunE: func(_ *cobra.Command, _ []string) error {
-			document, err := admin.OpenAPI()
-			if err != nil {
-				return err
-			}
-			return c.Print(string(document))
 		},
 	}
 }

@@ -22,15 +22,13 @@ const (
 	Kept     State = "kept"     // the price was set manually and is not changed
 )
 
-// maxFactor is the default factor at or above which a rate change is rejected.
+// maxFactor is the factor at or above which a rate change is rejected.
 const maxFactor = 5
 
 // Options control which changes are accepted.
 type Options struct {
-	At        time.Time            // time at which the list was read
-	Jumps     bool                 // whether to accept changes by maxFactor or more
-	NewModels bool                 // whether to accept models that are not in the catalog
-	Offered   func(id string) bool // whether a connected account offers a model that is not in the catalog; nil for none
+	At      time.Time            // time at which the list was read
+	Offered func(id string) bool // whether a connected account offers a model that is not in the catalog; nil for none
 }
 
 // Change describes a difference between a price list and the catalog.
@@ -114,7 +112,7 @@ func (m *comparison) add(row Row) {
 	case known && model.Op == row.Op:
 		m.taken[key(row.Provider, name)] = true
 		m.compare(row, model.Name, row.ID, nil)
-	case known, !m.options.NewModels && (m.options.Offered == nil || !m.options.Offered(row.ID)), row.Deprecated, name == "", row.Op == llm.Embed && len(row.Dimensions) == 0:
+	case known, m.options.Offered == nil || !m.options.Offered(row.ID), row.Deprecated, name == "", row.Op == llm.Embed && len(row.Dimensions) == 0:
 		m.diff.Unknown++
 	case m.taken[key(row.Provider, name)]:
 		m.diff.Unknown++
@@ -173,7 +171,7 @@ func (m *comparison) classify(c *Change, reference *catalog.Price) {
 		c.State, c.Reason = Kept, "set manually"
 	case why != "":
 		c.State, c.Reason = Rejected, why
-	case c.Factor >= maxFactor && !m.options.Jumps:
+	case c.Factor >= maxFactor:
 		c.State, c.Pending, c.Reason = Rejected, true, fmt.Sprintf("changes by a factor of %.3g", c.Factor)
 	}
 }

@@ -84,7 +84,7 @@ func TestDoctorReportsAllProblems(t *testing.T) {
 		"spool":    "fail: the database rejected 1 log entries, most recently req_1: invalid byte [report it as a bug; a restart delivers them again",
 		"database": "ok: " + l.Dir + "/fairlead.db responds in ", "data": "ok: " + l.Dir + " is writable",
 		"provider good": "ok: responds in ", "provider bad": "fail: status 401: The provider does not accept the gateway's credential: Incorrect API key provided",
-		"clock": "ok: within 30.0 s of the clock of ", "prices": "warn: unknown for 1 of 4 models, so auto does not select them: bad/unpriced-model [set them:  fairlead models price bad/unpriced-model ",
+		"clock": "ok: within 30.0 s of the clock of ", "prices": "warn: unknown for 1 of 4 models, so auto does not select them: bad/unpriced-model [set them in the dashboard under Models",
 		"keys": "warn: 1 of 1 expire within 7 days: ci on ",
 	})
 	clitest.MustContain(t, found["provider good"], "the key is accepted, lists 2 models")
@@ -283,21 +283,4 @@ func TestDoctorChecksDiskSpaceAndCertificate(t *testing.T) {
 		}
 		mustFind(t, examine(l, code), map[string]string{"certificate": want})
 	}
-}
-
-func TestDoctorConnectsToTheTelemetryCollector(t *testing.T) {
-	t.Parallel()
-	collector := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(collector.Close)
-	l := newLab(t)
-	l.Console.Env = append(l.Console.Env, anyPort)
-	if found := examine(l, cli.ExitOK); found["telemetry"] != "" {
-		t.Errorf("without a collector: got %s, want none", found["telemetry"])
-	}
-	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
-	mustFind(t, examine(l, cli.ExitOK), map[string]string{"telemetry": "ok: the collector at " + collector.URL + " accepts connections in "})
-	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://user:secret@127.0.0.1:1")
-	mustFind(t, examine(l, cli.ExitOK), map[string]string{"telemetry": "warn: the collector at http://user:xxxxx@127.0.0.1:1 does not respond"})
-	l.Console.Env = append(l.Console.Env, "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon")
-	mustFind(t, examine(l, cli.ExitProblems), map[string]string{"telemetry": "fail: OTEL_EXPORTER_OTLP_PROTOCOL: unsupported protocol"})
 }

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
+	adminkeys "fairlead.dev/internal/admin/keys"
 	adminproviders "fairlead.dev/internal/admin/providers"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
-	"fairlead.dev/internal/cli/keys"
 	"fairlead.dev/internal/cli/providers"
 	"fairlead.dev/internal/store"
 	"fairlead.dev/internal/vault"
@@ -259,7 +259,7 @@ func prices(providers []adminproviders.ProviderState) []finding {
 	}
 	return []finding{{
 		check, doubt, fmt.Sprintf("unknown for %d of %s, so auto does not select them: %s", len(missing), cli.Plural(all, "model"), named(missing)),
-		"set them:  fairlead models price " + missing[0] + " --input 0.4 --output 1.6,  or import a list:  fairlead models import",
+		"set them in the dashboard under Models or in the configuration file, or set catalog.refresh to daily",
 	}}
 }
 
@@ -278,7 +278,7 @@ func (d *doctor) keys(ctx context.Context, instance *instance.Instance) finding 
 	var ending []string
 	active := 0
 	err := instance.Store.Accounts.ChangedKeys(ctx, -1, func(k *account.Key) error {
-		if keys.State(k, now) != "active" {
+		if adminkeys.State(k, now) != "active" {
 			return nil
 		}
 		active++

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/policy"
-	"fairlead.dev/internal/pricebook"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/simulator"
@@ -133,7 +132,7 @@ func (s *ProviderSet) Disconnect(ctx context.Context, name string) error {
 	return s.note(ctx, "provider.delete", name, nil)
 }
 
-// Close closes the connections opened by Test and FetchList.
+// Close closes the connections opened by Test.
 func (s *ProviderSet) Close() { s.egress.Close() }
 
 // Catalog returns all known models, including models that no provider offers.
@@ -144,19 +143,6 @@ func (s *ProviderSet) Targets() []*provider.Target { return s.set.Snapshot().Tar
 
 // UsualModels returns the best, a middle and the cheapest model of the pool.
 func (s *ProviderSet) UsualModels() []string { return s.set.Snapshot().UsualModels() }
-
-// NewModels lists the models that are in a provider's model list but neither in the catalog nor in the configuration, newest
-// first.
-func (s *ProviderSet) NewModels(ctx context.Context) ([]providers.NewModel, error) {
-	if s.lists == nil {
-		return nil, nil
-	}
-	seen, err := s.lists.ListedModels(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.set.NewModels(seen), nil
-}
 
 // Providers lists the providers in configuration order, disabled ones last.
 func (s *ProviderSet) Providers() []providers.ProviderState {
@@ -188,8 +174,3 @@ func (s *ProviderSet) Test(ctx context.Context, name string) (providers.ProbeRes
 
 // Inventory returns the names that policies may refer to.
 func (s *ProviderSet) Inventory() policy.Inventory { return s.set.Inventory() }
-
-// FetchList downloads a price list. The network restrictions for provider calls apply.
-func (s *ProviderSet) FetchList(ctx context.Context, address, version string) ([]byte, error) {
-	return pricebook.FetchList(ctx, s.egress, address, "fairlead/"+version)
-}

@@ -25,11 +25,9 @@ type modelFlags struct {
 
 // New returns the models commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	return cli.Group("models", "List models, show prices and update them", `  fairlead models list
+	return cli.Group("models", "List models and show their prices", `  fairlead models list
   fairlead models list --all --kind embedding
-  fairlead models show gpt-4.1
-  fairlead models new
-  fairlead models import --dry-run`, newModelsList(c, o), newModelsNew(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
+  fairlead models show gpt-4.1`, newModelsList(c, o), newModelsShow(c, o))
 }
 
 func newModelsList(c *cli.Console, o *cli.Options) *cobra.Command {

@@ -63,39 +63,3 @@ func TestListAllModels(t *testing.T) {
 	_, err := l.Run(cli.ExitOK, "models", "list", "--provider", "nobody")
 	clitest.MustContain(t, err, "no models match. Use --all to include the catalog")
 }
-
-func TestNewModelsShowHowToSetAPrice(t *testing.T) {
-	t.Parallel()
-	l := newLab(t).WithProviders()
-	_, err := l.Run(cli.ExitOK, "models", "new")
-	clitest.MustContain(t, err, "no new models")
-	i, _ := l.Open()
-	for day, models := range [][]string{{"house-model", "house-embed"}, {"house-next", "house-model"}} {
-		if err := i.Store.Config.SaveModelList(t.Context(), "good", models, true, clitest.Noon.AddDate(0, 0, day)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	out, _ := l.Run(cli.ExitOK, "models", "new")
-	want := []string{
-		"PROVIDER  MODEL  FIRST SEEN  SET A PRICE",
-		"good  house-next  " + clitest.Noon.AddDate(0, 0, 1).Format("2006-01-02 15:04") + "  fairlead models price good/house-next --input PRICE --output PRICE",
-	}
-	if diff := cmp.Diff(want, clitest.Squeeze(out)); diff != "" {
-		t.Error(diff)
-	}
-	out, _ = l.Run(cli.ExitOK, "models", "new", "--json")
-	if rows := clitest.Lines(t, out); len(rows) != 1 || !strings.Contains(rows[0]["config"].(string), "{name: house-next, input_per_mtok: PRICE") {
-		t.Errorf("%s", out)
-	}
-	out, _ = l.Run(cli.ExitOK, "models", "new", "--provider", "bad", "--json")
-	if out != "" {
-		t.Errorf("models of another provider: got %s, want none", out)
-	}
-	l.Run(cli.ExitOK, "models", "price", "good/house-next", "--input", "1", "--output", "2")
-	_, err = l.Run(cli.ExitOK, "models", "new")
-	clitest.MustContain(t, err, "no new models")
-}
