@@ -15,7 +15,7 @@ import (
 func (a *App) budgetService(names *session.Namer) *budget.Service {
 	return &budget.Service{
 		Accounts: a.accounts, Status: func(b ledger.Budget) ledger.Status { return a.ledger.Status(b) }, Spent: a.spent,
-		Charges: a.db.Figures, Subjects: a.db.Sessions, Sessions: a.db.Log, Requests: a.db.Log, Figures: a.db.Figures,
+		Charges: a.db.Figures, Subjects: a.db.Sessions, Sessions: a.db.Log, Requests: a.db.Log,
 		Namer: names, Now: time.Now,
 		LimitsSessions: func(workspaceID string) bool {
 			return slices.ContainsFunc(a.policies.For(workspaceID).Policies(), func(p policy.Policy) bool { return p.SessionBudget != nil })

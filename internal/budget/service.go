@@ -80,7 +80,6 @@ type Service struct {
 	Subjects SubjectReader
 	Sessions requestlog.SessionReader
 	Requests requestlog.Reader
-	Figures  requestlog.FigureReader
 	Namer    *session.Namer
 	// LimitsSessions reports whether an active policy of a workspace sets session budgets. Every workspace is
 	// assumed to have such a policy if LimitsSessions is nil.
@@ -359,67 +358,4 @@ func (s *Service) loadSubjects(ctx context.Context, items []Item) error {
 // subjectID returns the ID of a session or end-user budget.
 func subjectID(k Kind, keyID, name string) string {
 	return string(k) + "." + keyID + "." + base64.RawURLEncoding.EncodeToString([]byte(name))
-}
-
-// parseSubjectID parses an ID returned by subjectID.
-func parseSubjectID(id string) (k Kind, keyID, name string, ok bool) {
-	parts := strings.Split(id, ".")
-	if len(parts) != 3 || (parts[0] != string(OfSession) && parts[0] != string(OfUser)) {
-		return "", "", "", false
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[2])
-	return Kind(parts[0]), parts[1], string(text), err == nil && len(text) > 0
-}
-
-// Find returns one budget. It returns account.ErrNotFound for an owner that does not exist or has no budget.
-func (s *Service) Find(ctx context.Context, workspaceID, id string) (Item, error) {
-	if kind, keyID, name, ok := parseSubjectID(id); ok {
-		return s.findSubject(ctx, workspaceID, kind, keyID, name)
-	}
-	var items []Item
-	if id == workspaceID {
-		w, err := s.Accounts.Workspace(ctx, workspaceID)
-		if err != nil {
-			return Item{}, err
-		}
-		items = s.ownItems(&w, nil)
-	} else {
-		key, err := s.Accounts.Key(ctx, workspaceID, id)
-		if err != nil {
-			return Item{}, err
-		}
-		items = s.ownItems(&account.Workspace{}, []account.Key{key})
-	}
-	if len(items) == 0 {
-		return Item{}, account.ErrNotFound
-	}
-	if err := s.loadStatus(ctx, &items[0]); err != nil {
-		return Item{}, err
-	}
-	return items[0], s.predictOwned(ctx, workspaceID, items[:1])
-}
-
-func (s *Service) findSubject(ctx context.Context, workspaceID string, kind Kind, keyID, name string) (Item, error) {
-	key, err := s.Accounts.Key(ctx, workspaceID, keyID)
-	if err != nil {
-		return Item{}, err
-	}
-	items := s.subjectItems(workspaceID, &key, name, name)
-	if kind == OfSession {
-		one, err := s.Sessions.Session(ctx, workspaceID, name)
-		if err == nil {
-			items, err = s.limitByPolicy(ctx, &one, map[string]*account.Key{key.ID: &key}, items)
-		}
-		if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
-			return Item{}, err
-		}
-	}
-	items = slices.DeleteFunc(items, func(i Item) bool { return i.Kind != kind })
-	if len(items) == 0 {
-		return Item{}, account.ErrNotFound
-	}
-	if err := s.loadSubjects(ctx, items); err != nil {
-		return Item{}, err
-	}
-	return items[0], nil
 }

@@ -84,13 +84,6 @@ func describe(b *Budget) (owner, place, advice string) {
 	return fmt.Sprintf("Key %q", b.Name), "API key settings", " or use another key"
 }
 
-// Rejects reports whether the message of a BudgetExceeded error names a budget of the same kind as the given ID. The kinds are key,
-// workspace, session and end user.
-func Rejects(budgetID, message string) bool {
-	owner, _, _ := describe(&Budget{ID: budgetID})
-	return strings.HasPrefix(message, strings.TrimSuffix(owner, `"`))
-}
-
 // Prefixes of the budget IDs for a session and for an end user of a key.
 const (
 	sessionPrefix = "session:"

@@ -99,13 +99,6 @@ export const pages: Page[] = [
     component: lazyPage(() => import("./pages/budgets/BudgetsPage"), "BudgetsPage"),
   },
   {
-    path: "/budgets/$id",
-    title: "Budget",
-    icon: "wallet",
-    permission: "read_requests",
-    component: lazyPage(() => import("./pages/budgets/BudgetPage"), "BudgetPage"),
-  },
-  {
     path: "/alerts",
     title: "Alerts",
     group: "Observe",

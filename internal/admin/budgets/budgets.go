@@ -23,8 +23,6 @@ type Reader interface {
 	Owned(ctx context.Context, workspaceID string) ([]budget.Item, error)
 	// Shared returns the budgets of recent sessions and end users, and whether there are more.
 	Shared(ctx context.Context, workspaceID string) ([]budget.Item, bool, error)
-	// Describe returns one budget with its history, or account.ErrNotFound.
-	Describe(ctx context.Context, workspaceID, id string) (budget.Detail, error)
 }
 
 type handlers struct {
@@ -68,54 +66,7 @@ type BudgetForecast struct {
 	Outlook  string        `json:"outlook" enum:"unknown,idle,lasts,runs_out,used_up" doc:"unknown: fewer than 3 hours of data for a daily budget, or fewer than 3 days. idle: no recent spending. lasts: until the reset, or for a year if the budget never resets. runs_out: before the reset."`
 	PerDay   money.Amount  `json:"per_day_usd" doc:"Recent spending in 24 hours."`
 	Expected *money.Amount `json:"expected_usd" nullable:"true" doc:"Spending expected at the reset. null without a reset or with too little data."`
-	Low      *money.Amount `json:"low_usd" nullable:"true" doc:"Lower bound of the 80 % interval of expected_usd."`
-	High     *money.Amount `json:"high_usd" nullable:"true" doc:"Upper bound of the 80 % interval of expected_usd."`
 	UsedUpAt *time.Time    `json:"used_up_at" doc:"When the budget will be used up. null if not before the reset, or not within a year."`
-	Earliest *time.Time    `json:"used_up_earliest" doc:"Earlier bound of the 80 % interval of used_up_at."`
-	Latest   *time.Time    `json:"used_up_latest" doc:"Later bound of the 80 % interval of used_up_at."`
-}
-
-// BudgetDetail is a budget with its history.
-type BudgetDetail struct {
-	Budget
-	CurveStart time.Time         `json:"curve_start" doc:"Start of the period, or the first charge of a budget that never resets."`
-	Curve      []BudgetPoint     `json:"curve" doc:"Total spent since curve_start. The last point is the current total."`
-	Expected   []BudgetEstimate  `json:"expected" doc:"Expected total from now on. Empty if the forecast is unknown."`
-	Spenders   []BudgetSpender   `json:"spenders" doc:"Keys and models with the highest cost in the period. For a session or an end user, its most expensive requests."`
-	Rejected   []BudgetRejection `json:"rejected" doc:"Latest requests that this budget rejected in the period, at most 10."`
-}
-
-// BudgetPoint is the total spent up to a point in time.
-type BudgetPoint struct {
-	At    time.Time    `json:"at"`
-	Spent money.Amount `json:"spent_usd"`
-}
-
-// BudgetEstimate is the expected total spending up to a point in time, with its 80 % interval.
-type BudgetEstimate struct {
-	At       time.Time    `json:"at"`
-	Expected money.Amount `json:"expected_usd"`
-	Low      money.Amount `json:"low_usd"`
-	High     money.Amount `json:"high_usd"`
-}
-
-// BudgetSpender is a key, model or request with the cost that it caused.
-type BudgetSpender struct {
-	By       string       `json:"by" enum:"key,model,request"`
-	Name     string       `json:"name" doc:"ID of the key or request, or name of the model. Empty for the playground."`
-	Label    string       `json:"label" doc:"Name for display."`
-	Requests int64        `json:"requests"`
-	Cost     money.Amount `json:"cost_usd"`
-}
-
-// BudgetRejection is a request that the budget rejected.
-type BudgetRejection struct {
-	ID      string    `json:"id" doc:"Request ID."`
-	At      time.Time `json:"at"`
-	KeyID   *string   `json:"key_id"`
-	KeyName *string   `json:"key_name"`
-	Model   string    `json:"requested_model"`
-	Message string    `json:"message"`
 }
 
 // Mount registers the operations.
@@ -141,20 +92,6 @@ func Mount(s *adminapi.Server, d Deps) {
 		}
 		return adminapi.Respond(list), nil
 	})
-	adminapi.Register(s, account.ReadRequests, huma.Operation{
-		OperationID: "get-budget", Method: http.MethodGet, Path: "/budgets/{id}", Tags: tags, Summary: "Get a budget with its curve, spenders and rejected requests",
-		Description: "Change a budget by changing its key or its workspace.",
-	}, func(ctx context.Context, c *adminapi.Call, in *budgetInput) (*adminapi.Output[BudgetDetail], error) {
-		d, err := a.Budgets.Describe(ctx, c.WorkspaceID, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return adminapi.Respond(DetailView(&d, c.Actor)), nil
-	})
-}
-
-type budgetInput struct {
-	ID string `path:"id" maxLength:"300" doc:"ID of the workspace or of a key, or the id of a listed budget."`
 }
 
 // View returns the API representation of a budget.
@@ -165,9 +102,9 @@ func View(i *budget.Item, by account.Actor) Budget {
 	if i.Kind == budget.OfWorkspace {
 		edits = by.May(account.ManageWorkspace)
 	}
-	forecast := BudgetForecast{Outlook: string(f.Outlook), PerDay: f.PerDay, UsedUpAt: adminapi.Time(f.UsedUp), Earliest: adminapi.Time(f.Earliest), Latest: adminapi.Time(f.Latest)}
+	forecast := BudgetForecast{Outlook: string(f.Outlook), PerDay: f.PerDay, UsedUpAt: adminapi.Time(f.UsedUp)}
 	if f.Outlook != budget.Unknown && !s.End.IsZero() {
-		forecast.Expected, forecast.Low, forecast.High = &f.Expected, &f.Low, &f.High
+		forecast.Expected = &f.Expected
 	}
 	return Budget{
 		ID: i.ID, Kind: string(i.Kind), Name: b.Name, KeyID: adminapi.NonEmpty(i.KeyID), KeyName: adminapi.NonEmpty(i.KeyName),
@@ -175,27 +112,4 @@ func View(i *budget.Item, by account.Actor) Budget {
 		Period: string(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly, Downgrade: i.Downgrade,
 		StartsAt: adminapi.Time(s.Start), ResetsAt: adminapi.Time(s.End), ByPolicy: i.ByPolicy, CanEdit: edits && !i.ByPolicy, Forecast: forecast,
 	}
-}
-
-// DetailView returns the API representation of a budget with its history.
-func DetailView(d *budget.Detail, by account.Actor) BudgetDetail {
-	v := BudgetDetail{
-		Budget: View(&d.Item, by), CurveStart: d.Start.UTC(), Curve: []BudgetPoint{}, Expected: []BudgetEstimate{}, Spenders: []BudgetSpender{}, Rejected: []BudgetRejection{},
-	}
-	for _, c := range d.Spent {
-		v.Curve = append(v.Curve, BudgetPoint{At: c.At.UTC(), Spent: c.Amount})
-	}
-	for _, p := range d.Expected {
-		v.Expected = append(v.Expected, BudgetEstimate{At: p.At.UTC(), Expected: p.Expected, Low: p.Low, High: p.High})
-	}
-	for _, s := range d.Spenders {
-		v.Spenders = append(v.Spenders, BudgetSpender(s))
-	}
-	for i := range d.Rejected {
-		e := &d.Rejected[i]
-		v.Rejected = append(v.Rejected, BudgetRejection{
-			ID: e.ID, At: e.Time.UTC(), KeyID: adminapi.NonEmpty(e.KeyID), KeyName: adminapi.NonEmpty(e.KeyName), Model: e.Requested, Message: e.Error.Message,
-		})
-	}
-	return v
 }

@@ -4,7 +4,6 @@ package budgets
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +17,10 @@ import (
 
 // New returns the budgets commands.
 func New(c *cli.Console, o *cli.Options) *cobra.Command {
-	cmd := cli.Group("budgets", "List budgets, their use and when they will be used up", `  fairlead budgets list
-  fairlead budgets show ci`)
+	cmd := cli.Group("budgets", "List budgets, their use and when they will be used up", `  fairlead budgets list`)
 	b := &budgetCommands{instance.Commands{Console: c, Options: o}}
 	cmd.PersistentFlags().StringVar(&b.Workspace, "workspace", "", instance.WorkspaceHelp)
-	cmd.AddCommand(b.newList(), b.newShow())
+	cmd.AddCommand(b.newList())
 	return cmd
 }
 
@@ -131,109 +129,4 @@ func (b *budgetCommands) outlook(i *budget.Item) string {
 	case budget.Unknown:
 	}
 	return "not enough data" + resets
-}
-
-func (b *budgetCommands) newShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME|ID", Short: "Show a budget with its forecast, spenders and rejected requests", Args: cli.OneArg("the name of a key, session or end user, or an id"),
-		Example: `  fairlead budgets show ci
-  fairlead budgets show key_01J… --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return b.with(cmd.Context(), func(s *budget.Service, by account.Actor) error {
-				id, err := find(cmd.Context(), s, by.WorkspaceID, args[0])
-				if err != nil {
-					return err
-				}
-				d, err := s.Describe(cmd.Context(), by.WorkspaceID, id)
-				if err != nil {
-					return err
-				}
-				if b.Options.JSON {
-					return b.Console.PrintJSON(adminbudgets.DetailView(&d, by))
-				}
-				return b.show(&d)
-			})
-		},
-	}
-}
-
-// find returns the ID of the budget with the given ID or name.
-func find(ctx context.Context, s *budget.Service, workspaceID, given string) (string, error) {
-	items, err := all(ctx, s, workspaceID)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for i := range items {
-		if items[i].ID == given {
-			return given, nil
-		}
-		if items[i].Budget.Name == given {
-			found = append(found, items[i].ID)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", cli.WithFix(fmt.Errorf("budget %q not found", cli.Clean(given)), "see  fairlead budgets list")
-	case 1:
-		return found[0], nil
-	}
-	return "", cli.WithFix(fmt.Errorf("%d budgets are named %q", len(found), cli.Clean(given)), "use the id of the budget, see  fairlead budgets list")
-}
-
-func (b *budgetCommands) show(d *budget.Detail) error {
-	f, period := &d.Forecast, "per "+string(d.Budget.Period)
-	if d.Budget.Period == ledger.Total {
-		period = "never resets"
-	}
-	lines := []string{
-		fmt.Sprintf("%s (%s)", cli.Clean(d.Budget.Name), owner(&d.Item)),
-		fmt.Sprintf("  spent     %s of %s (%.0f %%), %s", cli.Dollars(d.Status.Spent), cli.Dollars(d.Budget.Amount), d.Status.Percent, period),
-		"  forecast  " + b.outlook(&d.Item),
-	}
-	if f.Outlook != budget.Unknown {
-		lines = append(lines, "  per day   "+cli.Dollars(f.PerDay))
-		if !d.Status.End.IsZero() {
-			lines = append(lines, fmt.Sprintf("  at reset  %s, 80 %% interval %s to %s", cli.Dollars(f.Expected), cli.Dollars(f.Low), cli.Dollars(f.High)))
-		}
-	}
-	if f.Outlook == budget.RunsOut {
-		latest := "after the reset"
-		if !f.Latest.IsZero() {
-			latest = b.Console.FormatTime(b.Options, f.Latest, cli.RowTime)
-		}
-		lines = append(lines, fmt.Sprintf("  runs out  80 %% interval from %s to %s", b.Console.FormatTime(b.Options, f.Earliest, cli.RowTime), latest))
-	}
-	if err := b.Console.Print(strings.Join(lines, "\n") + "\n"); err != nil {
-		return err
-	}
-	if len(d.Spenders) > 0 {
-		t := &cli.Table{Columns: []cli.Column{{Title: "BY"}, {Title: "SPENDER", Soft: true}, {Title: "REQUESTS", Right: true, Hide: 1}, {Title: "COST", Right: true}}}
-		for _, s := range d.Spenders {
-			name := s.Label
-			if s.By == "request" {
-				name = s.Name
-			}
-			t.Row(s.By, name, cli.Count(s.Requests), cli.Dollars(s.Cost))
-		}
-		if err := b.section(t); err != nil {
-			return err
-		}
-	}
-	if len(d.Rejected) == 0 {
-		return nil
-	}
-	t := &cli.Table{Columns: []cli.Column{{Title: "REJECTED"}, {Title: "REQUEST"}, {Title: "KEY", Soft: true, Hide: 1}}}
-	for i := range d.Rejected {
-		e := &d.Rejected[i]
-		t.Row(b.Console.FormatTime(b.Options, e.Time, cli.RowTime), e.ID, e.KeyName)
-	}
-	return b.section(t)
-}
-
-func (b *budgetCommands) section(t *cli.Table) error {
-	if err := b.Console.Print("\n"); err != nil {
-		return err
-	}
-	return b.Console.PrintTable(b.Options, t)
 }

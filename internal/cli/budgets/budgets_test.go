@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
 	"fairlead.dev/internal/id"
-	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/session"
@@ -18,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestBudgetsCommands seeds a month of traffic: the key ci spends two dollars a day, half of it by the end user anna, and its budget has
-// rejected one request.
+// TestBudgetsCommands seeds a month of traffic: the key ci spends two dollars a day, half of it by the end
+// user anna.
 func TestBudgetsCommands(t *testing.T) {
 	t.Parallel()
 	l := clitest.New(t, New)
@@ -56,43 +55,16 @@ func TestBudgetsCommands(t *testing.T) {
 		add(at.Add(-time.Hour), func(*requestlog.Entry) {})
 		add(at.Add(-2*time.Hour), func(e *requestlog.Entry) { e.EndUser, e.Subjects, e.Model = "anna", []string{user}, "small" })
 	}
-	add(clitest.Noon.Add(-time.Minute), func(e *requestlog.Entry) {
-		e.Outcome, e.Status, e.Model, e.Cost = requestlog.Rejected, 402, "", nil
-		e.Error = &requestlog.Failure{Code: "BUDGET_EXCEEDED", Message: `Key "ci" has $0.01 left of its monthly budget of $40.00.`, Origin: llm.FromGateway}
-	})
-	add(clitest.Noon.Add(-time.Minute), func(e *requestlog.Entry) {
-		e.Outcome, e.Status, e.Model, e.Cost = requestlog.Rejected, 402, "", nil
-		e.Error = &requestlog.Failure{Code: "BUDGET_EXCEEDED", Message: `Workspace "ci" has used its budget.`, Origin: llm.FromGateway}
-	})
 	if err := i.Store.Log.WriteEntries(t.Context(), entries); err != nil {
 		t.Fatal(err)
 	}
 
 	out, _ := l.Run(cli.ExitOK, "budgets", "list")
 	clitest.MustContain(t, out, "runs out around 21 November; resets 1 December", "70 %", "not enough data; resets 16 November", "end user of ci")
-	out, _ = l.Run(cli.ExitOK, "budgets", "show", "ci")
-	clitest.MustContain(t, out, "$28.00 of $40.00 (70 %), per month", "per day   $2.00", "large", "small", entries[len(entries)-2].ID)
-	detail := clitest.Lines(t, mustOut(l.Run(cli.ExitOK, "budgets", "show", key.ID, "--json")))[0]
-	if rejected := detail["rejected"].([]any); len(rejected) != 1 {
-		t.Errorf("requests rejected by the key's budget: got %v, want 1", rejected)
-	}
-	curve := detail["curve"].([]any)
-	first, last := curve[0].(map[string]any), curve[len(curve)-1].(map[string]any)
-	if first["at"] != "2026-11-01T00:00:00Z" || first["spent_usd"] != "0" || last["at"] != "2026-11-15T12:00:00Z" || last["spent_usd"] != "28" || len(curve) < 14 {
-		t.Errorf("curve %v", curve)
-	}
-	if expected := detail["expected"].([]any); expected[len(expected)-1].(map[string]any)["at"] != "2026-12-01T00:00:00Z" {
-		t.Errorf("forecast %v, want it to end at 2026-12-01", expected)
-	}
-	for _, one := range clitest.Lines(t, mustOut(l.Run(cli.ExitOK, "budgets", "list", "--json"))) {
+	out, _ = l.Run(cli.ExitOK, "budgets", "list", "--json")
+	for _, one := range clitest.Lines(t, out) {
 		if one["name"] == "anna" && (one["kind"] != "user" || one["spent_usd"] != "14") {
 			t.Errorf("end user: %v", one)
 		}
 	}
-	out, _ = l.Run(cli.ExitOK, "budgets", "show", "anna")
-	clitest.MustContain(t, out, "$14.00 of $100.00 (14 %), never resets", "request", "per day   $1.00")
-	_, err = l.Run(cli.ExitFailed, "budgets", "show", "nothing")
-	clitest.MustContain(t, err, "not found", "fairlead budgets list")
 }
-
-func mustOut(out, _ string) string { return out }

@@ -16,7 +16,7 @@ func (i *Instance) Budgets(now func() time.Time) *budget.Service {
 		Spent: func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
 			return i.Store.Charged(ctx, budgetID, since)
 		},
-		Charges: i.Store.Figures, Subjects: i.Store.Sessions, Sessions: i.Store.Log, Requests: i.Store.Log, Figures: i.Store.Figures,
+		Charges: i.Store.Figures, Subjects: i.Store.Sessions, Sessions: i.Store.Log, Requests: i.Store.Log,
 		Namer: i.names, Now: now,
 	}
 }

@@ -90,7 +90,7 @@ test("screenshots for the documentation", async ({ browser, watch }) => {
 
 test("screenshots of every page", async ({ browser, watch }) => {
   const empty = await Gateway.start();
-  await withSample(async ({ gateway, client, keys, ids }) => {
+  await withSample(async ({ gateway, client, ids }) => {
     for (const look of looks) {
       const context = await browser.newContext({ ...look.use, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US" });
       await prepare(context, watch);
@@ -112,9 +112,6 @@ test("screenshots of every page", async ({ browser, watch }) => {
         await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
         await shoot(file);
       }
-      await page.goto(`${gateway.url}/budgets/${keys[0]?.id ?? ""}`);
-      await expect(page.getByRole("region", { name: "Burn-down" })).toBeVisible();
-      await shoot("budget");
       await policies(page, gateway.url, shoot);
       for (const [name, id] of Object.entries(ids)) {
         await page.goto(`${gateway.url}/requests/${id}`);

@@ -23,13 +23,11 @@ import { kindHelp, ruleBody, ruleDraft, type RuleDraft, unitAffixes, windowText,
 interface Props {
   alerts: Schema["AlertList"];
   editing: AlertRule | "new" | undefined;
-  /** Kind and key of a new rule. */
-  preset?: { kind: string; key: string };
   onClose: () => void;
 }
 
 /** Adds or changes a rule. */
-export function RuleDialog({ alerts, editing, preset, onClose }: Props) {
+export function RuleDialog({ alerts, editing, onClose }: Props) {
   const rule = editing === "new" ? undefined : editing;
   return (
     <Modal
@@ -37,22 +35,13 @@ export function RuleDialog({ alerts, editing, preset, onClose }: Props) {
       onClose={onClose}
       title={rule ? `Edit “${rule.name}”` : "Add alert rule"}
     >
-      {editing !== undefined && <RuleForm alerts={alerts} rule={rule} preset={preset} onClose={onClose} />}
+      {editing !== undefined && <RuleForm alerts={alerts} rule={rule} onClose={onClose} />}
     </Modal>
   );
 }
 
-function RuleForm({
-  alerts,
-  rule,
-  preset,
-  onClose,
-}: Omit<Props, "editing"> & { rule: AlertRule | undefined }) {
-  const first = alerts.kinds.find((one) => one.kind === preset?.kind) ?? alerts.kinds[0];
-  const [draft, setDraft] = useState(() => ({
-    ...ruleDraft(first, rule),
-    ...(preset && !rule && { key: preset.key }),
-  }));
+function RuleForm({ alerts, rule, onClose }: Omit<Props, "editing"> & { rule: AlertRule | undefined }) {
+  const [draft, setDraft] = useState(() => ruleDraft(alerts.kinds[0], rule));
   const save = useSave(rule, onClose);
   const kind = alerts.kinds.find((one) => one.kind === draft.kind);
   const problems = save.error ? asApiError(save.error).problems : {};

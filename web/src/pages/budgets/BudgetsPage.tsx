@@ -1,5 +1,6 @@
-import { Anchor, Button, Group, Text } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 import { type Column, DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
@@ -11,8 +12,8 @@ import { PageLink } from "../../components/PageLink";
 import { Section } from "../../components/Section";
 import { formatMoney } from "../../lib/money";
 import { formatPercent } from "../../lib/numbers";
-import { useGo } from "../../lib/search";
 import { useSession } from "../../lib/session";
+import { EditBudget } from "./EditBudget";
 import { type Budget, budgetsQuery } from "./query";
 import { amountText, outlookText, ownerText } from "./text";
 import { UseBar } from "./UseBar";
@@ -67,32 +68,45 @@ export function BudgetsPage() {
 }
 
 function List({ label, budgets }: { label: string; budgets: Budget[] }) {
-  const go = useGo();
+  const [editing, setEditing] = useState<Budget>();
+  const change: Column<Budget> = {
+    id: "change",
+    label: "Actions",
+    render: (b) =>
+      b.can_edit && (
+        <Button size="compact-xs" variant="default" onClick={() => setEditing(b)}>
+          Change amount
+        </Button>
+      ),
+  };
   return (
-    <DataTable
-      label={label}
-      rows={budgets}
-      columns={columns}
-      rowKey={(b) => b.id}
-      onOpen={(b) => void go({ to: "/budgets/$id", params: { id: b.id } })}
-      phone={(b) => ({
-        top: (
-          <>
-            <Text span inherit fw={600} truncate>
-              {b.name}
+    <>
+      <DataTable
+        label={label}
+        rows={budgets}
+        columns={[...columns, change]}
+        rowKey={(b) => b.id}
+        onOpen={(b) => b.can_edit && setEditing(b)}
+        phone={(b) => ({
+          top: (
+            <>
+              <Text span inherit fw={600} truncate>
+                {b.name}
+              </Text>
+              <Text span inherit size="xs" style={{ whiteSpace: "nowrap" }}>
+                {formatMoney(b.spent_usd)} of {formatMoney(b.amount_usd)}
+              </Text>
+            </>
+          ),
+          bottom: (
+            <Text span inherit size="xs" c="dimmed">
+              {ownerText(b)} · {formatPercent(b.percent)} · {outlookText(b)}
             </Text>
-            <Text span inherit size="xs" style={{ whiteSpace: "nowrap" }}>
-              {formatMoney(b.spent_usd)} of {formatMoney(b.amount_usd)}
-            </Text>
-          </>
-        ),
-        bottom: (
-          <Text span inherit size="xs" c="dimmed">
-            {ownerText(b)} · {formatPercent(b.percent)} · {outlookText(b)}
-          </Text>
-        ),
-      })}
-    />
+          ),
+        })}
+      />
+      {editing && <EditBudget budget={editing} onClose={() => setEditing(undefined)} />}
+    </>
   );
 }
 
@@ -104,9 +118,9 @@ const columns: Column<Budget>[] = [
     sort: (b) => b.name,
     render: (b) => (
       <>
-        <Anchor component={PageLink} to="/budgets/$id" params={{ id: b.id }} inherit title={b.name}>
+        <Text span inherit truncate title={b.name}>
           {b.name}
-        </Anchor>
+        </Text>
         <Text size="xs" c="dimmed" truncate>
           {ownerText(b)}
         </Text>

@@ -13,20 +13,19 @@ import { kindLabels } from "./text";
 
 interface Props {
   budget: Budget;
-  opened: boolean;
   onClose: () => void;
 }
 
 /** Changes the amount of a budget. */
-export function EditBudget({ budget, opened, onClose }: Props) {
+export function EditBudget({ budget, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={`Edit budget “${budget.name}”`}>
-      {opened && <AmountForm budget={budget} onClose={onClose} />}
+    <Modal opened onClose={onClose} title={`Edit budget “${budget.name}”`}>
+      <AmountForm budget={budget} onClose={onClose} />
     </Modal>
   );
 }
 
-function AmountForm({ budget, onClose }: Omit<Props, "opened">) {
+function AmountForm({ budget, onClose }: Props) {
   const [amount, setAmount] = useState<number | "">(Number(budget.amount_usd));
   const { may } = useSession();
   const queryClient = useQueryClient();

@@ -5,13 +5,13 @@ import type { Budget } from "./query";
 import { barColor } from "./text";
 
 /** The spent and the reserved share of a budget as a bar. */
-export function UseBar({ budget, size = "md" }: { budget: Budget; size?: "sm" | "md" | "lg" }) {
+export function UseBar({ budget }: { budget: Budget }) {
   const amount = Number(budget.amount_usd);
   const spent = Math.min(budget.percent ?? 0, 100);
   const held = amount > 0 ? Math.min((100 * Number(budget.held_usd)) / amount, 100 - spent) : 0;
   const label = `${budget.name}: ${formatPercent(budget.percent)} of the budget spent`;
   return (
-    <Progress.Root size={size} miw={90} aria-label={label}>
+    <Progress.Root size="md" miw={90} aria-label={label}>
       <Progress.Section value={spent} color={barColor(budget)} aria-label={label} />
       {held > 0 && (
         <Progress.Section

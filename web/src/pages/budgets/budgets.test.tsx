@@ -1,18 +1,13 @@
 import { describe, expect, it } from "vitest";
 
-import { burnPoints, chartTop, evenPoints } from "./points";
-import type { Budget, BudgetDetail } from "./query";
-import { amountText, barColor, dayText, outlookText, ownerText, rangeText } from "./text";
+import type { Budget } from "./query";
+import { amountText, barColor, dayText, outlookText, ownerText } from "./text";
 
 const forecast: Budget["forecast"] = {
   outlook: "runs_out",
   per_day_usd: "5",
   expected_usd: "110",
-  low_usd: "95",
-  high_usd: "125",
   used_up_at: "2026-11-24T10:00:00Z",
-  used_up_earliest: "2026-11-22T10:00:00Z",
-  used_up_latest: null,
 };
 
 const budget: Budget = {
@@ -58,16 +53,6 @@ describe("texts of a budget", () => {
     expect(dayText(reset, { period: "month", zone: "Mars/Base" })).toBe("30 November");
   });
 
-  it("describe the range", () => {
-    expect(rangeText(budget)).toBe("Based on the last 7 days. 80 % range: 22 November to after the reset.");
-    expect(rangeText({ ...budget, forecast: { ...forecast, outlook: "lasts" } })).toBe(
-      "Based on the last 7 days. With higher spending, it could run out as early as 22 November.",
-    );
-    expect(rangeText({ ...budget, forecast: { ...forecast, outlook: "unknown" } })).toBe(
-      "A forecast needs at least 3 days of data.",
-    );
-  });
-
   it("describe the owner, the amount and the color", () => {
     expect(ownerText(budget)).toBe("API key");
     expect(ownerText({ kind: "user", key_name: "ci", by_policy: false })).toBe("End user of ci");
@@ -79,52 +64,5 @@ describe("texts of a budget", () => {
     expect(barColor(budget)).toBe("orange");
     expect(barColor({ ...budget, forecast: { ...forecast, outlook: "lasts" } })).toBe("cyan");
     expect(barColor({ ...budget, percent: 100 })).toBe("red");
-  });
-});
-
-describe("points of the burn-down", () => {
-  const detail: BudgetDetail = {
-    ...budget,
-    curve_start: "2026-11-01T00:00:00Z",
-    curve: [
-      { at: "2026-11-01T00:00:00Z", spent_usd: "0" },
-      { at: "2026-11-16T00:00:00Z", spent_usd: "40" },
-    ],
-    expected: [
-      { at: "2026-11-16T00:00:00Z", expected_usd: "40", low_usd: "40", high_usd: "40" },
-      { at: "2026-12-01T00:00:00Z", expected_usd: "110", low_usd: "95", high_usd: "900" },
-    ],
-    spenders: [],
-    rejected: [],
-  };
-
-  it("join the curve, the forecast and the even pace", () => {
-    expect(burnPoints(detail)).toEqual([
-      { at: Date.parse("2026-11-01"), spent: 0, pace: 0 },
-      { at: Date.parse("2026-11-16"), spent: 40, expected: 40, range: [40, 40], pace: 50 },
-      { at: Date.parse("2026-12-01"), expected: 110, range: [95, 900], pace: 100 },
-    ]);
-    expect(burnPoints({ ...detail, starts_at: null, resets_at: null })[0]).not.toHaveProperty("pace");
-  });
-
-  it("are interpolated at even distances", () => {
-    const { points, stepMs } = evenPoints(burnPoints(detail));
-    expect(stepMs).toBe(6 * 3_600_000);
-    expect(points).toHaveLength(121);
-    expect(points[30]).toEqual({ at: Date.parse("2026-11-08T12:00:00Z"), spent: 20, pace: 25 });
-    expect(points[60]).toEqual({
-      at: Date.parse("2026-11-16"),
-      spent: 40,
-      expected: 40,
-      range: [40, 40],
-      pace: 50,
-    });
-    expect(points[90]).toMatchObject({ spent: undefined, expected: 75, range: [67.5, 470], pace: 75 });
-    expect(evenPoints([])).toEqual({ points: [{ at: 0 }], stepMs: 60_000 });
-  });
-
-  it("do not let a wide range flatten the chart", () => {
-    expect(chartTop(burnPoints(detail), 100)).toBeCloseTo(231);
-    expect(chartTop([], 100)).toBeCloseTo(105);
   });
 });

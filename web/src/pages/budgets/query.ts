@@ -3,7 +3,6 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, must, type Schema } from "../../api/client";
 
 export type Budget = Schema["Budget"];
-export type BudgetDetail = Schema["BudgetDetail"];
 
 /** The budgets of the workspace with their use and forecast. */
 export const budgetsQuery = queryOptions({
@@ -11,12 +10,3 @@ export const budgetsQuery = queryOptions({
   queryFn: () => must(api.GET("/budgets")),
   refetchInterval: 30_000,
 });
-
-/** One budget with its curve, spenders and rejected requests. */
-export function budgetQuery(id: string) {
-  return queryOptions({
-    queryKey: ["budgets", id],
-    queryFn: () => must(api.GET("/budgets/{id}", { params: { path: { id } } })),
-    refetchInterval: 30_000,
-  });
-}

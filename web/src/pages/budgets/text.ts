@@ -62,35 +62,6 @@ export function outlookText(budget: Forecasted): string {
   }
 }
 
-/** Explains the uncertainty or the lack of a forecast. */
-export function rangeText(budget: Forecasted): string {
-  const { forecast } = budget;
-  const sample = budget.period === "day" ? "the last 24 hours" : "the last 7 days";
-  if (forecast.outlook === "unknown") {
-    return `A forecast needs at least ${budget.period === "day" ? "3 hours" : "3 days"} of data.`;
-  }
-  if (forecast.outlook === "idle" || forecast.outlook === "used_up") {
-    return `Based on ${sample}.`;
-  }
-  const parts = [`Based on ${sample}.`];
-  if (forecast.used_up_earliest && forecast.outlook === "runs_out") {
-    const latest = forecast.used_up_latest
-      ? dayText(forecast.used_up_latest, budget)
-      : budget.resets_at
-        ? "after the reset"
-        : "more than a year away";
-    const earliest = dayText(forecast.used_up_earliest, budget);
-    if (earliest !== latest) {
-      parts.push(`80 % range: ${earliest} to ${latest}.`);
-    }
-  } else if (forecast.used_up_earliest) {
-    parts.push(
-      `With higher spending, it could run out as early as ${dayText(forecast.used_up_earliest, budget)}.`,
-    );
-  }
-  return parts.join(" ");
-}
-
 /** The colour of the bar that shows a budget. */
 export function barColor(budget: Pick<Budget, "percent" | "warn_percent" | "forecast">): string {
   const percent = budget.percent ?? 0;
