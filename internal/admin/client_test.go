@@ -106,12 +106,12 @@ func (s *site) newParts() Parts {
 		Providers:  providers.Deps{Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Connector: s.fleet, Switch: s.fleet, Prices: s.fleet, Market: s.fleet, Figures: s.log},
 		Proofs:     proofs.Deps{Figures: s.log, Keys: fake, Workspaces: fake, Log: s.log, Models: s.fleet},
 		Budgets:    budgets.Deps{Budgets: fakeBudgets{}},
-		Outcomes:   outcomes.Deps{Learner: s.learner, Store: s.learner},
+		Outcomes:   outcomes.Deps{Learner: s.learner},
 		Comparison: comparison.Deps{Workspaces: fake, Comparer: &comparisons{}, Store: &comparisons{}, Models: s.fleet},
 		Reports:    reports.Deps{Figures: sliceReader{}, Facts: sliceReader{}, Keys: fake, Members: fake},
 		Routes:     routes.Deps{Router: fakeRouter{s.fleet}, Workspaces: fake},
 		Policies: policies.Deps{
-			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Candidates: s.fleet, Requests: s.log, Figures: s.log, Keys: fake, Labels: labels,
+			Policies: s.books, Versions: s.books, Explainer: explainer{s.log}, Backtester: s.past, Requests: s.log, Figures: s.log, Keys: fake, Labels: labels,
 			ReadOnly: func() string { return fake.Facts().PoliciesClosed }, ConfigFile: func() string { return fake.Facts().ConfigFile },
 		},
 	}

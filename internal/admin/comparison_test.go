@@ -25,10 +25,6 @@ type comparisons struct {
 	measured []string
 }
 
-func (*comparisons) Forecast(_ context.Context, _ string, s *account.Comparison) (proof.Forecast, error) {
-	return proof.Forecast{Samples: int64(1000 * s.Share), Total: s.Budget}, nil
-}
-
 func (c *comparisons) MeasureJudge(_ context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error) {
 	c.measured = append(c.measured, w.ID+" "+s.Judge)
 	return judge.Bias{Pairs: 32, Accuracy: 1}, nil
@@ -123,24 +119,19 @@ func TestUnsuitableJudgesAreRejected(t *testing.T) {
 	}
 }
 
-func TestComparisonShowsForecastUseAndBias(t *testing.T) {
+func TestComparisonShowsUseAndBias(t *testing.T) {
 	t.Parallel()
 	s, c := comparing(t)
 	var got comparison.ComparisonState
 	s.call("GET", "/workspace/comparison", "", as("acc_viewer")).want(200).into(&got)
-	if got.Settings != nil || got.Use != nil || got.Forecast != nil || got.Compared != 7 || got.Dropped != 3 {
+	if got.Settings != nil || got.Use != nil || got.Compared != 7 || got.Dropped != 3 {
 		t.Errorf("without a comparison: %+v", got)
 	}
 	c.bias = &judge.Bias{Pairs: 32, Position: 4}
 	s.fake.workspaces[home] = account.Workspace{ID: home, Comparison: &account.Comparison{Share: 0.05, Baseline: "gpt", Budget: 4 * money.Dollar, Judge: "odd"}}
 	s.call("GET", "/workspace/comparison", "", as("acc_viewer")).want(200).into(&got)
-	if got.Settings.Share != 0.05 || got.Forecast.Samples != 50 || got.Use.Spent != money.Dollar || *got.Use.Percent != 25 || got.Judge.Position != 4 || got.Judge.Model != "odd" {
+	if got.Settings.Share != 0.05 || got.Use.Spent != money.Dollar || *got.Use.Percent != 25 || got.Judge.Position != 4 || got.Judge.Model != "odd" {
 		t.Errorf("%+v", got)
-	}
-	var f proof.Forecast
-	s.call("POST", "/workspace/comparison/forecast", `{"share":0.2,"baseline":"gpt","budget_usd":"1"}`, as("acc_viewer")).want(200).into(&f)
-	if f.Samples != 200 || f.Total != money.Dollar {
-		t.Errorf("%+v", f)
 	}
 	s.call("POST", "/workspace/comparison/judge", "", as("acc_admin")).want(200)
 	if diff := cmp.Diff([]string{home + " odd"}, c.measured); diff != "" {

@@ -456,7 +456,7 @@ func (f *fleet) NewModels() []providers.NewModel {
 	}
 	return []providers.NewModel{{
 		Provider: "acme", Model: "fresh", Op: llm.Chat, FirstSeen: noon, LastSeen: noon.Add(time.Hour), Callable: true,
-		Config: "providers: …", Command: "fairlead models price …",
+		Config: "providers: …",
 	}}
 }
 

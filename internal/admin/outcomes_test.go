@@ -14,9 +14,8 @@ import (
 
 // learner is an in-memory learner with outcomes.
 type learner struct {
-	learned  feedback.Learned
-	resets   []string
-	outcomes []feedback.Rating
+	learned feedback.Learned
+	resets  []string
 }
 
 func (l *learner) Learning(string) feedback.Learned { return l.learned }
@@ -29,15 +28,6 @@ func (l *learner) Configure(_ context.Context, _ string, s feedback.Settings) er
 func (l *learner) Reset(_ context.Context, workspaceID, model string) error {
 	l.resets = append(l.resets, workspaceID+" "+model)
 	return nil
-}
-
-func (l *learner) Outcomes(_ context.Context, _ string, p feedback.OutcomePage) ([]feedback.Rating, error) {
-	for i := range l.outcomes {
-		if r := &l.outcomes[i]; r.RequestID == p.Request && r.Rater() == p.Rater {
-			return l.outcomes[i+1:], nil
-		}
-	}
-	return l.outcomes[:min(p.Limit, len(l.outcomes))], nil
 }
 
 func TestLearningIsShownChangedAndReset(t *testing.T) {
@@ -69,23 +59,5 @@ func TestLearningIsShownChangedAndReset(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s.fake.noted); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestOutcomesAreListedInPages(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	s.learner.outcomes = []feedback.Rating{
-		{RequestID: "req_2", Source: feedback.FromShadow, Score: 0.5, Rated: feedback.Rated{Model: "gpt", Other: "odd"}, Label: "judge"},
-		{RequestID: "req_1", Source: feedback.FromAPI, KeyID: "key_1", Score: 1, Rated: feedback.Rated{Model: "gpt"}},
-	}
-	var page outcomes.OutcomeList
-	s.call("GET", "/routing/outcomes?limit=1", "", as("acc_viewer")).want(200).into(&page)
-	if len(page.Outcomes) != 1 || page.Outcomes[0].Other != "odd" || page.Outcomes[0].Method != "judge" || page.Next != "req_2 shadow" {
-		t.Fatalf("%+v", page)
-	}
-	s.call("GET", "/routing/outcomes?limit=5&after=req_2+shadow", "", as("acc_viewer")).want(200).into(&page)
-	if len(page.Outcomes) != 1 || page.Outcomes[0].Source != "api" {
-		t.Errorf("%+v", page)
 	}
 }

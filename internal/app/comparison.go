@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/settings"
 	"fairlead.dev/internal/shadow"
 	"fairlead.dev/internal/wire/openai"
@@ -78,41 +77,6 @@ type noLog struct{}
 
 func (noLog) Begin(*requestlog.Entry) error { return nil }
 func (noLog) End(*requestlog.Entry) error   { return nil }
-
-// forecastTime is the period of past traffic on which a forecast is based.
-const forecastTime = 7 * 24 * time.Hour
-
-// Forecast implements comparison.Comparer.
-func (b adminBackend) Forecast(ctx context.Context, workspaceID string, s *account.Comparison) (proof.Forecast, error) {
-	workspace, err := b.app.accounts.Workspace(ctx, workspaceID)
-	if err != nil {
-		return proof.Forecast{}, err
-	}
-	to := time.Now()
-	from := to.Add(-forecastTime)
-	traffic := proof.Traffic{Days: forecastTime.Hours() / 24}
-	groups, err := b.app.db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey}, Limit: 1})
-	if err != nil {
-		return proof.Forecast{}, err
-	}
-	for _, g := range groups {
-		traffic.Served, traffic.InputTokens, traffic.OutputTokens = g.Served, g.InputTokens, g.OutputTokens
-	}
-	volumes, err := b.app.db.Log.Volumes(ctx, requestlog.VolumeQuery{
-		Filter: requestlog.Filter{
-			WorkspaceID: workspaceID, From: from, To: to, Source: requestlog.SourceKey,
-			Lists: requestlog.Lists{Requested: route.Names(settings.RoutesOf(b.app.loaded().Config), workspace.Routes)},
-		},
-		Step: 24 * time.Hour, Within: 2 * time.Second,
-	})
-	for _, v := range volumes {
-		traffic.Routed += v.Requests
-	}
-	if err != nil {
-		return proof.Forecast{}, err
-	}
-	return shadow.Forecast(b.app.gateway.Targets(), traffic, s), nil
-}
 
 // MeasureJudge implements comparison.Comparer.
 func (b adminBackend) MeasureJudge(ctx context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error) {

@@ -4,15 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/route/predict"
 )
 
-// market describes all catalog models, and the targets of providers that are not connected.
+// market describes all catalog models.
 type market struct{ app *App }
 
 // Catalog returns the active catalog.
@@ -42,9 +40,4 @@ func (m market) Backoffs(providerName string) []health.ActiveBackoff {
 		}
 		return !strings.HasPrefix(b.Target, providerName+"/")
 	})
-}
-
-// WithCandidates returns a snapshot with the connected targets and the targets that the listed vendors would add.
-func (m market) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
-	return m.app.loader.WithCandidates(m.app.providers.Load(), m.app.loaded().Config, list)
 }

@@ -107,11 +107,10 @@ func (s *Service) ActiveRules(workspaceID string, draft *policy.Set) replay.Rule
 	return rules
 }
 
-// Trial holds the rules and targets that a backtest uses instead of the active ones. A zero field keeps the active value.
+// Trial holds the rules that a backtest uses instead of the active ones. A zero field keeps the active value.
 type Trial struct {
 	Policies  *policy.Set
 	Objective *route.Objective // objective to use instead of the objective of each request
-	Targets   *route.Snapshot  // targets to use instead of the active targets, for example with a provider that is not connected
 }
 
 // BacktestOptions returns the options of a backtest that compares the rules of the trial with the active rules, or that uses only the
@@ -123,16 +122,13 @@ func (s *Service) BacktestOptions(workspaceID string, try Trial) replay.Options 
 	}
 	tried := s.ActiveRules(workspaceID, try.Policies)
 	tried.Objective = try.Objective
-	if try.Targets != nil {
-		tried.Snapshot = try.Targets
-	}
 	o.Draft = &tried
 	return o
 }
 
 // Backtest recomputes the routing decisions of stored requests. It uses at most half of the CPU cores.
 func (s *Service) Backtest(ctx context.Context, q policies.BacktestQuery, progress func(replay.Progress)) (*replay.Report, error) {
-	o := s.BacktestOptions(q.Filter.WorkspaceID, Trial{Policies: q.Draft, Objective: q.Objective, Targets: q.Targets})
+	o := s.BacktestOptions(q.Filter.WorkspaceID, Trial{Policies: q.Draft, Objective: q.Objective})
 	o.Filter, o.Limit, o.Total, o.Workers = q.Filter, q.Limit, q.Total, max(1, runtime.GOMAXPROCS(0)/2)
 	return replay.Run(ctx, s.Store.Log, o, progress)
 }

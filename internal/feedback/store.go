@@ -30,11 +30,3 @@ type Writer interface {
 	// SaveLearning stores the settings of a workspace.
 	SaveLearning(ctx context.Context, workspaceID string, s Settings) error
 }
-
-// OutcomePage selects the page of outcomes that starts after the outcome identified by Request and Rater. The zero values select the first
-// page.
-type OutcomePage struct {
-	Request string // request ID of the last outcome on the previous page
-	Rater   string // rater of the last outcome on the previous page
-	Limit   int
-}

@@ -45,13 +45,9 @@ func (f *Set) NewModels(seen []provider.ListedModel) []adminproviders.NewModel {
 		if at >= 0 && !p.Targets[at].NamedOnly() || f.inCatalog(p.Name, m.Model) {
 			continue
 		}
-		target := m.Provider + "/" + m.Model
-		if !plainName.MatchString(target) {
-			target = "'" + strings.ReplaceAll(target, "'", `'\''`) + "'"
-		}
 		list = append(list, adminproviders.NewModel{
 			Provider: m.Provider, Model: m.Model, Op: localModel(f.Catalog, m.Model).Op, FirstSeen: m.FirstSeen, LastSeen: m.LastSeen, Callable: at >= 0,
-			Config: f.priceSection(p, m.Model), Command: fmt.Sprintf("fairlead models price %s --input %s --output %s", target, pricePlaceholder, pricePlaceholder),
+			Config: f.priceSection(p, m.Model),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b adminproviders.NewModel) int {
@@ -110,7 +106,7 @@ func (f *Set) priceSection(p *provider.Provider, model string) string {
 	return b.String()
 }
 
-// plainName matches names that need no quotes in YAML and in a shell.
+// plainName matches names that need no quotes in YAML.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*$`)
 
 // Unlisted returns, for each target whose model the provider has removed from its list, the time of the last list that contained the model.

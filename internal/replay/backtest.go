@@ -38,7 +38,6 @@ type Options struct {
 	Draft     *Rules // rules under test; nil applies the active rules to past requests
 	Predictor string // current predictor version; requests with features of another version are skipped
 	All       bool   // whether to include requests for an explicit model, embeddings and moderations
-	Ready     bool   // whether to treat every circuit as closed and every credential as usable
 	Largest   int    // number of largest changes to list; 20 if 0
 	Total     int64  // number of requests, for progress reports; 0 if unknown
 	Workers   int    // number of concurrent decisions; the number of cores if 0

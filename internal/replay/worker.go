@@ -111,13 +111,7 @@ func (w *worker) choose(by *Rules) choice {
 		in.Objective = *by.Objective
 	}
 	d, err := route.Decide(&in, by.Snapshot, route.Conditions{
-		State: func(target string) route.State {
-			s := r.seen[target].state
-			if w.options.Ready {
-				s.Open, s.BackingOff, s.QuotaWait = false, 0, 0
-			}
-			return s
-		},
+		State:    func(target string) route.State { return r.seen[target].state },
 		CacheHit: func(t *provider.Target, _ int64, _ bool) route.CacheHit { return r.seen[t.ID()].cache },
 		Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	})

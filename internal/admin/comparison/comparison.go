@@ -35,8 +35,6 @@ type Workspaces interface {
 
 // Comparer makes the comparisons.
 type Comparer interface {
-	// Forecast returns the expected cost of a comparison for a month, based on the traffic of the last 7 days.
-	Forecast(ctx context.Context, workspaceID string, s *account.Comparison) (proof.Forecast, error)
 	// MeasureJudge measures the bias of the judge. The cost of the calls is charged to the comparison budget.
 	MeasureJudge(ctx context.Context, w *account.Workspace, s *account.Comparison) (judge.Bias, error)
 	// CheckJudge returns an error if the judge is from the same vendor as the model.
@@ -81,7 +79,6 @@ type ComparisonSettings struct { //nolint:revive // the type name is the name of
 type ComparisonState struct { //nolint:revive // the type name is the name of the schema in the API description
 	Settings   *ComparisonSettings     `json:"settings,omitempty" doc:"Absent when responses are not compared."`
 	Use        *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Absent when responses are not compared."`
-	Forecast   *proof.Forecast         `json:"forecast,omitempty" doc:"Expected cost of a month. Absent when responses are not compared."`
 	Judge      *JudgeView              `json:"judge,omitempty" doc:"Absent without a judge, and before its bias is measured."`
 	Compared   int64                   `json:"compared" doc:"Comparisons with a verdict in the last 30 days."`
 	Unjudged   int64                   `json:"unjudged" doc:"Comparisons without a verdict in the last 30 days."`
@@ -145,16 +142,6 @@ func Mount(s *adminapi.Server, d Deps) {
 		Summary:     "Start, change or end the comparison with a baseline model",
 		Description: "A judge whose measured bias exceeds the bounds is rejected.",
 	}, a.set)
-	adminapi.Register(a.Server, account.ReadWorkspace, huma.Operation{
-		OperationID: "forecast-comparison", Method: http.MethodPost, Path: "/workspace/comparison/forecast", Tags: tags,
-		Summary: "Forecast the cost of a comparison", Description: "Uses the traffic of the last 7 days. Changes nothing.",
-	}, func(ctx context.Context, c *adminapi.Call, in *forecastInput) (*adminapi.Output[proof.Forecast], error) {
-		f, err := a.Comparer.Forecast(ctx, c.WorkspaceID, new(account.Comparison(in.Body)))
-		if err != nil {
-			return nil, err
-		}
-		return adminapi.Respond(f), nil
-	})
 	adminapi.Register(a.Server, account.ManageWorkspace, huma.Operation{
 		OperationID: "measure-judge", Method: http.MethodPost, Path: "/workspace/comparison/judge", Tags: tags,
 		Summary: "Measure the bias of the configured judge", Description: "Judges the built-in pairs in both orders. The calls are charged to the comparison budget.",
@@ -200,11 +187,6 @@ func (a *handlers) state(ctx context.Context, w *account.Workspace) (*adminapi.O
 		return nil, err
 	}
 	s.Use = &spending.BudgetUseView{Spent: use.Spent, Held: use.Held, Percent: adminapi.Percent(use.Spent, settings.Budget), ResetsAt: adminapi.Time(use.ResetsAt)}
-	forecast, err := a.Comparer.Forecast(ctx, w.ID, settings)
-	if err != nil {
-		return nil, err
-	}
-	s.Forecast = &forecast
 	if settings.Judge != "" {
 		bias, at, ok, err := a.Store.Bias(ctx, w.ID, settings.Judge, judge.PromptVersion)
 		if err != nil {
@@ -272,8 +254,6 @@ func (a *handlers) validate(ctx context.Context, workspaceID string, s *account.
 	}
 	return nil
 }
-
-type forecastInput struct{ Body ComparisonSettings }
 
 type listInput struct {
 	From  time.Time `query:"from" doc:"Start of the range. Defaults to 30 days ago."`

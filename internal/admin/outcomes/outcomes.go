@@ -1,10 +1,9 @@
-// Package outcomes serves the outcomes of a workspace and the learned state of the router.
+// Package outcomes serves what the router learned from the outcomes of a workspace.
 package outcomes
 
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,10 +14,7 @@ import (
 )
 
 // Deps are the dependencies of the operations.
-type Deps struct {
-	Learner Learner
-	Store   Store
-}
+type Deps struct{ Learner Learner }
 
 // Learner learns from outcomes.
 type Learner interface {
@@ -27,11 +23,6 @@ type Learner interface {
 	Configure(ctx context.Context, workspaceID string, s feedback.Settings) error
 	// Reset excludes the existing outcomes of a model from learning. An empty model selects all models.
 	Reset(ctx context.Context, workspaceID, model string) error
-}
-
-// Store reads outcomes.
-type Store interface {
-	Outcomes(ctx context.Context, workspaceID string, p feedback.OutcomePage) ([]feedback.Rating, error)
 }
 
 type handlers struct {
@@ -66,24 +57,6 @@ type LearnedAbility struct {
 	High     float64 `json:"high" doc:"Upper bound of the 95 % interval."`
 }
 
-// OutcomeView is an outcome of a response.
-type OutcomeView struct {
-	RequestID string    `json:"request_id"`
-	At        time.Time `json:"at"`
-	Source    string    `json:"source" enum:"api,dashboard,shadow,hook"`
-	Model     string    `json:"model"`
-	Other     string    `json:"other,omitempty" doc:"Model whose response was compared."`
-	Task      string    `json:"task,omitempty"`
-	Score     float64   `json:"score" doc:"From 0 (bad) to 1 (good). For a comparison 1 is a win, 0.5 a tie and 0 a loss."`
-	Method    string    `json:"method,omitempty" doc:"What compared the responses, or the label of a rating."`
-}
-
-// OutcomeList is a page of outcomes.
-type OutcomeList struct {
-	Outcomes []OutcomeView `json:"outcomes" doc:"Newest request first."`
-	Next     string        `json:"next,omitempty" doc:"Value of after for the next page. Absent on the last page."`
-}
-
 // Mount registers the operations.
 func Mount(s *adminapi.Server, d Deps) {
 	a := &handlers{Deps: d, Server: s}
@@ -111,10 +84,6 @@ func Mount(s *adminapi.Server, d Deps) {
 		Summary:     "Reset what the router learned",
 		Description: "Existing outcomes of one model, or of all models, no longer affect routing. They remain readable.",
 	}, a.reset)
-	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
-		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/routing/outcomes", Tags: tags,
-		Summary: "List ratings and verdicts, newest request first",
-	}, a.list)
 }
 
 func (a *handlers) get(_ context.Context, c *adminapi.Call, _ *struct{}) (*adminapi.Output[LearningState], error) {
@@ -170,36 +139,4 @@ func (a *handlers) reset(ctx context.Context, c *adminapi.Call, in *resetInput) 
 		return nil, err
 	}
 	return a.get(ctx, c, nil)
-}
-
-type listInput struct {
-	After string `query:"after" maxLength:"300" doc:"Value of next from the previous page."`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-}
-
-func (a *handlers) list(ctx context.Context, c *adminapi.Call, in *listInput) (*adminapi.Output[OutcomeList], error) {
-	if !adminapi.Storable(in.After) {
-		return nil, adminapi.Invalid("query", "after", "must be valid UTF-8")
-	}
-	request, rater, _ := strings.Cut(in.After, " ")
-	found, err := a.Store.Outcomes(ctx, c.WorkspaceID, feedback.OutcomePage{Request: request, Rater: rater, Limit: in.Limit})
-	if err != nil {
-		return nil, err
-	}
-	list := OutcomeList{Outcomes: make([]OutcomeView, len(found))}
-	for i := range found {
-		list.Outcomes[i] = ViewOf(&found[i])
-	}
-	if n := len(found); n == in.Limit {
-		list.Next = found[n-1].RequestID + " " + found[n-1].Rater()
-	}
-	return adminapi.Respond(list), nil
-}
-
-// ViewOf converts an outcome to its API representation.
-func ViewOf(r *feedback.Rating) OutcomeView {
-	return OutcomeView{
-		RequestID: r.RequestID, At: r.Time.UTC(), Source: string(r.Source), Model: r.Model, Other: r.Other, Task: string(r.Task),
-		Score: r.Score, Method: r.Label,
-	}
 }

@@ -36,7 +36,6 @@ type backtest struct {
 	query       BacktestQuery
 	filter      string
 	objective   string
-	connect     []BacktestVendor
 	started     time.Time
 	cancel      context.CancelFunc
 	ended       chan struct{} // channel that is closed when the job has ended
@@ -171,10 +170,7 @@ func (j *backtest) summaryLocked(now time.Time) Backtest {
 	v := Backtest{
 		ID: j.id, State: j.state(), StartedAt: j.started.UTC(), EndedAt: adminapi.Time(j.finished),
 		From: j.query.Filter.From.UTC(), To: j.query.Filter.To.UTC(), Filter: j.filter, Draft: j.query.Draft != nil,
-		Objective: adminapi.NonEmpty(j.objective), Connect: j.connect, Limit: j.query.Limit, Progress: j.progress(now),
-	}
-	if v.Connect == nil {
-		v.Connect = []BacktestVendor{}
+		Objective: adminapi.NonEmpty(j.objective), Limit: j.query.Limit, Progress: j.progress(now),
 	}
 	if v.State == "failed" {
 		e := adminapi.AsError(j.err)

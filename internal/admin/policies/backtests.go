@@ -23,21 +23,7 @@ type BacktestQuery struct {
 	Limit     int64            // maximum number of requests, newest first
 	Draft     *policy.Set      // policies to use, including the instance's policies; nil for the active policies
 	Objective *route.Objective // objective to use for auto requests; nil to keep the objective of each request
-	Targets   *route.Snapshot  // targets to use; nil for the connected providers
 	Total     int64            // expected number of requests; 0 if unknown
-}
-
-// BacktestVendor is a provider that is not connected and that a backtest adds to the connected providers.
-type BacktestVendor struct {
-	Vendor string   `json:"vendor" minLength:"1" maxLength:"64" doc:"Vendor from list-vendors."`
-	Models []string `json:"models,omitempty" maxItems:"50" doc:"Models of the vendor. Defaults to all models of the catalog."`
-}
-
-// Candidates builds snapshots that include providers that are not connected yet.
-type Candidates interface {
-	// WithCandidates returns the connected targets and the targets of the candidates. No provider is called. It returns an
-	// *llm.Error with Param for an unknown vendor or model.
-	WithCandidates(list []BacktestVendor) (*route.Snapshot, error)
 }
 
 // backtestSpan is the default period of a backtest.
@@ -54,7 +40,6 @@ type Backtest struct {
 	Filter    string            `json:"filter" doc:"Filter as a URL query string."`
 	Draft     bool              `json:"draft" doc:"Whether a policy draft is tested."`
 	Objective *string           `json:"objective" doc:"Objective that replaces the objective of the requests. null if not replaced."`
-	Connect   []BacktestVendor  `json:"connect" doc:"Providers that are assumed to be connected."`
 	Limit     int64             `json:"limit"`
 	Progress  BacktestProgress  `json:"progress"`
 	Report    *replay.Report    `json:"report,omitempty" doc:"Result, partial if the backtest was cancelled. Covers cost and routing. Quality is the prediction of the router."`
@@ -78,7 +63,7 @@ func (a *handlers) registerBacktests() {
 	tags := []string{"routing"}
 	adminapi.Register(a.Server, account.ReadPolicies, huma.Operation{
 		OperationID: "start-backtest", Method: http.MethodPost, Path: "/backtests", Tags: tags, DefaultStatus: http.StatusAccepted,
-		Summary: "Start a backtest of a policy draft, an objective or further providers on past requests",
+		Summary: "Start a backtest of a policy draft or an objective on past requests",
 		Description: "Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. " +
 			"At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.",
 	}, func(ctx context.Context, c *adminapi.Call, in *startBacktestInput) (*adminapi.Output[Backtest], error) {
@@ -87,7 +72,7 @@ func (a *handlers) registerBacktests() {
 			return nil, err
 		}
 		job := &backtest{
-			query: q, workspaceID: c.WorkspaceID, filter: requests.OnlyFilters(c.Params).Encode(), objective: in.Body.Objective, connect: in.Body.Connect, started: a.Now(),
+			query: q, workspaceID: c.WorkspaceID, filter: requests.OnlyFilters(c.Params).Encode(), objective: in.Body.Objective, started: a.Now(),
 		}
 		if err := a.backtests.start(context.WithoutCancel(ctx), job, a.runBacktest, a.Now); err != nil {
 			return nil, err
@@ -136,10 +121,9 @@ func (a *handlers) registerBacktests() {
 type startBacktestInput struct {
 	requests.Filters
 	Body struct {
-		Source    *string          `json:"source,omitempty" maxLength:"65536" doc:"Policy draft as YAML. Defaults to the active policies."`
-		Objective string           `json:"objective,omitempty" maxLength:"20" doc:"cost, quality, speed, or a number from 0 (cheapest) to 1 (best), applied to all auto requests. Defaults to the objective of each request."`
-		Connect   []BacktestVendor `json:"connect,omitempty" maxItems:"5" doc:"Vendors to assume as connected, at catalog prices, to see their effect. No provider is called."`
-		Limit     int64            `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Maximum number of requests to process, newest first."`
+		Source    *string `json:"source,omitempty" maxLength:"65536" doc:"Policy draft as YAML. Defaults to the active policies."`
+		Objective string  `json:"objective,omitempty" maxLength:"20" doc:"cost, quality, speed, or a number from 0 (cheapest) to 1 (best), applied to all auto requests. Defaults to the objective of each request."`
+		Limit     int64   `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Maximum number of requests to process, newest first."`
 	}
 }
 
@@ -166,9 +150,6 @@ func (a *handlers) backtestQuery(c *adminapi.Call, in *startBacktestInput) (Back
 		if q.Draft, err = a.draft("source", *in.Body.Source); err != nil {
 			return q, err
 		}
-	}
-	if len(in.Body.Connect) > 0 {
-		q.Targets, err = a.Candidates.WithCandidates(in.Body.Connect)
 	}
 	return q, err
 }

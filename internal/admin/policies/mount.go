@@ -19,7 +19,6 @@ type Deps struct {
 	Versions   Versions
 	Explainer  Explainer
 	Backtester Backtester
-	Candidates Candidates
 	Requests   requestlog.Reader
 	Figures    requestlog.FigureReader
 	Keys       Keys

@@ -1,9 +1,7 @@
 package providers
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"fairlead.dev/internal/admin/adminapi"
@@ -11,50 +9,6 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/requestlog"
 )
-
-const (
-	similarQuality  = 0.02 // maximum difference in predicted quality between models that count as equally good
-	similarPrice    = 1.2  // maximum price of a better model, as a multiple of the given model's price
-	cheaperPrice    = 0.8  // maximum price of a cheaper model, as a multiple of the given model's price
-	maxAlternatives = 5
-)
-
-// alternatives returns models that are as good as the given model and cheaper, and models that are better at a similar price.
-// Simulated models are compared only with each other.
-func alternatives(model *listing, all []listing) (cheaper, better []AlternativeView) {
-	cheaper, better = []AlternativeView{}, []AlternativeView{}
-	if model.price == nil || model.rating == nil {
-		return cheaper, better
-	}
-	price, mean := typical(model.price).Dollars(), model.rating.Overall.Mean
-	for i := range all {
-		l := &all[i]
-		if l.model.Name == model.model.Name || l.model.Op != model.model.Op || l.model.Deprecated || l.price == nil || l.rating == nil || l.simulated != model.simulated {
-			continue
-		}
-		other := typical(l.price).Dollars()
-		v := AlternativeView{
-			Name: l.model.Name, Vendor: l.model.Vendor, Connected: len(l.targets) > 0, Price: *marketPrice(l.price), Quality: *qualityView(l.rating),
-			Lacks: (model.model.Abilities &^ l.model.Abilities).Names(),
-		}
-		if price > 0 {
-			v.Percent = math.Round(1000*(other/price-1)) / 10
-		}
-		switch change := l.rating.Overall.Mean - mean; {
-		case change >= similarQuality && other <= similarPrice*price:
-			better = append(better, v)
-		case change >= -similarQuality && other <= cheaperPrice*price && price > 0:
-			cheaper = append(cheaper, v)
-		}
-	}
-	slices.SortFunc(cheaper, func(x, y AlternativeView) int {
-		return cmp.Or(cmp.Compare(x.Price.Typical, y.Price.Typical), cmp.Compare(x.Name, y.Name))
-	})
-	slices.SortFunc(better, func(x, y AlternativeView) int {
-		return cmp.Or(cmp.Compare(y.Quality.Mean, x.Quality.Mean), cmp.Compare(x.Price.Typical, y.Price.Typical), cmp.Compare(x.Name, y.Name))
-	})
-	return cheaper[:min(len(cheaper), maxAlternatives)], better[:min(len(better), maxAlternatives)]
-}
 
 // connectable returns the vendors that can be connected without a custom endpoint.
 func (a *handlers) connectable() map[string]bool {

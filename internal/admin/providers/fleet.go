@@ -41,7 +41,6 @@ type NewModel struct {
 	LastSeen  time.Time
 	Callable  bool   // whether keys that allow unpriced models can call the model by name
 	Config    string // configuration file section that sets the price
-	Command   string // command that sets the price
 }
 
 // ModelState is a model with its targets.

@@ -79,8 +79,6 @@ type ModelDetail struct {
 	Month        requests.FigureSet `json:"month" doc:"This workspace's traffic in the last 30 days."`
 	MonthPercent *float64           `json:"month_share_percent" doc:"Share of this workspace's requests in the last 30 days."`
 	Price        *MarketPriceView   `json:"price,omitempty"`
-	Cheaper      []AlternativeView  `json:"cheaper" doc:"Models of similar or better predicted quality that cost at least 20 % less, cheapest first."`
-	Better       []AlternativeView  `json:"better" doc:"Models of better predicted quality that cost at most 20 % more, best first."`
 }
 
 // OfferView describes a model at a connected provider or at another provider of the catalog.
@@ -110,17 +108,6 @@ type ObservedView struct {
 	TokensPS *float64           `json:"tokens_per_second" doc:"Output speed of recent calls. null if unknown."`
 }
 
-// AlternativeView is a model that could replace another model.
-type AlternativeView struct {
-	Name      string          `json:"name"`
-	Vendor    string          `json:"vendor"`
-	Connected bool            `json:"connected"`
-	Price     MarketPriceView `json:"price"`
-	Quality   QualityView     `json:"quality"`
-	Percent   float64         `json:"price_change_percent" doc:"Difference of the typical price. Negative for a cheaper model."`
-	Lacks     []string        `json:"lacks" doc:"Abilities of the model that the alternative does not have."`
-}
-
 // ModelPath is a model name in a path. It is exported because huma requires it for embedded fields.
 type ModelPath struct {
 	Name string `path:"name" maxLength:"200" doc:"Model name, or another name of the model."`
@@ -135,7 +122,7 @@ func (a *handlers) registerMarket() {
 	}, a.listCatalog)
 	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
 		OperationID: "get-model", Method: http.MethodGet, Path: "/models/{name}", Tags: tags,
-		Summary:     "Get a model with prices, predicted quality by task type, observed speed and errors, and alternatives",
+		Summary:     "Get a model with prices, predicted quality by task type, observed speed and errors",
 		Description: "The model does not need a connected provider.",
 	}, a.getModel)
 }
@@ -288,6 +275,5 @@ func (a *handlers) getModel(ctx context.Context, c *adminapi.Call, in *ModelPath
 			v.Tasks = append(v.Tasks, TaskQualityView{Task: string(f), Mean: rounded(q.Mean), Low: rounded(q.Low), High: rounded(q.High), Learned: found.rating.Learned[i]})
 		}
 	}
-	v.Cheaper, v.Better = alternatives(found, all)
 	return adminapi.Respond(v), nil
 }

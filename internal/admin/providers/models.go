@@ -121,13 +121,13 @@ func (a *handlers) registerModels() {
 	adminapi.Register(a.Server, account.ReadModels, huma.Operation{
 		OperationID: "list-new-models", Method: http.MethodGet, Path: "/new-models", Tags: []string{"models"},
 		Summary:     "List the models that a provider lists and neither the catalog nor the configuration has",
-		Description: "The price of such a model is unknown, so auto never selects it. Requests that name it need allow_unpriced. Set its price with set-price, the configuration or the command line.",
+		Description: "The price of such a model is unknown, so auto never selects it. Requests that name it need allow_unpriced. Set its price with set-price or in the configuration.",
 	}, func(context.Context, *adminapi.Call, *struct{}) (*adminapi.Output[NewModelList], error) {
 		list := NewModelList{Models: []NewModelView{}}
 		for _, m := range a.Fleet.NewModels() {
 			list.Models = append(list.Models, NewModelView{
 				Provider: m.Provider, Model: m.Model, Kind: string(m.Op), FirstSeen: m.FirstSeen.UTC(), LastSeen: m.LastSeen.UTC(), Callable: m.Callable,
-				Config: m.Config, Command: m.Command,
+				Config: m.Config,
 			})
 		}
 		return adminapi.Respond(list), nil
@@ -145,7 +145,6 @@ type NewModelView struct {
 	LastSeen  time.Time `json:"last_seen"`
 	Callable  bool      `json:"callable" doc:"Whether requests that name the model are served for keys that allow unpriced models."`
 	Config    string    `json:"config" doc:"Section of the configuration file that sets the price. Replace PRICE."`
-	Command   string    `json:"command" doc:"Command that sets the price. Replace PRICE."`
 }
 
 // NewModelList holds the new models, newest first.

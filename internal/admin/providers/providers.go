@@ -89,7 +89,7 @@ func (a *handlers) registerProviders() {
 	})
 	adminapi.Register(a.Server, account.ReadProviders, huma.Operation{
 		OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags,
-		Summary:     "Get a provider with its backoffs and its status on each of the last 30 days",
+		Summary:     "Get a provider with its backoffs",
 		Description: "The status of a day is computed from this workspace's calls: failing if at least 25 % of the calls failed, degraded if at least 5 % failed or if one hour with five or more calls was failing, otherwise ok.",
 	}, a.getProvider)
 	adminapi.Register(a.Server, account.ManageProviders, huma.Operation{

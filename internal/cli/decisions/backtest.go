@@ -2,20 +2,15 @@ package decisions
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/instance"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/explain"
-	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/replay"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
@@ -26,9 +21,8 @@ type backtestFlags struct {
 	since, until string
 	policies     string
 	objective    string
-	connect      []string
 	limit        int64
-	all, ready   bool
+	all          bool
 }
 
 // backtestSpan is the default time range of a backtest.
@@ -39,15 +33,12 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 	r := &decisionCommands{instance.Commands{Console: c, Options: o}}
 	var f backtestFlags
 	cmd := &cobra.Command{
-		Use: "backtest", Short: "Re-run logged requests with other policies, another objective or further providers and report the changes", Args: cli.NoArgs,
+		Use: "backtest", Short: "Re-run logged requests with other policies or another objective and report the changes", Args: cli.NoArgs,
 		Long: "Re-run the routing of logged requests for auto and compare with the logged decisions: routes, cost for the same tokens, predicted quality.\n" +
-			"Without --policies, --objective and --connect it uses the active policies. With --connect it assumes that a vendor is connected, at the\n" +
-			"prices of the catalog. Quality is predicted.\n" +
+			"Without --policies and --objective it uses the active policies. Quality is predicted.\n" +
 			"No provider is called. The filters are those of  fairlead requests list.",
 		Example: `  fairlead backtest --since 7d --policies draft.yaml
   fairlead backtest --since 24h --objective cost --key ci
-  fairlead backtest --since 30d --connect anthropic
-  fairlead backtest --since 30d --connect mistral/mistral-small-2603
   fairlead backtest --from 2026-11-01 --to 2026-11-08 --objective 0.7 --json | jq .versus_logged.cost`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := r.backtestFilter(cmd, f)
@@ -66,12 +57,8 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				targets, err := candidates(from, f.connect)
-				if err != nil {
-					return err
-				}
-				o := from.BacktestOptions(from.Workspace.ID, explain.Trial{Policies: draft, Objective: objective, Targets: targets})
-				o.Filter, o.Limit, o.All, o.Ready = filter, f.limit, f.all, f.ready
+				o := from.BacktestOptions(from.Workspace.ID, explain.Trial{Policies: draft, Objective: objective})
+				o.Filter, o.Limit, o.All = filter, f.limit, f.all
 				o.Filter.WorkspaceID = from.Workspace.ID
 				if err := instance.ResolveKeys(cmd.Context(), from.Instance, &o.Filter); err != nil {
 					return err
@@ -85,10 +72,8 @@ func NewBacktest(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd.Flags().StringVar(&f.until, "until", "", "end: a time, or a duration before now (default: now)")
 	cmd.Flags().StringVar(&f.policies, "policies", "", "file with policies to use instead of the workspace's; global policies still apply")
 	cmd.Flags().StringVar(&f.objective, "objective", "", "cost, quality, speed, or a number from 0 (cheapest) to 1 (best) (default: as requested)")
-	cmd.Flags().StringSliceVar(&f.connect, "connect", nil, "vendors that are assumed to be connected, or single models as vendor/model, comma-separated")
 	cmd.Flags().Int64Var(&f.limit, "limit", 0, "maximum number of requests, newest first (default: all)")
 	cmd.Flags().BoolVar(&f.all, "all", false, "include requests for an explicit model, embeddings and moderations")
-	cmd.Flags().BoolVar(&f.ready, "ready", false, "assume that every provider was available, ignoring logged circuits and limits")
 	cmd.Flags().StringVar(&r.Workspace, "workspace", "", instance.WorkspaceHelp)
 	return cmd
 }
@@ -120,31 +105,6 @@ func (r *decisionCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (
 		selection.To = r.Console.Now() // exclude requests that arrive during the backtest
 	}
 	return selection, nil
-}
-
-// candidates returns the connected targets and the targets of the vendors in names, each given as vendor or vendor/model. It
-// returns nil if names is empty.
-func candidates(from instance.Routed, names []string) (*route.Snapshot, error) {
-	if len(names) == 0 {
-		return nil, nil //nolint:nilnil // nil means only the connected providers
-	}
-	var list []policies.BacktestVendor
-	for _, name := range names {
-		vendor, model, one := strings.Cut(strings.TrimSpace(name), "/")
-		i := slices.IndexFunc(list, func(c policies.BacktestVendor) bool { return c.Vendor == vendor })
-		if i < 0 {
-			list = append(list, policies.BacktestVendor{Vendor: vendor})
-			i = len(list) - 1
-		}
-		if one {
-			list[i].Models = append(list[i].Models, model)
-		}
-	}
-	targets, err := from.WithCandidates(list)
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return nil, cli.Usagef("see the vendors with  fairlead providers add --help  and the models with  fairlead models list", "--connect: %s", e.Message)
-	}
-	return targets, err
 }
 
 // parseObjective parses the name or number of an objective. It returns nil for an empty string.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/admin/policies"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/explain"
@@ -32,12 +31,6 @@ type Routing struct {
 
 	set    *providerset.Set
 	config config.Config
-	loader *providerset.Loader
-}
-
-// WithCandidates returns the connected targets and the targets of the listed vendors, which need not be connected.
-func (r *Routing) WithCandidates(list []policies.BacktestVendor) (*route.Snapshot, error) {
-	return r.loader.WithCandidates(r.set, r.config, list)
 }
 
 // Routing loads providers, policies and ratings. Credentials that cannot be decrypted are logged and excluded.
@@ -59,7 +52,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 		return nil, fmt.Errorf("read ratings: %w", err)
 	}
 	c := i.Config
-	return &Routing{Rules: rules, set: set, config: c, loader: loader, Service: &explain.Service{
+	return &Routing{Rules: rules, set: set, config: c, Service: &explain.Service{
 		Gateway: gateway.New(gateway.Parts{
 			Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Recording: gateway.Recording{Logger: log},
 			Settings: settings.Gateway(c), Snapshot: set.Snapshot(),

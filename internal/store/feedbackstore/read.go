@@ -1,7 +1,6 @@
 package feedbackstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -18,8 +17,6 @@ const (
 	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2`
 	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.at > $3
 		order by r.at desc, r.id desc limit $4`
-	listedOutcomes = ratingColumns + `where r.workspace_id = $1 and (r.request_id < $2 or r.request_id = $2 and r.rater > $3)
-		order by r.request_id desc, r.rater limit $4`
 )
 
 func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
@@ -58,21 +55,6 @@ func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit in
 		}
 	}
 }
-
-// Outcomes returns the ratings and verdicts of a workspace, newest request first.
-func (s *Store) Outcomes(ctx context.Context, workspaceID string, p feedback.OutcomePage) ([]feedback.Rating, error) {
-	ctx, cancel := s.db.Bounded(ctx)
-	defer cancel()
-	rows, err := s.db.Query(ctx, listedOutcomes, workspaceID, cmp.Or(p.Request, afterAllRequests), p.Rater, p.Limit)
-	list, err := sqldb.Collect(rows, err, scanRating)
-	if err != nil {
-		return nil, fmt.Errorf("list outcomes: %w", err)
-	}
-	return list, nil
-}
-
-// afterAllRequests is greater than any ID of a request.
-const afterAllRequests = "req_~"
 
 // Learning returns the learning settings of a workspace.
 func (s *Store) Learning(ctx context.Context, workspaceID string) (feedback.Settings, error) {

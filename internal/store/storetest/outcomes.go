@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/store"
 )
 
-// outcomesReadBack stores outcomes of all kinds, reads them in pages, and resets them.
+// outcomesReadBack stores outcomes of all kinds and the learning settings.
 func outcomesReadBack(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newTenant(t, db)
 	older, newer := entryID(now.Add(-time.Hour)), entryID(now)
@@ -22,11 +22,9 @@ func outcomesReadBack(t *testing.T, db *store.DB) {
 		must(t, db.Feedback.SaveRating(ctx, r))
 	}
 
-	first, err := db.Feedback.Outcomes(ctx, ws, feedback.OutcomePage{Limit: 1})
+	got, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{older, newer})
 	must(t, err)
-	rest, err := db.Feedback.Outcomes(ctx, ws, feedback.OutcomePage{Request: first[0].RequestID, Rater: first[0].Rater(), Limit: 10})
-	must(t, err)
-	if diff := cmp.Diff([]feedback.Rating{rating, verdict, earlier}, append(first, rest...)); diff != "" {
+	if diff := cmp.Diff(map[string][]feedback.Rating{older: {earlier}, newer: {verdict, rating}}, got); diff != "" {
 		t.Error(diff)
 	}
 

@@ -7,7 +7,6 @@ import { asApiError } from "../../api/errors";
 import { modelsQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { PanelSkeleton } from "../../components/Loading";
-import { Money } from "../../components/Money";
 import { notifyDone } from "../../lib/notify";
 import { chatModels } from "../playground/ModelSelect";
 import {
@@ -127,7 +126,6 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
           onChange={(event) => change({ hook: event.currentTarget.value })}
           error={problems["settings.hook"]}
         />
-        <Forecast body={body} />
         {state.judge && state.judge.model === draft.judge && <JudgeBias judge={state.judge} />}
         {save.error && Object.keys(problems).length === 0 && (
           <ErrorPanel what="Could not save the comparison" error={save.error} />
@@ -147,48 +145,6 @@ function ComparisonForm({ state, onClose }: { state: Schema["ComparisonState"]; 
         </Group>
       </Stack>
     </form>
-  );
-}
-
-/** The expected monthly cost with the draft's settings. */
-function Forecast({ body }: { body: ComparisonSettings | undefined }) {
-  const forecast = useQuery({
-    queryKey: ["comparison", "forecast", body],
-    queryFn: () => must(api.POST("/workspace/comparison/forecast", { body: body as ComparisonSettings })),
-    enabled: body !== undefined,
-    placeholderData: (previous) => previous,
-  });
-  if (!body) {
-    return null;
-  }
-  if (forecast.error) {
-    return <ErrorPanel what="Could not forecast the cost" error={forecast.error} />;
-  }
-  if (!forecast.data) {
-    return <PanelSkeleton height={48} />;
-  }
-  const { samples, shadow_usd, judge_usd, total_usd, exceeds_budget, unpriced, traffic } = forecast.data;
-  if (traffic.routed === 0) {
-    return (
-      <Text size="sm">
-        No routed requests in the last {traffic.days} days. A forecast appears after the first routed
-        requests.
-      </Text>
-    );
-  }
-  return (
-    <Stack gap={2}>
-      <Text size="sm">
-        About {samples.toLocaleString("en")} comparisons and <Money amount={total_usd} /> per month:{" "}
-        <Money amount={shadow_usd} /> for the additional responses, <Money amount={judge_usd} /> for the
-        judge.
-      </Text>
-      <Text size="xs" c="dimmed">
-        From {traffic.routed.toLocaleString("en")} routed requests in the last {traffic.days} days.
-        {exceeds_budget && " The budget will be used up before the end of the month."}
-        {unpriced && " The baseline or judge model has no price. Models without a price are not called."}
-      </Text>
-    </Stack>
   );
 }
 

@@ -8,16 +8,6 @@ import type { Schema } from "../../api/client";
 import { ComparisonDialog } from "./ComparisonDialog";
 import { comparisonBody, comparisonDraft } from "./draft";
 
-const forecast: Schema["Forecast"] = {
-  traffic: { days: 7, routed: 1400, served: 1400, input_tokens: 1, output_tokens: 1 },
-  samples: 300,
-  shadow_usd: "3",
-  judge_usd: "1.5",
-  total_usd: "4.5",
-  exceeds_budget: false,
-  unpriced: false,
-};
-
 const off: Schema["ComparisonState"] = {
   compared: 0,
   unjudged: 0,
@@ -45,9 +35,6 @@ beforeEach(() => {
     if (path === "/models") {
       return Response.json({ models: [model("best"), model("other")] });
     }
-    if (path === "/workspace/comparison/forecast") {
-      return Response.json(forecast);
-    }
     if (request.method === "PUT") {
       if (refuse) {
         return Response.json(refuse, { status: 400 });
@@ -74,14 +61,13 @@ function show() {
 }
 
 describe("ComparisonDialog", () => {
-  it("shows the forecast and starts the comparison", async () => {
+  it("starts the comparison", async () => {
     const user = userEvent.setup();
     const onClose = show();
     const start = await screen.findByRole("button", { name: "Start comparison" });
     expect(start.hasAttribute("disabled")).toBe(true);
     await user.click(screen.getByRole("combobox", { name: /Baseline model/ }));
     await user.click(await screen.findByRole("option", { name: "best" }));
-    await screen.findByText(/About 300 comparisons/);
     await user.click(start);
     await waitFor(() => expect(onClose).toHaveBeenCalled());
     expect(sent.find((call) => call.method === "PUT")?.body).toEqual({
@@ -90,7 +76,7 @@ describe("ComparisonDialog", () => {
   });
 
   it("ends a comparison", async () => {
-    state = { ...off, settings: { share: 0.1, baseline: "best", budget_usd: "5" }, forecast };
+    state = { ...off, settings: { share: 0.1, baseline: "best", budget_usd: "5" } };
     const user = userEvent.setup();
     const onClose = show();
     await user.click(await screen.findByRole("button", { name: "End comparison" }));

@@ -18,18 +18,16 @@ import { joinList } from "../../lib/filters";
 import { formatMoney } from "../../lib/money";
 import { formatDuration, formatPercent, formatQuality, formatWindow, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
-import { Alternatives } from "./Alternatives";
 import { ObservedTable, PriceTable } from "./ModelTables";
 import { abilityText, formatListPrice, isSimulated, needText, notableFirst } from "./models";
 import { TaskQuality } from "./TaskQuality";
-import { WhatIf } from "./WhatIf";
 
 /** A model with all its details. */
 export type ModelDetail = Schema["ModelDetail"];
 
 const refreshMs = 15_000;
 
-/** One model: prices, quality by task type, observed speed and errors, traffic, alternatives. */
+/** One model: prices, quality by task type, observed speed and errors, traffic. */
 export function ModelPage() {
   const { name = "" }: { name?: string } = useParams({ strict: false });
   const { data, error, refetch } = useQuery({ ...modelQuery(name), refetchInterval: refreshMs });
@@ -115,16 +113,6 @@ function Loaded({ model }: { model: ModelDetail }) {
       <Section title="Observed in the last 30 days">
         <ObservedTable model={model} />
       </Section>
-      {(model.cheaper.length > 0 || model.better.length > 0) && (
-        <Section title="Alternatives">
-          <Alternatives model={model} />
-        </Section>
-      )}
-      {!model.connected && model.kind === "chat" && vendors.length > 0 && may("read_policies") && (
-        <Section title={`What if I connected ${model.name}?`}>
-          <WhatIf model={model.name} vendors={vendors.map((o) => o.provider)} />
-        </Section>
-      )}
       <Section title="Capabilities and requirements">
         <Stack gap="xs">
           <Group gap={6}>

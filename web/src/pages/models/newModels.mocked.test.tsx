@@ -18,7 +18,6 @@ function newModel(model: string, more: Partial<NewModel> = {}): NewModel {
     last_seen: new Date().toISOString(),
     callable: false,
     config: `providers:\n  - name: openai\n    models:\n      - {name: ${model}, input_per_mtok: PRICE}\n`,
-    command: `fairlead models price openai/${model} --input PRICE --output PRICE`,
     ...more,
   };
 }

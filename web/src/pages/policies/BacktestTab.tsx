@@ -80,6 +80,5 @@ function EarlierBacktests({ id, onChoose }: { id: string | undefined; onChoose: 
 
 function titleOf(job: Schema["Backtest"]): string {
   const by = job.draft ? "draft" : "current policies";
-  const further = job.connect.map((c) => `, with ${c.vendor}`).join("");
-  return `${by}${further}${job.objective ? `, objective ${job.objective}` : ""}, ${job.state}`;
+  return `${by}${job.objective ? `, objective ${job.objective}` : ""}, ${job.state}`;
 }

@@ -21,14 +21,13 @@ import { useSession } from "../../lib/session";
 import { ProviderCard } from "./ProviderCard";
 import { CircuitLine } from "./ProviderHealth";
 import { healthLook, hintText, unhealthyTargets } from "./providers";
-import { StatusTimeline } from "./StatusTimeline";
 
 type ProviderDetail = Schema["ProviderDetail"];
 
 // Circuits open and close within seconds.
 const refreshMs = 2000;
 
-/** One provider: status of the last 30 days, circuits and backoffs, its settings. */
+/** One provider: circuits and backoffs, its settings. */
 export function ProviderPage() {
   const { name = "" }: { name?: string } = useParams({ strict: false });
   const [zone] = useZone();
@@ -68,16 +67,13 @@ function Loaded({ provider }: { provider: ProviderDetail }) {
             <StateBadge look={healthLook(provider)} />
             {provider.simulated && <SimulatedBadge />}
             <span>
-              {provider.month.calls > 0
-                ? `${plural(provider.month.calls, "call")} in 30 days, ${formatPercent(provider.month.failed_percent, 2)} failed`
-                : "No calls in the last 30 days"}
+              {provider.traffic.attempts > 0
+                ? `${plural(provider.traffic.attempts, "call")} in 24 hours, ${formatPercent(provider.traffic.error_percent, 2)} failed`
+                : "No calls in the last 24 hours"}
             </span>
           </Group>
         }
       />
-      <Section title="Status of the last 30 days">
-        <StatusTimeline days={provider.days} />
-      </Section>
       <Section title="Circuit breakers">
         {unhealthy.length === 0 ? (
           <Text size="sm">

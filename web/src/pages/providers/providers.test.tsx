@@ -2,8 +2,10 @@ import { MantineProvider } from "@mantine/core";
 import { render, screen } from "@testing-library/react";
 import { describe, expect, it, vi } from "vitest";
 
+import { renderWithTheme } from "../../lib/testRender";
 import type { ProviderActions } from "./actions";
 import { Credentials } from "./Credentials";
+import { CircuitLine } from "./ProviderHealth";
 import {
   type Credential,
   credentialSource,
@@ -195,6 +197,24 @@ function remove(): ProviderActions["remove"] {
     error: null,
   } as unknown as ProviderActions["remove"];
 }
+
+it("a circuit is described in plain words", () => {
+  const target = {
+    target: "openai/gpt",
+    model: "gpt",
+    health: {
+      circuit: "open",
+      summary: "Paused after 5 failures in a row",
+      since: "2026-11-15T12:00:00Z",
+      reason_text: "timed out",
+      next_probe: new Date(Date.now() + 11_500).toISOString(),
+    },
+  } as unknown as Provider["targets"][number];
+  renderWithTheme(<CircuitLine target={target} />);
+  expect(screen.getByRole("group", { name: "Circuit breaker for gpt" }).textContent).toMatch(
+    /Paused after 5 failures in a row; next try in 1[12] s · timed out/,
+  );
+});
 
 function show(node: React.ReactNode) {
   render(<MantineProvider>{node}</MantineProvider>);
