@@ -11,35 +11,29 @@ import (
 
 // KeyView is an API key with its restrictions and costs.
 type KeyView struct {
-	KeyFacts
-
-	BudgetUse *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Use of the budget in the current period."`
-	Spend30d  money.Amount            `json:"spend_30d_usd" doc:"Known cost of the last 30 days."`
-}
-
-// KeyFacts is an API key with its restrictions.
-type KeyFacts struct {
-	ID            string               `json:"id"`
-	Name          string               `json:"name"`
-	State         string               `json:"state" enum:"active,expired,revoked"`
-	Scopes        []string             `json:"scopes"`
-	AllowedModels []string             `json:"allowed_models" doc:"Allowed models. Empty if all models are allowed. Wildcards are allowed: gpt-4.1*"`
-	Limits        KeyLimits            `json:"limits"`
-	Budget        *spending.BudgetView `json:"budget,omitempty"`
-	Sessions      *SessionLimits       `json:"sessions,omitempty" doc:"Limits of each session and each end user. Omitted if there are none."`
-	Baseline      *string              `json:"baseline_model" doc:"Baseline model. null to use the workspace's."`
-	LogBodies     *bool                `json:"log_bodies" doc:"null to use the workspace setting."`
-	Cache         *ResponseCache       `json:"cache,omitempty" doc:"Use of the response cache. Omitted if it is disabled."`
-	ErrorFormat   *string              `json:"error_format"`
-	AllowUnpriced bool                 `json:"allow_unpriced"`
-	Tags          map[string]string    `json:"tags"`
-	Secrets       []KeySecret          `json:"secrets" doc:"Valid secrets, the current one last. Older ones are in their grace period."`
-	CreatedBy     *string              `json:"created_by" doc:"Account ID. null if the key was created on the command line."`
-	CreatedAt     time.Time            `json:"created_at"`
-	ExpiresAt     *time.Time           `json:"expires_at"`
-	RevokedAt     *time.Time           `json:"revoked_at"`
-	LastUsedAt    *time.Time           `json:"last_used_at"`
-	LastUsedBy    *string              `json:"last_used_by" doc:"Client of the last request with this key."`
+	ID            string                  `json:"id"`
+	Name          string                  `json:"name"`
+	State         string                  `json:"state" enum:"active,expired,revoked"`
+	Scopes        []string                `json:"scopes"`
+	AllowedModels []string                `json:"allowed_models" doc:"Allowed models. Empty if all models are allowed. Wildcards are allowed: gpt-4.1*"`
+	Limits        KeyLimits               `json:"limits"`
+	Budget        *spending.BudgetView    `json:"budget,omitempty"`
+	BudgetUse     *spending.BudgetUseView `json:"budget_use,omitempty" doc:"Use of the budget in the current period."`
+	Sessions      *SessionLimits          `json:"sessions,omitempty" doc:"Limits of each session and each end user. Omitted if there are none."`
+	Spend30d      money.Amount            `json:"spend_30d_usd" doc:"Known cost of the last 30 days."`
+	Baseline      *string                 `json:"baseline_model" doc:"Baseline model. null to use the workspace's."`
+	LogBodies     *bool                   `json:"log_bodies" doc:"null to use the workspace setting."`
+	Cache         *ResponseCache          `json:"cache,omitempty" doc:"Use of the response cache. Omitted if it is disabled."`
+	ErrorFormat   *string                 `json:"error_format"`
+	AllowUnpriced bool                    `json:"allow_unpriced"`
+	Tags          map[string]string       `json:"tags"`
+	Secrets       []KeySecret             `json:"secrets" doc:"Valid secrets, the current one last. Older ones are in their grace period."`
+	CreatedBy     *string                 `json:"created_by" doc:"Account ID. null if the key was created on the command line."`
+	CreatedAt     time.Time               `json:"created_at"`
+	ExpiresAt     *time.Time              `json:"expires_at"`
+	RevokedAt     *time.Time              `json:"revoked_at"`
+	LastUsedAt    *time.Time              `json:"last_used_at"`
+	LastUsedBy    *string                 `json:"last_used_by" doc:"Client of the last request with this key."`
 }
 
 // KeyLimits holds the limits of a key. 0 means no limit.
@@ -103,14 +97,10 @@ type NewKey struct {
 }
 
 func (a *handlers) keyView(k *account.Key, spent spendings) KeyView {
-	return KeyView{KeyFacts: FactsOf(k, a.Now()), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget), Spend30d: spent.recent[k.ID]}
-}
-
-// FactsOf returns the API representation of a key at the given time.
-func FactsOf(k *account.Key, now time.Time) KeyFacts {
-	v := KeyFacts{
-		ID: k.ID, Name: k.Name, State: State(k, now), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
-		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
+	v := KeyView{
+		ID: k.ID, Name: k.Name, State: State(k, a.Now()), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
+		Limits: KeyLimits(k.Limits), Budget: spending.ViewOf(k.Budget), BudgetUse: spending.UseViewOf(spent.use, k.ID, k.Budget),
+		Spend30d: spent.recent[k.ID], Baseline: adminapi.NonEmpty(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: adminapi.NonEmpty(k.ErrorFormat),
 		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
 		CreatedBy: adminapi.NonEmpty(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: adminapi.Time(k.ExpiresAt), RevokedAt: adminapi.Time(k.RevokedAt),
 		LastUsedAt: adminapi.Time(k.LastUsedAt), LastUsedBy: adminapi.NonEmpty(k.LastUsedBy),
@@ -126,6 +116,7 @@ func FactsOf(k *account.Key, now time.Time) KeyFacts {
 	for _, s := range k.Scopes {
 		v.Scopes = append(v.Scopes, string(s))
 	}
+	now := a.Now()
 	for _, s := range k.Secrets {
 		if !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
 			continue // not listed: expired secrets are kept only so that using one returns a specific error

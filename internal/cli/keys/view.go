@@ -5,21 +5,53 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	adminkeys "fairlead.dev/internal/admin/keys"
 	"fairlead.dev/internal/cli"
 )
 
-// keyView is the JSON form of a key.
+// keyView is the JSON form of a key. Its JSON fields have the same names as in the admin API.
 type keyView struct {
-	ID  string `json:"id"`            // first, so that scripts without a JSON parser find ID and key
-	Key string `json:"key,omitempty"` // complete secret; set only when it was just created
-	adminkeys.KeyFacts
+	ID            string            `json:"id"`
+	Key           string            `json:"key,omitempty"` // complete secret; set only when it was just created
+	Name          string            `json:"name"`
+	WorkspaceID   string            `json:"workspace_id"`
+	State         string            `json:"state"`
+	Scopes        []account.Scope   `json:"scopes"`
+	AllowedModels []string          `json:"allowed_models"`
+	Limits        account.Limits    `json:"limits"`
+	Budget        *account.Budget   `json:"budget,omitempty"`
+	LogBodies     *bool             `json:"log_bodies"`
+	Tags          map[string]string `json:"tags"`
+	Secrets       []secretView      `json:"secrets"` // secrets in the order of creation; the last one is current
+	CreatedBy     *string           `json:"created_by"`
+	CreatedAt     *time.Time        `json:"created_at"`
+	ExpiresAt     *time.Time        `json:"expires_at"`
+	RevokedAt     *time.Time        `json:"revoked_at"`
+	LastUsedAt    *time.Time        `json:"last_used_at"`
+	LastUsedBy    *string           `json:"last_used_by"`
+}
 
-	WorkspaceID string `json:"workspace_id"`
+// secretView is the JSON form of a secret. It contains only the visible part.
+type secretView struct {
+	Start     string     `json:"start"`
+	End       string     `json:"end"`
+	CreatedAt *time.Time `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
+	UsedAt    *time.Time `json:"used_at"`
 }
 
 func viewKey(k *account.Key, now time.Time) keyView {
-	return keyView{ID: k.ID, KeyFacts: adminkeys.FactsOf(k, now), WorkspaceID: k.WorkspaceID}
+	v := keyView{
+		ID: k.ID, Name: k.Name, WorkspaceID: k.WorkspaceID, State: State(k, now), Scopes: k.Scopes, AllowedModels: k.AllowedModels,
+		Limits: k.Limits, Budget: k.Budget, LogBodies: k.LogBodies, Tags: k.Tags, CreatedBy: textOrNil(k.CreatedBy),
+		CreatedAt: moment(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt), RevokedAt: moment(k.RevokedAt),
+		LastUsedAt: moment(k.LastUsedAt), LastUsedBy: textOrNil(k.LastUsedBy),
+	}
+	for _, s := range k.Secrets {
+		if s.ExpiresAt.IsZero() || s.ExpiresAt.After(now) {
+			v.Secrets = append(v.Secrets, secretView{s.Start, s.End, moment(s.CreatedAt), moment(s.ExpiresAt), moment(s.UsedAt)})
+		}
+	}
+	return v
 }
 
 // newKeyView returns the view of a key with its new secret.
@@ -27,6 +59,31 @@ func newKeyView(k *account.Key, secret string, now time.Time) keyView {
 	v := viewKey(k, now)
 	v.Key = secret
 	return v
+}
+
+// State returns active, expired or revoked.
+func State(k *account.Key, now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
+		return "expired"
+	}
+	return "active"
+}
+
+func textOrNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
 }
 
 func (k *keyCommands) list(keys []account.Key) error {
@@ -44,7 +101,7 @@ func (k *keyCommands) list(keys []account.Key) error {
 	}}
 	view := func(key *account.Key) keyView { return viewKey(key, now) }
 	return cli.PrintList(k.Console, k.Options, keys, "no keys yet. Create one:  fairlead keys create --name ci", view, t, func(key *account.Key) {
-		state := cli.Cell{Text: adminkeys.State(key, now), Paint: cli.Yellow}
+		state := cli.Cell{Text: State(key, now), Paint: cli.Yellow}
 		switch state.Text {
 		case "active":
 			state.Paint = cli.Green
