@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
 
-import { zoneName, type Zone } from "../lib/time";
 import { api, must } from "./client";
 
 /** All catalog models with price, predicted quality and traffic. */
@@ -19,11 +18,10 @@ export function modelQuery(name: string) {
   });
 }
 
-/** One provider with its backoffs and its status over the last 30 days. */
-export function providerQuery(name: string, zone: Zone) {
+/** One provider with its backoffs. */
+export function providerQuery(name: string) {
   return queryOptions({
-    queryKey: ["providers", name, zone],
-    queryFn: () =>
-      must(api.GET("/providers/{name}", { params: { path: { name }, query: { zone: zoneName(zone) } } })),
+    queryKey: ["providers", name],
+    queryFn: () => must(api.GET("/providers/{name}", { params: { path: { name } } })),
   });
 }

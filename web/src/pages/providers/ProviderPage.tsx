@@ -16,7 +16,6 @@ import { PageLink } from "../../components/PageLink";
 import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
 import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
-import { useZone } from "../../lib/preferences";
 import { useSession } from "../../lib/session";
 import { ProviderCard } from "./ProviderCard";
 import { CircuitLine } from "./ProviderHealth";
@@ -30,8 +29,7 @@ const refreshMs = 2000;
 /** One provider: circuits and backoffs, its settings. */
 export function ProviderPage() {
   const { name = "" }: { name?: string } = useParams({ strict: false });
-  const [zone] = useZone();
-  const { data, error, refetch } = useQuery({ ...providerQuery(name, zone), refetchInterval: refreshMs });
+  const { data, error, refetch } = useQuery({ ...providerQuery(name), refetchInterval: refreshMs });
   return (
     <Box maw={1040}>
       <Anchor component={PageLink} to="/providers" size="sm">
