@@ -175,8 +175,8 @@ func signatureOf(object rawjson.Value) (s signature) {
 		}
 		return true
 	})
-	switch reasons := s.kind == "thinking" || s.kind == "redacted_thinking" || s.kind == "reasoning" || strings.HasPrefix(s.kind, "reasoning."); {
-	case !s.block(), reasons, s.kind == "signature_delta":
+	signed := []string{"thinking", "redacted_thinking", "reasoning", "signature_delta"}
+	if !s.block() || slices.Contains(signed, s.kind) || strings.HasPrefix(s.kind, "reasoning.") {
 		return s
 	}
 	return signature{kind: s.kind}
