@@ -674,6 +674,19 @@ func TestRealtimeTranscriptionsAreCharged(t *testing.T) {
 	if e := k.entry(); *e.Cost != 1000*6_000+100*10_000 || e.Usage.Output != 100 || len(e.Bill.Excluded) > 0 {
 		t.Errorf("cost %s of %+v", e.Cost, e.Bill)
 	}
+	// A transcription that has begun when the client disconnects is estimated; one that has failed is free.
+	c = k.talk("model=voice")
+	for range 2 {
+		c.say(`{"type":"input_audio_buffer.append","audio":"` + strings.Repeat("A", 3*6400) + `"}`)
+		c.sayType("input_audio_buffer.committed")
+		c.expect("input_audio_buffer.committed")
+	}
+	c.sayType("conversation.item.input_audio_transcription.failed")
+	c.expect("conversation.item.input_audio_transcription.failed")
+	_ = c.conn.CloseNow()
+	if e := k.entry(); *e.Cost != 4*6_000 || !e.Usage.Estimated {
+		t.Errorf("cost %s of %+v, want that of four tokens", e.Cost, e.Bill)
+	}
 	k.settings.AllowUnpriced = true
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.voices("alpha", first, voiceTarget("voice"))}, nil)
 	k.gateway.Update(k.settings, k.snapshot)

@@ -25,7 +25,9 @@ const (
 	responseCreate  = "response.create"
 	responseCreated = "response.created"
 	responseDone    = "response.done"
+	committed       = "input_audio_buffer.committed"
 	transcribed     = "conversation.item.input_audio_transcription.completed"
+	notTranscribed  = "conversation.item.input_audio_transcription.failed"
 )
 
 // readEvent reads the type of a message, and the usage or the transcription model that it reports. It ignores all other fields.
@@ -78,6 +80,7 @@ func readClientEvent(data []byte) (kind, eventID string) {
 type traffic struct {
 	sentText, sentAudio         int // bytes and base64 characters of the conversation
 	receivedText, receivedAudio int // the same for the output since the last end of a response
+	uncommitted                 int // base64 characters of audio since the last one that the provider began to transcribe
 }
 
 // Audio has 24,000 samples of two bytes per second, which providers count as 10 tokens of input or 20 tokens of output. Base64 has four
@@ -91,6 +94,7 @@ const (
 func (t *traffic) countSent(kind string, size int) {
 	if kind == "input_audio_buffer.append" {
 		t.sentAudio += size
+		t.uncommitted += size
 	} else {
 		t.sentText += size
 	}
@@ -112,6 +116,13 @@ func (t *traffic) endResponse(reported *llm.Usage, failed bool) llm.Usage {
 		return llm.Usage{}
 	}
 	return u
+}
+
+// commit returns the estimated usage of transcribing the audio since the last call.
+func (t *traffic) commit() llm.Usage {
+	audio := tokens(t.uncommitted, charactersPerInput)
+	t.uncommitted = 0
+	return llm.Usage{Input: audio, AudioInput: audio, Estimated: true}
 }
 
 func tokens(size, perToken int) int64 { return int64((size + perToken - 1) / perToken) }

@@ -138,6 +138,13 @@ type session struct {
 	active    int      // number of responses in progress
 	requested []string // event ids, which may be empty, of requests for a response that the provider has not answered
 	traffic   traffic
+	writing   []transcription // transcriptions in progress, oldest first
+}
+
+// transcription is a transcription that the provider has begun.
+type transcription struct {
+	model string
+	usage llm.Usage // estimate, in case the session ends before the provider reports the usage
 }
 
 // ending is the reason for the end of a session, with the close codes for the peers.
@@ -177,6 +184,9 @@ func Run(ctx context.Context, client, provider *websocket.Conn, limits Limits, m
 	s.finish(e) //nolint:contextcheck // a session is closed properly even if its context is done
 	for range s.active {
 		s.meter.Response(context.WithoutCancel(ctx), s.traffic.endResponse(nil, false))
+	}
+	for _, w := range s.writing {
+		_ = s.meter.Transcription(context.WithoutCancel(ctx), w.model, &w.usage) // an error concerns only the next transcription
 	}
 	return Result{Reason: e.reason, Err: e.err, Sent: s.sent.Load(), Received: s.received.Load()}
 }
@@ -280,6 +290,7 @@ func (s *session) fromProvider(ctx context.Context) {
 			model = read.model
 		}
 		responses := s.count(&read)
+		s.countTranscriptions(read.kind, model)
 		if !s.over.Load() {
 			//nolint:contextcheck // the write has no deadline, as explained at session
 			err := s.client.write(func() error { return s.client.conn.Write(context.Background(), kind, s.mask(buffer.Bytes())) })
@@ -332,6 +343,22 @@ func (s *session) count(e *event) (responses int) {
 		s.traffic.receivedText, s.traffic.receivedAudio = s.traffic.receivedText+e.text, s.traffic.receivedAudio+e.audio
 	}
 	return s.active + len(s.requested)
+}
+
+// countTranscriptions updates the transcriptions in progress. model is empty if the input is not transcribed.
+func (s *session) countTranscriptions(kind, model string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch kind {
+	case committed:
+		if usage := s.traffic.commit(); model != "" {
+			s.writing = append(s.writing, transcription{model, usage})
+		}
+	case transcribed, notTranscribed:
+		if len(s.writing) > 0 {
+			s.writing = s.writing[1:]
+		}
+	}
 }
 
 // watch enforces the limits and detects peers that have disconnected without a close frame.
