@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // BenchmarkDecodeRequest decodes requests of 1 KB and of 100 KB.
@@ -28,5 +29,33 @@ func BenchmarkDecodeRequest(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkForwardStream forwards a stream of 205 events.
+func BenchmarkForwardStream(b *testing.B) {
+	var in strings.Builder
+	add := func(name, data string) { in.WriteString("event: " + name + "\ndata: " + data + "\n\n") }
+	add("message_start", `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":7,"output_tokens":1}}}`)
+	add("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+	for range 200 {
+		add("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ahoy there, \"sailor\""}}`)
+	}
+	add("content_block_stop", `{"type":"content_block_stop","index":0}`)
+	add("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":4}}`)
+	add("message_stop", `{"type":"message_stop"}`)
+	data := in.String()
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range llm.All(Read(strings.NewReader(data), EventOptions{Reading: upstream.Reading{Stream: true}, Model: "m"})) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != 205 {
+			b.Fatal(n)
+		}
 	}
 }

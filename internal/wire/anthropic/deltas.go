@@ -32,9 +32,9 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 		d := deltaReader{reader: newReader(r, o.Reading), o: o, yield: yield, blocks: map[int64]*openBlock{}}
 		var err error
 		for err == nil && !d.gone && !d.ended {
-			var ev event
+			var ev *event
 			if ev, err = d.next(); err == nil {
-				d.take(&ev)
+				d.take(ev)
 			}
 		}
 		if d.gone {
@@ -105,9 +105,7 @@ func (d *deltaReader) take(ev *event) {
 			d.open(index, ev.ContentBlock)
 		}
 	case "content_block_delta":
-		if ev.Delta != nil {
-			d.add(index, ev.Delta)
-		}
+		d.add(index, &ev.Delta)
 	case "content_block_stop":
 		d.close(index)
 	case "message_stop":
@@ -149,7 +147,7 @@ func (d *deltaReader) open(index int64, v *block) {
 	d.blocks[index] = b
 	switch b.kind {
 	case "text":
-		d.text(llm.TextDelta, v.Text)
+		d.text(llm.TextDelta, textOf(v.Text))
 		var list struct {
 			Citations []citation `json:"citations"`
 		}
@@ -159,7 +157,7 @@ func (d *deltaReader) open(index int64, v *block) {
 			}
 		}
 	case "thinking":
-		d.text(llm.ThinkingDelta, v.Thinking)
+		d.text(llm.ThinkingDelta, textOf(v.Thinking))
 		b.signature.WriteString(textOf(v.Signature))
 	case "redacted_thinking":
 		b.redacted = textOf(v.Data)
@@ -182,9 +180,9 @@ func (d *deltaReader) open(index int64, v *block) {
 	}
 }
 
-func (d *deltaReader) text(kind llm.DeltaKind, text *string) {
-	if textOf(text) != "" {
-		d.emit(llm.Delta{Kind: kind, Text: *text})
+func (d *deltaReader) text(kind llm.DeltaKind, text string) {
+	if text != "" {
+		d.emit(llm.Delta{Kind: kind, Text: text})
 	}
 }
 
@@ -210,10 +208,10 @@ func (d *deltaReader) add(index int64, v *delta) {
 		b.kind = "thinking"
 		d.text(llm.ThinkingDelta, v.Thinking)
 	case "signature_delta":
-		b.signature.WriteString(textOf(v.Signature))
+		b.signature.WriteString(v.Signature)
 	case "input_json_delta":
 		if b.kind == "tool_use" {
-			d.input(b, textOf(v.PartialJSON))
+			d.input(b, v.PartialJSON)
 		}
 	case "citations_delta":
 		var c citation

@@ -195,7 +195,7 @@ func (e *encoder) cite(c *llm.Citation) {
 		e.cited = append(e.cited, source)
 		return
 	}
-	e.send(event{Type: "content_block_delta", Index: e.index(), Delta: &delta{Type: "citations_delta", Citation: e.raw(source)}}, llm.Event{})
+	e.send(event{Type: "content_block_delta", Index: e.index(), Delta: delta{Type: "citations_delta", Citation: e.raw(source)}}, llm.Event{})
 }
 
 // start sends the event message_start.
@@ -252,17 +252,17 @@ func (e *encoder) appendText(text string) {
 	if !e.stream {
 		e.text.WriteString(text)
 	}
-	d := delta{Type: "text_delta", Text: &text}
+	d := delta{Type: "text_delta", Text: text}
 	switch e.blocks[e.current].Type {
 	case "thinking":
-		d = delta{Type: "thinking_delta", Thinking: &text}
+		d = delta{Type: "thinking_delta", Thinking: text}
 	case "tool_use":
-		d = delta{Type: "input_json_delta", PartialJSON: &text}
+		d = delta{Type: "input_json_delta", PartialJSON: text}
 	}
 	ev := llm.Event{Content: true}
 	e.count(&ev, text)
 	ev.Usage = upstream.RunningUsage(e.usage, e.ascii, e.other)
-	e.send(event{Type: "content_block_delta", Index: e.index(), Delta: &d}, ev)
+	e.send(event{Type: "content_block_delta", Index: e.index(), Delta: d}, ev)
 }
 
 // close ends the open block. A thinking block always ends with a signature: the provider's, or a placeholder if the
@@ -282,7 +282,7 @@ func (e *encoder) close() {
 		if *b.Signature == "" {
 			b.Signature = new(wrappedSignature{}.String())
 		}
-		e.send(event{Type: "content_block_delta", Index: e.index(), Delta: &delta{Type: "signature_delta", Signature: b.Signature}}, llm.Event{})
+		e.send(event{Type: "content_block_delta", Index: e.index(), Delta: delta{Type: "signature_delta", Signature: *b.Signature}}, llm.Event{})
 	case "tool_use":
 		b.Input, _ = inputOf(text)
 	}
@@ -306,7 +306,7 @@ func (e *encoder) end() {
 	}
 	if e.stream {
 		last := llm.Event{Finish: e.finish, Usage: e.usage}
-		e.send(event{Type: "message_delta", Delta: &delta{stopped: stop}, Usage: e.raw(tokensOf(e.usageSoFar()))}, last)
+		e.send(event{Type: "message_delta", Delta: delta{stopped: stop}, Usage: e.raw(tokensOf(e.usageSoFar()))}, last)
 		e.send(event{Type: "message_stop"}, llm.Event{})
 		return
 	}
@@ -394,8 +394,8 @@ func (e *encoder) replay(ev *event, text *strings.Builder) bool {
 		e.blocks = append(e.blocks, newBlock("text"))
 		text.WriteString(textOf(ev.ContentBlock.Text))
 		return ev.ContentBlock.Type == "text" && ev.Index != nil && *ev.Index == int64(e.current)
-	case ev.Type == "content_block_delta" && ev.Delta != nil:
-		text.WriteString(textOf(ev.Delta.Text))
+	case ev.Type == "content_block_delta":
+		text.WriteString(ev.Delta.Text)
 		return ev.Delta.Type == "text_delta" && ev.Index != nil && *ev.Index == int64(e.current)
 	case ev.Type == "content_block_stop":
 		e.current = -1

@@ -54,7 +54,7 @@ type event struct {
 	Message      *response      `json:"message,omitzero"`
 	Index        *int64         `json:"index,omitzero"`
 	ContentBlock *block         `json:"content_block,omitzero"`
-	Delta        *delta         `json:"delta,omitzero"`
+	Delta        delta          `json:"delta,omitzero"`
 	Usage        jsontext.Value `json:"usage,omitzero"`
 	Error        jsontext.Value `json:"error,omitzero"`
 
@@ -64,10 +64,10 @@ type event struct {
 // delta is an increment of a block, or the end of the message.
 type delta struct {
 	Type        string         `json:"type,omitzero"`
-	Text        *string        `json:"text,omitzero"`
-	Thinking    *string        `json:"thinking,omitzero"`
-	Signature   *string        `json:"signature,omitzero"`
-	PartialJSON *string        `json:"partial_json,omitzero"`
+	Text        string         `json:"text,omitzero"`
+	Thinking    string         `json:"thinking,omitzero"`
+	Signature   string         `json:"signature,omitzero"`
+	PartialJSON string         `json:"partial_json,omitzero"`
 	Citation    jsontext.Value `json:"citation,omitzero"`
 	stopped
 }
@@ -81,8 +81,8 @@ func (m *response) events() []event {
 	for i := range m.Content {
 		start, deltas := m.Content[i].split()
 		list = append(list, event{Type: "content_block_start", Index: new(int64(i)), ContentBlock: &start})
-		for j := range deltas {
-			list = append(list, event{Type: "content_block_delta", Index: new(int64(i)), Delta: &deltas[j]})
+		for _, d := range deltas {
+			list = append(list, event{Type: "content_block_delta", Index: new(int64(i)), Delta: d})
 		}
 		list = append(list, event{Type: "content_block_stop", Index: new(int64(i))})
 		if start.Type == "tool_use" {
@@ -100,7 +100,7 @@ func (m *response) events() []event {
 	if used == nil {
 		used = jsontext.Value(`{"output_tokens":0}`)
 	}
-	return append(list, event{Type: "message_delta", Delta: &delta{stopped: end}, Usage: used}, event{Type: "message_stop"})
+	return append(list, event{Type: "message_delta", Delta: delta{stopped: end}, Usage: used}, event{Type: "message_stop"})
 }
 
 // isFault reports whether an event or a complete response reports an error.
@@ -111,24 +111,27 @@ func isFault(kind string, failure jsontext.Value) bool {
 // split returns the start of a block and its content as deltas. A block of an unknown type consists only of its start.
 func (b *block) split() (start block, deltas []delta) {
 	start = *b
-	switch {
-	case b.Type == "text" && b.Text != nil:
-		start.Text = new("")
-		deltas = append(deltas, delta{Type: "text_delta", Text: b.Text})
-	case b.Type == "thinking":
-		if b.Thinking != nil {
-			start.Thinking = new("")
-			deltas = append(deltas, delta{Type: "thinking_delta", Thinking: b.Thinking})
+	switch b.Type {
+	case "text":
+		start.Text, deltas = splitText(b.Text, deltas, func(text string) delta { return delta{Type: "text_delta", Text: text} })
+	case "thinking":
+		start.Thinking, deltas = splitText(b.Thinking, deltas, func(text string) delta { return delta{Type: "thinking_delta", Thinking: text} })
+		start.Signature, deltas = splitText(b.Signature, deltas, func(text string) delta { return delta{Type: "signature_delta", Signature: text} })
+	case "tool_use":
+		if b.Input != nil {
+			start.Input = jsontext.Value(`{}`)
+			deltas = []delta{{Type: "input_json_delta", PartialJSON: string(b.Input)}}
 		}
-		if b.Signature != nil {
-			start.Signature = new("")
-			deltas = append(deltas, delta{Type: "signature_delta", Signature: b.Signature})
-		}
-	case b.Type == "tool_use" && b.Input != nil:
-		start.Input = jsontext.Value(`{}`)
-		deltas = append(deltas, delta{Type: "input_json_delta", PartialJSON: new(string(b.Input))})
 	}
 	return start, deltas
+}
+
+// splitText returns the initial text of a block, and deltas with a delta of the whole text added.
+func splitText(text *string, deltas []delta, deltaOf func(text string) delta) (*string, []delta) {
+	if textOf(text) == "" {
+		return text, deltas
+	}
+	return new(""), append(deltas, deltaOf(*text))
 }
 
 var null = jsontext.Value("null")

@@ -19,6 +19,7 @@ type reader struct {
 	from   io.Reader
 	stream *sse.Reader // nil before the first event and for a complete message
 	whole  []event     // remaining events of a complete message
+	last   event       // last event of a stream
 
 	began        bool
 	finish, stop string // finish reason and stop sequence
@@ -31,19 +32,19 @@ func newReader(from io.Reader, o upstream.Reading) reader {
 	return reader{Source: upstream.NewSource(o), from: from}
 }
 
-// next returns the next event. The last event is message_stop. If the response is incomplete, next returns an error.
-func (r *reader) next() (event, error) {
+// next returns the next event, which is valid until the following call. The last event is message_stop. If the response is incomplete, next
+// returns an error.
+func (r *reader) next() (*event, error) {
 	if r.stream == nil && r.whole == nil {
 		if err := r.open(); err != nil {
-			return event{}, err
+			return nil, err
 		}
 	}
-	var ev event
-	var err error
+	ev := &r.last
 	if len(r.whole) > 0 {
-		ev, r.whole = r.whole[0], r.whole[1:]
-	} else if ev, err = r.read(); err != nil {
-		return event{}, err
+		ev, r.whole = &r.whole[0], r.whole[1:]
+	} else if err := r.read(); err != nil {
+		return nil, err
 	}
 	switch ev.Type {
 	case "message_start":
@@ -56,12 +57,10 @@ func (r *reader) next() (event, error) {
 		r.began = true
 	case "message_delta":
 		r.counts.end(ev.Usage)
-		if ev.Delta != nil {
-			r.end(ev.Delta.stopped)
-		}
+		r.end(ev.Delta.stopped)
 	case "message_stop":
 		if !r.Finished {
-			return event{}, upstream.Interrupted()
+			return nil, upstream.Interrupted()
 		}
 	}
 	return ev, nil
@@ -119,35 +118,36 @@ func (r *reader) message(from io.Reader) (response, []byte, error) {
 	return m, data, nil
 }
 
-// read returns the next event of a stream. If the provider closes the stream after the stop reason but without message_stop, read returns
-// the missing event.
-func (r *reader) read() (event, error) {
+// read reads the next event of a stream into r.last. If the provider closes the stream after the stop reason but without message_stop, read
+// adds the missing event.
+func (r *reader) read() error {
 	for {
 		in, more, err := r.NextData(r.stream)
 		if err != nil {
-			return event{}, err
+			return err
 		}
 		if more {
-			var ev event
-			if upstream.Decode(in.Data, &ev) == nil {
-				ev.Type, ev.data = cmp.Or(ev.Type, string(in.Name)), in.Data
-				if isFault(ev.Type, ev.Error) {
-					return event{}, fault.Inside(in.Data)
+			r.last = event{}
+			if upstream.Decode(in.Data, &r.last) == nil {
+				r.last.Type, r.last.data = cmp.Or(r.last.Type, string(in.Name)), in.Data
+				if isFault(r.last.Type, r.last.Error) {
+					return fault.Inside(in.Data)
 				}
-				return ev, nil
+				return nil
 			}
 			if more, err = r.Unreadable(in); err != nil {
-				return event{}, err
+				return err
 			}
 		}
 		switch {
 		case more:
 		case !r.began:
-			return event{}, upstream.Malformed("The provider's response has no message.")
+			return upstream.Malformed("The provider's response has no message.")
 		case !r.Finished:
-			return event{}, upstream.Interrupted()
+			return upstream.Interrupted()
 		default:
-			return event{Type: "message_stop", data: []byte(`{"type":"message_stop"}`)}, nil
+			r.last = event{Type: "message_stop", data: []byte(`{"type":"message_stop"}`)}
+			return nil
 		}
 	}
 }
@@ -221,14 +221,10 @@ func (f *forwarder) event() (llm.Event, error) {
 			in.ContentBlock.count(&ev)
 		}
 	case "content_block_delta":
-		if in.Delta != nil {
-			in.Delta.count(&ev)
-		}
+		in.Delta.count(&ev)
 	case "message_delta":
 		ev.Usage = f.used(true)
-		if in.Delta != nil {
-			ev.Finish = finishReason(stringOf(in.Delta.StopReason))
-		}
+		ev.Finish = finishReason(stringOf(in.Delta.StopReason))
 	case "message_stop":
 		f.over = true
 	}
@@ -282,7 +278,7 @@ func (b *block) count(ev *llm.Event) {
 // count adds the text of a delta to an event.
 func (d *delta) count(ev *llm.Event) {
 	isText := slices.Contains([]string{"text_delta", "thinking_delta", "input_json_delta", "signature_delta"}, d.Type)
-	countTexts(ev, isText, textOf(d.Text), textOf(d.Thinking), textOf(d.PartialJSON))
+	countTexts(ev, isText, d.Text, d.Thinking, d.PartialJSON)
 }
 
 // countTexts adds texts to the counts of an event and reports in it whether there is content: a text that is not empty, or anything that is
