@@ -419,9 +419,12 @@ func (d *decoder) media(at position, p *part, out *llm.Part) bool {
 		d.conv.DropField("context of a document")
 	}
 	media := &llm.Media{Type: from.MediaType, Name: p.Title}
+	need, count := llm.Vision, &d.req.Images // of a source that the conversation does not contain
 	if out.Kind == llm.FilePart {
 		d.req.CountText(p.Title, p.Context, from.URL)
+		need, count = llm.Files, &d.req.Unsized
 	}
+	d.req.Needs |= need
 	switch from.Type {
 	case "base64":
 		media.Data = from.Data
@@ -435,7 +438,7 @@ func (d *decoder) media(at position, p *part, out *llm.Part) bool {
 		d.req.CountText(from.Data)
 	case "content": // blocks, which may be images
 		*out = llm.Part{Kind: llm.TextPart, Text: cmp.Or(textOf(from.Content.text), from.Content.texts(""))}
-		d.req.Unsized++
+		*count++
 		for i := range from.Content.list {
 			if inner := from.Content.list[i].Source.Other; inner != nil {
 				d.addFile(inner.FileID, at.param()+".source")
@@ -443,6 +446,7 @@ func (d *decoder) media(at position, p *part, out *llm.Part) bool {
 		}
 		return out.Text != ""
 	default:
+		*count++
 		d.conv.DropField("a source of type " + show.Quote(from.Type))
 		d.countBlock(p)
 		return false
@@ -463,12 +467,12 @@ func (d *decoder) addFile(id, param string) {
 func (d *decoder) describe(in *request) {
 	req := d.req
 	req.Plain, req.HasSignatures = d.plain, false
-	if asked := lastQuestion(in.Messages); asked != "" { // texts of other blocks, such as search results, are no questions
-		req.Asked, req.Preview = llm.DecodedText(asked), show.Preview(asked, llm.PreviewBytes)
-	}
-	if in.Thinking != nil && req.Effort == "" {
-		req.Effort = llm.CustomEffort
-		if llm.Reasons(in.Thinking.Type) {
+	asked := lastQuestion(in.Messages) // the texts of other blocks, such as search results, are not questions
+	req.Asked, req.Preview = llm.DecodedText(asked), show.Preview(asked, llm.PreviewBytes)
+	req.Needs &^= llm.Reasoning // an effort without thinking applies to the whole output
+	if t := in.Thinking; t != nil {
+		req.Effort = cmp.Or(req.Effort, llm.CustomEffort)
+		if t.Type != "between_tools" && llm.Reasons(t.Type) {
 			req.Needs |= llm.Reasoning
 		}
 	}

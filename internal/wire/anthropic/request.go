@@ -17,7 +17,7 @@ type request struct {
 	Tools         []tool         `json:"tools,omitempty"`
 	ToolChoice    *toolChoice    `json:"tool_choice,omitzero"`
 	System        content        `json:"system,omitzero"`
-	Messages      []message      `json:"messages"`
+	Messages      messageList    `json:"messages"`
 	Thinking      *thinking      `json:"thinking,omitzero"`
 	OutputConfig  *outputConfig  `json:"output_config,omitzero"`
 	OutputFormat  *outputFormat  `json:"output_format,omitzero"` // earlier name of output_config.format
@@ -36,6 +36,15 @@ type message struct {
 	Content content        `json:"content"`
 	Unknown jsontext.Value `json:",embed"`
 }
+
+// messageList is the list of messages.
+type messageList []message
+
+// Accepts implements strict.Shape.
+func (*messageList) Accepts(kind byte) bool { return kind == '[' }
+
+// Description implements strict.Shape.
+func (*messageList) Description() string { return "a list of messages" }
 
 // content is a text or a list of blocks.
 type content struct {
