@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/upstream"
-	"fairlead.dev/internal/wire/validate"
 	"fairlead.dev/internal/wire/websearch"
 )
 
@@ -265,17 +264,17 @@ func (d *decoder) parts(at position, c *content) []llm.Part {
 // part decodes one block. It returns false for an unsupported block.
 func (d *decoder) part(at position, p *part) (llm.Part, bool) {
 	d.check(at, p)
-	part := llm.Part{Kind: llm.TextPart, Cache: p.CacheControl.decode()}
+	part, ok := llm.Part{Kind: llm.TextPart, Cache: p.CacheControl.decode()}, true
 	switch p.Type {
 	case "text":
 		part.Text = textOf(p.Text)
 		d.plain = d.plain && p.Citations == nil
 	case "image":
 		part.Kind = llm.ImagePart
-		return part, d.media(at, p, &part)
+		ok = d.media(at, p, &part)
 	case "document":
 		part.Kind = llm.FilePart
-		return part, d.media(at, p, &part)
+		ok = d.media(at, p, &part)
 	case "thinking":
 		part.Kind = llm.ThinkingPart
 		part.Thinking = &llm.Thinking{Text: textOf(p.Thinking)}
@@ -297,9 +296,9 @@ func (d *decoder) part(at position, p *part) (llm.Part, bool) {
 	case "compaction":
 		part.Text = textOf(p.Content.text)
 	default:
-		return part, d.unusual(at, p, &part)
+		ok = d.unusual(at, p, &part)
 	}
-	return part, true
+	return part, ok
 }
 
 // check records problems with a block.
@@ -343,9 +342,7 @@ func (d *decoder) unusual(at position, p *part, out *llm.Part) bool {
 	d.conv.DropField("a block of type " + show.Quote(p.Type))
 	if !strings.HasSuffix(p.Type, "_tool_use") && !strings.HasSuffix(p.Type, "_tool_result") {
 		d.req.Unsized++
-		for id := range validate.FileIDs("", members) { // a file to be copied to the container of the code execution tool
-			d.addFile(id.String(), at.param()+".file_id")
-		}
+		d.addFile(members.Get("file_id").String(), at.param()+".file_id") // to be copied to the container of the code execution tool
 	}
 	d.countBlock(p)
 	return false
@@ -437,7 +434,7 @@ func (d *decoder) media(at position, p *part, out *llm.Part) bool {
 		media.Data = base64.StdEncoding.EncodeToString([]byte(from.Data))
 		d.req.CountText(from.Data)
 	case "content": // blocks, which may be images
-		*out = llm.Part{Kind: llm.TextPart, Text: cmp.Or(textOf(from.Content.text), from.Content.texts(""))}
+		out.Kind, out.Text = llm.TextPart, cmp.Or(textOf(from.Content.text), from.Content.texts(""))
 		*count++
 		for i := range from.Content.list {
 			if inner := from.Content.list[i].Source.Other; inner != nil {

@@ -188,3 +188,20 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 	})
 }
+
+func TestDecodeKeepsCacheMarks(t *testing.T) {
+	t.Parallel()
+	const mark = `,"cache_control":{"type":"ephemeral","ttl":"1h"}}`
+	for _, block := range []string{
+		`{"type":"text","text":"x"` + mark,
+		`{"type":"document","source":{"type":"content","content":[{"type":"text","text":"x"}]}` + mark,
+		`{"type":"image","source":{"type":"url","url":"https://a.test/b.png"}` + mark,
+		`{"type":"tool_result","tool_use_id":"t","content":"x"` + mark,
+		`{"type":"search_result","source":"https://a.test","title":"x","content":[]` + mark,
+	} {
+		req := decoded(t, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[`+block+`]}]}`)
+		if parts := req.Conversation.Messages[0].Parts; len(parts) != 1 || parts[0].Cache == nil || parts[0].Cache.TTL != "1h" {
+			t.Errorf("%s was decoded as %+v, want a cache mark of an hour", block, parts)
+		}
+	}
+}
