@@ -343,14 +343,22 @@ func (d *decoder) unusual(at position, p *part, out *llm.Part) bool {
 	if !strings.HasSuffix(p.Type, "_tool_use") && !strings.HasSuffix(p.Type, "_tool_result") {
 		d.req.Unsized++
 		d.addFile(members.Get("file_id").String(), at.param()+".file_id") // to be copied to the container of the code execution tool
+		if p.Source.Other != nil {
+			d.addFile(p.Source.Other.FileID, at.param()+".source")
+		}
 	}
 	d.countBlock(p)
 	return false
 }
 
-// countBlock counts the texts of a block that is not in the conversation.
+// countBlock counts the texts of a block that is not in the conversation. Inline data is not text.
 func (d *decoder) countBlock(p *part) {
-	raw, _ := encode(p) // it was decoded from JSON
+	texts := *p
+	if from := p.Source.Other; from != nil && from.Type == "base64" {
+		d.req.AttachedBytes += len(from.Data)
+		texts.Source.Other = nil
+	}
+	raw, _ := encode(texts) // it was decoded from JSON
 	d.req.CountJSON(raw)
 }
 

@@ -205,3 +205,12 @@ func TestDecodeKeepsCacheMarks(t *testing.T) {
 		}
 	}
 }
+
+func TestInlineDataOfUnknownBlocksIsNotText(t *testing.T) {
+	t.Parallel()
+	data := strings.Repeat("AAAA", 1000)
+	req := decoded(t, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"video","title":"T","source":{"type":"base64","media_type":"video/mp4","data":"`+data+`"}}]}]}`)
+	if req.AttachedBytes != len(data) || req.Unsized != 1 || req.ASCIIBytes == 0 || req.ASCIIBytes > 100 {
+		t.Errorf("%d attached bytes, %d attachments and %d bytes of text; want %d, 1 and 1 to 100", req.AttachedBytes, req.Unsized, req.ASCIIBytes, len(data))
+	}
+}
