@@ -296,7 +296,7 @@ func (b *builder) readImage(image *strict.StringOr[imageURL]) *llm.Media {
 		return b.readURL("", "image_url.url")
 	}
 	media := b.readURL(image.Other.URL, "image_url.url")
-	media.Detail = image.Other.Detail
+	media.Detail = strings.Clone(image.Other.Detail) // the log keeps the detail, but must not keep the body
 	return media
 }
 

@@ -209,6 +209,7 @@ func (b *builder) addEffort(r *chatRequest) {
 		}
 		e.Hide = e.Hide || m.Display == "omitted"
 	}
+	e.Level = strings.Clone(e.Level) // the log keeps the level, but must not keep the body
 }
 
 func (b *builder) addOutput(f *responseFormat) {

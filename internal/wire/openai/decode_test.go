@@ -1,12 +1,15 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -385,4 +388,46 @@ func FuzzDecodeRequest(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPropertiesDoNotKeepTheBody checks that the properties of a request, which outlive it in the log, do not share memory with its body.
+func TestPropertiesDoNotKeepTheBody(t *testing.T) {
+	t.Parallel()
+	body := []byte(request(`"models":["other"],"provider":{"order":["first"],"sort":"price"},"session_id":"session","user":"ann","metadata":{"key":"value"},
+		"service_tier":"flex","reasoning_effort":"high","temperature":1,"odd":"text","tools":[{"type":"web_search","file_ids":["file-1"]}]`))
+	body = bytes.Replace(body, []byte(`"content":"hi"`), []byte(`"content":[{"type":"text","text":"hello"},{"type":"image_url","image_url":{"url":"https://x","detail":"low"}}]`), 1)
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Conversation, req.Body, req.Asked, req.Instructed = nil, nil, llm.LazyText{}, llm.LazyText{}
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(body)))
+	var check func(path string, v reflect.Value)
+	check = func(path string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if at := uintptr(unsafe.Pointer(unsafe.StringData(v.String()))); v.Len() > 0 && at >= from && at < from+uintptr(len(body)) {
+				t.Errorf("%s shares memory with the body", path)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				check(path+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				check(path, v.Index(i))
+			}
+		case reflect.Map:
+			for key, value := range v.Seq2() {
+				check(path, key)
+				check(path, value)
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				check(path, v.Elem())
+			}
+		default:
+		}
+	}
+	check("Request", reflect.ValueOf(req))
 }

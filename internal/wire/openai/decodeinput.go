@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -126,7 +127,7 @@ func finishInputs(ctx context.Context, doc *strict.Document, req *llm.Request, n
 	}
 	if len(in.texts) > 0 {
 		req.Asked = llm.DecodedText(in.texts[0])
-		req.Preview = show.Preview(in.texts[0], llm.PreviewBytes)
+		req.Preview = strings.Clone(show.Preview(in.texts[0], llm.PreviewBytes)) // the log must not keep the whole text
 	}
 	return doc.Finish(req, nil)
 }

@@ -175,14 +175,16 @@ func (d *Document) Int(param string, w Whole, low, high int64) int64 {
 	return n
 }
 
-// OneOf returns the string s if it is empty or one of the allowed values. For any other string it records a problem with the field param and
-// returns "".
+// OneOf returns the allowed value that s equals, or "" if s is empty. For any other string it records a problem with the field param and
+// returns "". The result does not share memory with the body.
 func (d *Document) OneOf(param, s string, allowed ...string) string {
-	if s != "" && !slices.Contains(allowed, s) {
-		d.Problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), show.Quote(s))
-		return ""
+	if i := slices.Index(allowed, s); i >= 0 {
+		return allowed[i]
 	}
-	return s
+	if s != "" {
+		d.Problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), show.Quote(s))
+	}
+	return ""
 }
 
 // Price is a price in dollars per million tokens, which clients send as a number or as a string; nil when not given.
