@@ -25,30 +25,52 @@ func FunctionsOnly(req *llm.Request) []byte {
 	if !mayHaveCustom(req) {
 		return nil
 	}
-	var body []byte
-	at := 0
-	for _, f := range req.Fields {
-		v := rawjson.Parse(req.Body[f.Value:f.End])
-		var value []byte
-		switch f.Name {
+	c := functionConverter{}
+	body := req.Replace(func(name string, value []byte) []byte {
+		before := c.converted
+		switch name {
 		case "tools":
-			value = changeElements(v, functionTool)
+			value = eachElement(value, c.convert(functionTool))
 		case "tool_choice":
-			value = functionChoice(v)
+			value = c.convert(c.functionChoice)(value)
 		case "messages":
-			value = changeElements(v, func(message rawjson.Value) []byte {
-				return changeMember(message, "tool_calls", func(calls rawjson.Value) []byte { return changeElements(calls, convertCall) })
+			value = eachElement(value, func(message []byte) []byte {
+				return onMember(message, "tool_calls", func(calls []byte) []byte { return eachElement(calls, c.convert(convertCall)) })
 			})
 		}
-		if value != nil {
-			body = append(append(body, req.Body[at:f.Value]...), value...)
-			at = f.End
+		if c.converted == before {
+			return nil // the value keeps its white space
 		}
-	}
-	if body == nil {
+		return value
+	})
+	if c.converted == 0 {
 		return nil
 	}
-	return append(body, req.Body[at:]...)
+	return body
+}
+
+// functionConverter counts the values that it has converted.
+type functionConverter struct{ converted int }
+
+// convert returns a function that replaces a value with the result of change, unless the result is nil.
+func (c *functionConverter) convert(change func(rawjson.Value) []byte) func([]byte) []byte {
+	return func(value []byte) []byte {
+		if changed := change(rawjson.Parse(value)); changed != nil {
+			c.converted++
+			return changed
+		}
+		return value
+	}
+}
+
+// onMember replaces the member with the given name of an object with the result of edit.
+func onMember(object []byte, name string, edit func([]byte) []byte) []byte {
+	return eachMember(object, func(key string, value []byte) []byte {
+		if key == name {
+			return edit(value)
+		}
+		return value
+	})
 }
 
 // functionTool converts a custom tool to a function. It returns nil for any other tool.
@@ -78,14 +100,18 @@ func convertCall(v rawjson.Value) []byte {
 }
 
 // functionChoice converts a tool choice that refers to custom tools to one that refers to functions. It returns nil for any other choice.
-func functionChoice(v rawjson.Value) []byte {
+func (c *functionConverter) functionChoice(v rawjson.Value) []byte {
 	switch v.Get("type").String() {
 	case "custom":
 		return functionName(v)
 	case "allowed_tools":
-		return changeMember(v, "allowed_tools", func(allowed rawjson.Value) []byte {
-			return changeMember(allowed, "tools", func(tools rawjson.Value) []byte { return changeElements(tools, functionName) })
+		before := c.converted
+		changed := onMember([]byte(v.Raw), "allowed_tools", func(allowed []byte) []byte {
+			return onMember(allowed, "tools", func(tools []byte) []byte { return eachElement(tools, c.convert(functionName)) })
 		})
+		if c.converted > before {
+			return changed
+		}
 	}
 	return nil
 }
@@ -114,49 +140,6 @@ func asFunction(v rawjson.Value, members func(w *rawjson.Writer)) []byte {
 	w.Open()
 	members(&w)
 	w.Close()
-	w.Close()
-	return w.Out
-}
-
-// changeElements returns the list with each element replaced with the result of change. An element for which change returns nil stays
-// unchanged. changeElements returns nil if all elements stay unchanged.
-func changeElements(list rawjson.Value, change func(rawjson.Value) []byte) []byte {
-	if !list.IsList() {
-		return nil
-	}
-	w, changed := rawjson.Writer{Out: []byte{'['}}, false
-	for _, element := range list.List() {
-		value := change(element)
-		if value == nil {
-			value = []byte(element.Raw)
-		} else {
-			changed = true
-		}
-		w.Element(value)
-	}
-	if !changed {
-		return nil
-	}
-	w.CloseList()
-	return w.Out
-}
-
-// changeMember returns the object with the given member replaced with the result of change. It returns nil if change returns nil.
-func changeMember(object rawjson.Value, name string, change func(rawjson.Value) []byte) []byte {
-	changed := change(object.Get(name))
-	if changed == nil {
-		return nil
-	}
-	var w rawjson.Writer
-	w.Open()
-	object.ForEach(func(key, value rawjson.Value) bool {
-		if key.String() == name {
-			w.Raw(name, changed)
-		} else {
-			w.Raw(key.String(), []byte(value.Raw))
-		}
-		return true
-	})
 	w.Close()
 	return w.Out
 }
