@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
@@ -104,144 +105,92 @@ func (a *responseReader) split(r io.Reader) error {
 	return nil
 }
 
+// wholeResponse holds the members of a complete response that divide distributes among chunks.
+type wholeResponse struct {
+	Choices []jsontext.Value `json:"choices"`
+	Usage   jsontext.Value   `json:"usage"`
+}
+
+type wholeChoice struct {
+	Index    jsontext.Value `json:"index"`
+	Finish   jsontext.Value `json:"finish_reason"`
+	Logprobs jsontext.Value `json:"logprobs"`
+	Message  struct {
+		Role      jsontext.Value `json:"role"`
+		ToolCalls rawList        `json:"tool_calls"`
+		Rest      jsontext.Value `json:",embed"`
+	} `json:"message"`
+}
+
+// readChoice reads the choice with position n in its response.
+func readChoice(n int, raw []byte) (c wholeChoice) {
+	_ = decodeJSON(raw, &c) // members of unexpected types stay empty
+	if len(c.Index) == 0 || c.Index.Kind() != '0' {
+		c.Index = strconv.AppendInt(nil, int64(n), 10)
+	}
+	c.Finish, c.Logprobs = jsontext.Value(rawOf(c.Finish)), jsontext.Value(rawOf(c.Logprobs))
+	return c
+}
+
 // divide splits a complete response into chunks.
 func (a *responseReader) divide(data []byte) [][]byte {
-	s := rawjson.Scanner{Data: data}
+	var r wholeResponse
+	_ = decodeJSON(data, &r) // the choices are a list of objects
 	var pieces [][]byte
-	var usage []byte
-	for key := range s.Members {
-		switch string(key) {
-		case "choices":
-			for n := range s.Elements {
-				if a.o.Bare {
-					pieces = append(pieces, a.completionChunks(n, s.Raw())...)
-					continue
-				}
-				pieces = append(pieces, a.choiceChunks(n, s.Raw())...)
-			}
-		case "usage":
-			usage = s.RawOrNil()
+	for n, choice := range r.Choices {
+		if a.o.Bare {
+			pieces = append(pieces, a.completionChunks(n, choice)...)
+		} else {
+			pieces = append(pieces, a.choiceChunks(n, choice)...)
 		}
 	}
-	if usage != nil {
+	if usage := rawOf(r.Usage); usage != nil {
 		pieces = append(pieces, a.appendChunk(nil, `"choices":[],"usage":`, usage))
 	}
 	return pieces
 }
 
 // choiceChunks returns the chunks of one choice: role, content, each tool call, and finish reason.
-func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
-	index, finish, logprobs := []byte(strconv.Itoa(n)), []byte(nil), []byte(nil)
-	var message []byte
-	s := rawjson.Scanner{Data: choice}
-	for key := range s.Members {
-		switch string(key) {
-		case "index":
-			if s.Kind() == '0' {
-				index = s.Number()
-			}
-		case "finish_reason":
-			finish = s.RawOrNil()
-		case "logprobs":
-			logprobs = s.RawOrNil()
-		case "message":
-			message = s.RawOrNil()
-		}
-	}
-	delta, calls := splitMessage(message)
+func (a *responseReader) choiceChunks(n int, raw []byte) [][]byte {
+	c := readChoice(n, raw)
 	piece := func(delta, finish []byte) []byte {
-		choice := fmt.Appendf(nil, `{"index":%s,"delta":%s,"finish_reason":%s}`, index, delta, or(finish, "null"))
+		choice := fmt.Appendf(nil, `{"index":%s,"delta":%s,"finish_reason":%s}`, c.Index, delta, or(finish, "null"))
 		return a.appendChunk(nil, `"choices":[`, append(choice, ']'))
 	}
 	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
+	delta := eachMember(c.Message.Rest, func(_ string, value []byte) []byte { return rawOf(value) })
 	if len(delta) > len(`{}`) {
-		if logprobs != nil { // logprobs is a member of the choice, like delta
-			delta = fmt.Appendf(nil, `%s,"logprobs":%s`, delta, logprobs)
+		if c.Logprobs != nil { // logprobs is a member of the choice, like delta
+			delta = fmt.Appendf(nil, `%s,"logprobs":%s`, delta, c.Logprobs)
 		}
 		pieces = append(pieces, piece(delta, nil))
 	}
-	for _, call := range calls {
-		pieces = append(pieces, piece(fmt.Appendf(nil, `{"tool_calls":[%s]}`, call), nil))
+	for i, call := range c.Message.ToolCalls {
+		pieces = append(pieces, piece(fmt.Appendf(nil, `{"tool_calls":[%s]}`, withIndex(i, call)), nil))
 	}
-	if finish == nil {
-		finish = []byte(`"stop"`)
-		if len(calls) > 0 {
-			finish = []byte(`"tool_calls"`)
+	if c.Finish == nil {
+		c.Finish = jsontext.Value(`"stop"`)
+		if len(c.Message.ToolCalls) > 0 {
+			c.Finish = jsontext.Value(`"tool_calls"`)
 		}
 	}
-	return append(pieces, piece([]byte(`{}`), finish))
+	return append(pieces, piece([]byte(`{}`), c.Finish))
 }
 
 // completionChunks returns the chunks of one choice of a legacy completion. The choice has the same form in a chunk and
 // in a complete response. If the choice has no finish reason, a second chunk adds one.
-func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
-	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
-	index, ended := []byte(strconv.Itoa(n)), false
-	s := rawjson.Scanner{Data: choice}
-	if s.Kind() != '{' {
-		return pieces
-	}
-	for key := range s.Members {
-		switch string(key) {
-		case "index":
-			if s.Kind() == '0' {
-				index = s.Number()
-			}
-		case "finish_reason":
-			ended = s.RawOrNil() != nil
-		}
-	}
-	if !ended {
-		end := fmt.Appendf(nil, `{"index":%s,"text":"","logprobs":null,"finish_reason":"stop"}]`, index)
+func (a *responseReader) completionChunks(n int, raw []byte) [][]byte {
+	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(raw), ']'))}
+	if c := readChoice(n, raw); c.Finish == nil {
+		end := fmt.Appendf(nil, `{"index":%s,"text":"","logprobs":null,"finish_reason":"stop"}]`, c.Index)
 		pieces = append(pieces, a.appendChunk(nil, `"choices":[`, end))
 	}
 	return pieces
 }
 
-// splitMessage returns the tool calls of a message, each with an index, and a delta with its other members, except role and null members.
-func splitMessage(message []byte) (delta []byte, calls [][]byte) {
-	delta = []byte{'{'}
-	s := rawjson.Scanner{Data: message}
-	if s.Kind() != '{' {
-		return []byte(`{}`), nil
-	}
-	for key := range s.Members {
-		at := s.KeyStart
-		switch string(key) {
-		case "role":
-			continue
-		case "tool_calls":
-			if s.Kind() != '[' {
-				continue
-			}
-			for n := range s.Elements {
-				calls = append(calls, withIndex(n, s.Raw()))
-			}
-		default:
-			if s.RawOrNil() == nil {
-				continue
-			}
-			if len(delta) > 1 {
-				delta = append(delta, ',')
-			}
-			delta = append(delta, message[at:s.Pos]...)
-		}
-	}
-	return append(delta, '}'), calls
-}
-
 // withIndex adds the index that chunks require to a tool call.
 func withIndex(n int, call []byte) []byte {
-	s := rawjson.Scanner{Data: call}
-	if s.Kind() != '{' {
-		return call
-	}
-	has, empty := false, true
-	for key := range s.Members {
-		empty = false
-		has = has || string(key) == "index"
-	}
-	if has || empty {
+	if call[0] != '{' || hasMember(call, "index") || len(call) == len(`{}`) {
 		return call
 	}
 	return fmt.Appendf(nil, `{"index":%d,%s`, n, call[1:])
