@@ -19,15 +19,13 @@ import numpy as np
 
 CLASSES = ["trivial", "easy", "medium", "hard"]
 FAMILIES = ["short", "chat", "knowledge", "maths", "code", "agents"]
-# family and difficulty of benchmark tasks, by source and task
+# family of benchmark tasks, by source and task
 BENCHMARKS = {
-    "routellm_mmlu": ("knowledge", 1.1), "zeroeval_mmlu_redux": ("knowledge", 1.1), "mmlu_pro": ("knowledge", 1.9), "routellm_gsm8k": ("maths", 1.2),
-    "zeroeval_gsm": ("maths", 1.2), "zeroeval_math_l5": ("maths", 2.2), "zeroeval_zebra_grid": ("maths", 2.3), "bfcl": ("agents", 1.0),
-    "agentverse-logicgrid": ("maths", 1.9), "agentverse-mgsm": ("maths", 1.2), "natural_qa": ("knowledge", 0.4), "trivia_qa": ("knowledge", 0.3), "mmlu": ("knowledge", 1.1),
-    "arc_challenge": ("knowledge", 0.7), "openbook_qa": ("knowledge", 0.5), "gpqa": ("knowledge", 2.6), "mbpp": ("code", 1.0), "human_eval": ("code", 1.2), "gsm8k": ("maths", 1.2),
-    "commonsense_qa": ("knowledge", 0.4), "math": ("maths", 1.9),
+    "routellm_mmlu": "knowledge", "zeroeval_mmlu_redux": "knowledge", "mmlu_pro": "knowledge", "routellm_gsm8k": "maths", "zeroeval_gsm": "maths", "zeroeval_math_l5": "maths",
+    "zeroeval_zebra_grid": "maths", "bfcl": "agents", "agentverse-logicgrid": "maths", "agentverse-mgsm": "maths", "natural_qa": "knowledge", "trivia_qa": "knowledge", "mmlu": "knowledge",
+    "arc_challenge": "knowledge", "openbook_qa": "knowledge", "gpqa": "knowledge", "mbpp": "code", "human_eval": "code", "gsm8k": "maths", "commonsense_qa": "knowledge", "math": "maths",
 }
-PER_BENCHMARK = 60  # tasks of a benchmark; more would outweigh what people ask for
+PER_BENCHMARK = 35  # tasks of a benchmark; more would outweigh what people ask for
 HELD_OUT = 5  # every fifth group of the benchmarks is only judged
 FILLER = """The north entrance stays closed until the new doors arrive. Visitors use the ramp on the east side, next to the bicycle stands.
 Deliveries before eight go to the loading bay, later ones to the front desk. The desk keeps parcels for ten days. Rooms 12 to 18 were painted
@@ -45,8 +43,15 @@ NEUTRAL = ["You are a helpful assistant.", "You are a friendly assistant. Answer
            "You are a command line tool of the company that helps users with software engineering tasks. Use the instructions below.", "You are a sub-agent. Given the task of the main agent, complete it and report back.",
            "You are an expert in your field. Think step by step.", "You are a tutor. Explain clearly and check the result.", "Answer in Markdown. Keep it short.", "Act as a senior consultant.",
            "Sei ein freundlicher Begleiter für den Alltag. Duze den Nutzer.", "Eres el asistente de una tienda. Sé amable y breve.", "Sei l'assistente di uno studio. Rispondi in modo chiaro.", "Jesteś pomocnym asystentem.", "Ты полезный помощник.",
+           "You are a careful assistant made by Larkfield. Knowledge cutoff: 2026-01. Current date: 2026-11-19. Use a warm, direct tone and avoid flattery.",
+           "## Role\nYou are the company's internal assistant.\n## Rules\n- Be accurate.\n- Ask if something is unclear.\n- Use lists where they help.\n- Never share confidential data.",
+           "Respond in the user's language. If the request is ambiguous, state your assumption. Do not use emojis.", "Safety: decline harmful requests. Otherwise be as helpful as possible.",
+           "Du bist der digitale Kollege der Abteilung. Antworte sachlich, nenne Quellen, wenn du welche hast.", "Vous êtes l'assistant interne de la société. Répondez avec précision.",
+           "Eres un asistente experto. Responde con claridad y sin rodeos.", "Você é um assistente prestativo.", "Je bent een behulpzame assistent.", "Sen yardımsever bir asistansın.", "Bạn là một trợ lý hữu ích.", "Du är en hjälpsam assistent.",
            "你是一个有用的助手。", "あなたは親切なアシスタントです。", "당신은 유용한 도우미입니다.", "أنت مساعد مفيد."]
-FRAMES = ["Hi! {}\n\nThanks a lot in advance!", "Hello, could you please help me with this: {}", "Hallo, {} Vielen Dank!", "hey there! {} thx", "Bonjour, {} Merci d'avance."]
+FRAMES = ["Good morning, I hope you are well. {} I would really appreciate your help, thank you!", "Could you please do the following for me? {} Many thanks and have a nice day.", "{} Please and thank you :)", "Sorry to bother you again, but {} Take your time!",
+          "Guten Tag, könntest du mir bitte helfen? {} Danke im Voraus!", "Hola, buenas. {} ¡Muchas gracias!", "Ciao, avrei bisogno di un aiuto: {} Grazie mille!", "Здравствуйте! {} Заранее спасибо.", "你好，请帮我一下：{} 谢谢！", "お世話になります。{} よろしくお願いします。",
+          "Hi! {}\n\nThanks a lot in advance!", "Hello, could you please help me with this: {}", "Hallo, {} Vielen Dank!", "hey there! {} thx", "Bonjour, {} Merci d'avance."]
 
 
 def document(tokens, seed):
@@ -109,10 +114,9 @@ def benchmarks(tasks):
         name = t["source"] if t["source"] in BENCHMARKS else t.get("task") if t["source"] == "llmrouter_ulab" else None
         if name not in BENCHMARKS or not t["prompt"]:
             continue
-        family, d = BENCHMARKS[name]
         tools = [x for x in (t.get("tools") or "").split("; ") if x] if isinstance(t.get("tools"), str) else []
         part = judge if sum(str(t["group"]).encode()) % HELD_OUT == 0 else train
-        part[name].append({"c": None, "d0": d, "f": family, "u": t["prompt"], "t": tools, "b": name})
+        part[name].append({"c": None, "f": BENCHMARKS[name], "u": t["prompt"], "t": tools, "b": name})
     return [i for rows in train.values() for i in rows[:PER_BENCHMARK]], [i for rows in judge.values() for i in rows[:PER_BENCHMARK]]
 
 
@@ -220,10 +224,10 @@ def difficulty(levels, estimates):
 PARTS = [([0], 5.0), (list(range(3, 9)), 1.0), ([1], 5.0), ([2], 1.0)]
 MINIMUM = 3  # rows that a stem must occur in
 TEXT_PENALTY, TEXT_SMALLEST = 1.0, 0.15  # penalty, and smallest weight of a stem, for results and replies
-LEVEL = 0.8  # quantile of the estimates of a class that stands for the class: estimates grow with the length of the text
+LEVEL = 0.9  # quantile of the estimates of a class that stands for the class: estimates grow with the length of the text
 SPREAD = np.array([1, 1.5, 0.4] + [0.5] * len(FAMILIES))  # weights of a column that matter alike
 SMALLEST = 0.5  # stems with smaller weights are left out
-BENCHMARK_WEIGHT = 0.4
+BENCHMARK_WEIGHT = 0.6
 
 
 def train_requests(program, items, tasks, out):
@@ -233,10 +237,10 @@ def train_requests(program, items, tasks, out):
         variants = [request(item)]
         if item.get("c") and not item.get("s") and len(item["u"]) < 3000:
             r = random.Random(n)
-            variants.append(request(item, system=r.choice(NEUTRAL)) if r.random() < 0.7 else request(item, r.choice(FRAMES)))
+            variants.append(request(item, system=r.choice(NEUTRAL)) if r.random() < 0.6 else request(item, r.choice(FRAMES)))
         for i, body in enumerate(variants):
             rows.append({"request": body})
-            meta.append((n, BENCHMARK_WEIGHT if "b" in item else 1 if i == 0 else 0.5, item))
+            meta.append((n, BENCHMARK_WEIGHT if "b" in item else 1 if i == 0 else 0.7, item))
     read_rows = inputs(program, rows)
     keep = [i for i, r in enumerate(read_rows) if "inherited" not in r["reading"]["Findings"]]
     read_rows, meta = [read_rows[i] for i in keep], [meta[i] for i in keep]
@@ -245,7 +249,7 @@ def train_requests(program, items, tasks, out):
     y, known = np.zeros((len(meta), len(columns)), np.float32), np.zeros((len(meta), len(columns)), bool)
     for i, (_, _, item) in enumerate(meta):
         if "b" in item or item.get("c"):
-            y[i, 0], known[i, 0] = item["d0"] if "b" in item else CLASSES.index(item["c"]), True
+            y[i, 0], known[i, 0] = 0 if "b" in item else CLASSES.index(item["c"]), True
             if read_rows[i]["reading"]["Findings"].get("loop"):
                 y[i, 0] = min(3, y[i, 0] + 0.7)
             y[i, 3 + FAMILIES.index(item["f"])], known[i, 3:] = 1, True
@@ -260,7 +264,8 @@ def train_requests(program, items, tasks, out):
     classes = np.array([CLASSES.index(m[2]["c"]) if m[2].get("c") else -1 for m in meta])
     x = table.matrix(read_rows)
     y0 = x @ table.present
-
+    told = np.array(["b" in m[2] for m in meta])
+    y[told, 0] = y0[told, 0]  # benchmarks tell the family; their difficulty stays as it is
     fit = Ridge(x, weight)
 
     def solve(method, *more):
