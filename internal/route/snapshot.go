@@ -20,7 +20,7 @@ import (
 )
 
 // Router is the version of the routing rules, stored with each decision.
-const Router = "pool-1"
+const Router = "value-1"
 
 // Predictor estimates the abilities of models.
 type Predictor interface {
