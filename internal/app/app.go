@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/settings"
@@ -174,7 +174,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 	parts := gateway.Parts{
 		Routes: settings.Routes(), Settings: settings.Gateway(c), Snapshot: f.Snapshot(), Health: a.health, Sessions: a.sessions,
 		Access:     gateway.Access{Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger},
-		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: openai.Format{}, Random: rand.Float64, SealID: ids.Seal},
+		Dispatcher: &upstream.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: openai.Format{}, Random: rand.Float64, SealID: ids.Seal},
 		Responses:  gateway.Responses{Cache: cache, Comparer: a.comparer, Reasoning: reasoning.New()},
 		StoredIDs:  ids, Objects: a.db.Batches, Owners: a.db.Batches,
 		Recording: gateway.Recording{Log: a.spool, Observe: a.observe, Started: a.observeStart, Logger: a.log},

@@ -7,10 +7,10 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/admin/spending"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/judge"
 	"fairlead.dev/internal/limit"
@@ -39,7 +39,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 	a.shadow = gateway.New(gateway.Parts{
 		Routes: settings.Routes(), Settings: shadowSettings(c), Snapshot: f.Snapshot(), Health: tracker,
 		Access:     gateway.Access{Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: openai.Format{}, Random: rand.Float64},
+		Dispatcher: &upstream.Dispatcher{Admission: tracker, Health: tracker, Egress: a.shadowEgress, Batches: openai.Format{}, Random: rand.Float64},
 		Recording:  gateway.Recording{Log: noLog{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: a.log},
 		Responses:  gateway.Responses{Reasoning: reasoning.New()},
 		Routing:    gateway.Routing{Policies: a.policies, Feedback: ratings{a.feedback, a}},

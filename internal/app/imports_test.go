@@ -30,7 +30,7 @@ var layers = []string{
 
 	// The nouns of a request, from its endpoints down to accounts and limits.
 	"internal/alert internal/modelapi internal/replay internal/report internal/rescue",
-	"internal/attempt internal/budget",
+	"internal/gateway/upstream internal/budget",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
 	"internal/account internal/config internal/config/* internal/egress internal/feedback internal/health " +

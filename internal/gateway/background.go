@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
@@ -141,7 +141,7 @@ func (r *run) admitBackground(ctx context.Context) (release func(), err error) {
 
 // detach ends a call whose response the provider continues to generate in the background. A task charges the response and completes the
 // entry. err is the error for a client that waits for the whole response, or nil for a client that does not wait.
-func (d *delivery) detach(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, err error) error {
+func (d *delivery) detach(ctx context.Context, a *upstream.Attempt, received *bill.UsageCounter, err error) error {
 	var e *llm.Error
 	if err != nil {
 		e = llm.AsError(err)
@@ -167,7 +167,7 @@ func (b *background) end(keyID string) {
 }
 
 // newTask returns the task that completes the entry of a background response. The task does not keep the text of the request.
-func (d *delivery) newTask(a *attempt.Attempt, id string, estimate llm.Usage) *backgroundTask {
+func (d *delivery) newTask(a *upstream.Attempt, id string, estimate llm.Usage) *backgroundTask {
 	req, target, maximum := *d.plan.req, a.Target(), estimate
 	if target.Price != nil {
 		maximum = d.series.Terms.MaxUsage(target)

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
@@ -149,7 +149,7 @@ func (r *run) recordTarget(t *provider.Target, d *route.Decision) {
 }
 
 // recordWarnings sets the warnings of the entry: those recorded so far, followed by the warnings of the attempt.
-func (r *run) recordWarnings(a *attempt.Attempt) {
+func (r *run) recordWarnings(a *upstream.Attempt) {
 	r.entry.Warnings = slices.Concat(r.warnings, a.Warnings())
 }
 

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/batch"
 	"fairlead.dev/internal/feedback"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
@@ -97,7 +97,7 @@ type Parts struct {
 	Health     Health
 	Routing    Routing
 	Sessions   *session.Namer // derives session IDs and enforces session limits; nil to disable both
-	Dispatcher *attempt.Dispatcher
+	Dispatcher *upstream.Dispatcher
 	Responses
 	// PublishEnd sends a message to the other replicas, which pass it to ReceiveEnd; nil for a single replica.
 	PublishEnd func(ctx context.Context, message string)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
@@ -60,7 +60,7 @@ func (r *run) reserve(ctx context.Context, grant *account.Grant, p plan) (reserv
 	}
 	began := time.Now()
 	taken, err := held.take(ctx, r.Ledger.Hold, budgets)
-	if d := time.Since(began); d >= attempt.MinWait {
+	if d := time.Since(began); d >= upstream.MinWait {
 		taken.waited = d
 	}
 	return taken, err
@@ -176,12 +176,12 @@ func (a *Access) least(budgets []ledger.Budget, amount func(ledger.Budget, ledge
 }
 
 // newSeries returns an empty series of attempts for a call.
-func (r *run) newSeries(p plan, held reservation) *attempt.Series {
+func (r *run) newSeries(p plan, held reservation) *upstream.Series {
 	grant := r.call.Grant
-	s := &attempt.Series{
+	s := &upstream.Series{
 		Dispatcher: r.Dispatcher, Settings: &r.settings.Attempts, Snapshot: r.snapshot, Plan: held.targets, Terms: held.terms, Prompt: p.tokens, StoresText: r.storesText(),
-		Requester:   attempt.Requester{KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID},
-		CallOptions: attempt.CallOptions{Format: r.call.Route.Format},
+		Requester:   upstream.Requester{KeyID: grant.Key.ID, Workspace: grant.Workspace.ID, Session: p.req.Controls.SessionID},
+		CallOptions: upstream.CallOptions{Format: r.call.Route.Format},
 	}
 	s.Clock.WaitedForBudget(held.waited)
 	if r.Reasoning != nil {

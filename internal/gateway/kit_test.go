@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
@@ -81,7 +81,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100, Rescue: true,
 			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
-			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
+			Attempts: upstream.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 			Realtime: realtime.Limits{Message: 1 << 20, Idle: time.Minute, Total: time.Hour},
 		},
@@ -103,7 +103,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		Recording: gateway.Recording{
 			Log: k.log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{
+		Dispatcher: &upstream.Dispatcher{
 			Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: func() float64 { return 0.5 }, SealID: storedIDs.Seal,
 			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		},

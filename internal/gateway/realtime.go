@@ -10,9 +10,9 @@ import (
 	"github.com/coder/websocket"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
@@ -223,7 +223,7 @@ func (r *realtimeSession) requireAudioPrice(p plan) error {
 }
 
 // endSession records a session that has ended.
-func (r *realtimeSession) endSession(ctx context.Context, a *attempt.Attempt, m *realtimeMeter, ended realtime.Result) {
+func (r *realtimeSession) endSession(ctx context.Context, a *upstream.Attempt, m *realtimeMeter, ended realtime.Result) {
 	m.Release() // budgets are released before the entry is visible
 	charge, estimated := m.Charge()
 	var failure *llm.Error

@@ -4,16 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rescue"
 	"fairlead.dev/internal/responsecache"
 )
 
 // interrupted charges an incomplete response and returns the attempt that continues it, or the error for the client.
-func (d *delivery) interrupted(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter, e *llm.Error) (*attempt.Attempt, error) {
+func (d *delivery) interrupted(ctx context.Context, a *upstream.Attempt, received *bill.UsageCounter, e *llm.Error) (*upstream.Attempt, error) {
 	charge := d.charge(a, received)
 	a.Finish(e, charge)
 	a.Close()
@@ -30,7 +30,7 @@ func (d *delivery) interrupted(ctx context.Context, a *attempt.Attempt, received
 
 // rescue returns an attempt that continues the delivered text of a broken attempt. If no attempt can continue the text, rescue returns the
 // error for the client.
-func (d *delivery) rescue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
+func (d *delivery) rescue(ctx context.Context, broken *upstream.Attempt, e *llm.Error) (*upstream.Attempt, error) {
 	if ctx.Err() != nil || !d.settings.Rescue || !rescue.Supports(d.plan.req) || d.delivered.Full {
 		return broken, e
 	}

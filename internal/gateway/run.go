@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/bill"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
@@ -46,7 +46,7 @@ type Call struct {
 
 // Sink receives the response to a call.
 type Sink interface {
-	attempt.Output
+	upstream.Output
 	// Stream announces that the response is a stream.
 	Stream()
 	// Start passes the entry that describes the response, before the first event. The entry changes until Run returns.
@@ -77,13 +77,13 @@ type run struct {
 	sink     Sink
 	entry    *requestlog.Entry
 
-	req        *llm.Request    // decoded request; nil before it is decoded
-	tokens     int64           // result of a call that counts tokens
-	series     *attempt.Series // attempts of the call; nil before the first attempt
-	delivered  response.Buffer // delivered response, for the log or to continue an interrupted stream
-	text       *[]byte         // pooled buffer of the delivered text in the entry
-	warnings   []string        // warnings other than those of the current attempt
-	background func()          // completes the entry later; nil unless the provider generates the response in the background
+	req        *llm.Request     // decoded request; nil before it is decoded
+	tokens     int64            // result of a call that counts tokens
+	series     *upstream.Series // attempts of the call; nil before the first attempt
+	delivered  response.Buffer  // delivered response, for the log or to continue an interrupted stream
+	text       *[]byte          // pooled buffer of the delivered text in the entry
+	warnings   []string         // warnings other than those of the current attempt
+	background func()           // completes the entry later; nil unless the provider generates the response in the background
 }
 
 // Run serves a call and completes its log entry. The error is for the client; it was recorded.
@@ -301,7 +301,7 @@ func (r *run) resolveRoute(p *prompt) {
 
 // begin records the call durably before the first provider is called. It limits the size of the response that is kept for the log or
 // to continue an interrupted stream.
-func (r *run) begin(s *attempt.Series) error {
+func (r *run) begin(s *upstream.Series) error {
 	r.series = s
 	r.limitDelivered()
 	if r.Tracing != nil {
@@ -321,7 +321,7 @@ type delivery struct {
 	cache    cacheUse
 	capture  *capture // captures the response for a comparison; nil if the call is not compared
 	baseline bill.Baseline
-	series   *attempt.Series
+	series   *upstream.Series
 	hold     *ledger.Hold
 	slot     *limit.Slot
 	spent    bill.Spent // usage and cost of earlier attempts; interrupted attempts are already charged
@@ -329,7 +329,7 @@ type delivery struct {
 
 // relay delivers the response of an attempt. If the attempt is interrupted, another attempt continues the response. The response is charged
 // and recorded before its last byte is sent.
-func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
+func (d *delivery) relay(ctx context.Context, a *upstream.Attempt) error {
 	defer func() { a.Close() }()
 	for {
 		d.recordTarget(a.Target(), d.plan.decision)
@@ -351,7 +351,7 @@ func (d *delivery) relay(ctx context.Context, a *attempt.Attempt) error {
 }
 
 // deliver passes the events of a response to the sink.
-func (d *delivery) deliver(a *attempt.Attempt, received *bill.UsageCounter) error {
+func (d *delivery) deliver(a *upstream.Attempt, received *bill.UsageCounter) error {
 	var usage llm.Event // the usage is sent last, and only with a complete response
 	var record func(data []byte)
 	if d.Reasoning != nil {
@@ -414,7 +414,7 @@ func (d *delivery) send(ev *llm.Event) error {
 }
 
 // finish charges and records a complete response, then ends it. The entry is durable before the last byte is sent.
-func (d *delivery) finish(ctx context.Context, a *attempt.Attempt, received *bill.UsageCounter) error {
+func (d *delivery) finish(ctx context.Context, a *upstream.Attempt, received *bill.UsageCounter) error {
 	charge := d.charge(a, received)
 	a.Finish(nil, charge)
 	d.recordPrefix(a.Target(), charge.Usage)
@@ -453,7 +453,7 @@ func (d *delivery) recordPrefix(t *provider.Target, u llm.Usage) {
 }
 
 // charge computes and records the usage and the cost of an attempt.
-func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.Charge {
+func (d *delivery) charge(a *upstream.Attempt, received *bill.UsageCounter) bill.Charge {
 	u, rejected := a.Usage(received)
 	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled, d.spent, d.baseline)
 	d.recordCharge(c, rejected)

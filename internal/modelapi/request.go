@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/budget"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ingress"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/realtime"
@@ -40,7 +40,7 @@ type Settings struct {
 	BodyLimit     int64 // maximum stored bytes per request and per response
 	MaxConcurrent int
 	Upload        upload.Limits
-	Attempts      attempt.Settings
+	Attempts      upstream.Settings
 	Rescue        bool            // whether to continue interrupted streams on another target
 	Hold          time.Duration   // maximum wait for the first token before headers are sent
 	Ping          time.Duration   // time without output to the client after which a ping is sent

@@ -53,10 +53,10 @@ func (j *joiner) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.D
 	return j.rest.Encode(j.c.join(deltas))
 }
 
-// OnDelta implements attempt.Joiner.
+// OnDelta implements upstream.Joiner.
 func (j *joiner) OnDelta(f func()) { j.c.onDelta = f }
 
-// HiddenText implements attempt.Joiner.
+// HiddenText implements upstream.Joiner.
 func (j *joiner) HiddenText() (ascii, nonASCII int64) { return j.c.hidden.ascii, j.c.hidden.nonASCII }
 
 // join yields the deltas that follow the delivered text. If the response does not continue the delivered text, join yields a

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead.dev/internal/attempt"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
@@ -21,7 +21,7 @@ const MaxBytes = 1 << 20
 
 // Rescuer continues the stream of one request after an interruption.
 type Rescuer struct {
-	series *attempt.Series
+	series *upstream.Series
 	format wire.Resumer
 	sent   []byte // events that the client has received, one per line
 	text   string // response text in sent
@@ -35,7 +35,7 @@ func Supports(req *llm.Request) bool {
 // New returns a rescuer for a stream. folded holds the delivered events. ok is false if the stream cannot be continued because another
 // target would fail in the same way, or because the events contain more than plain text. A response that a provider stopped because of its
 // content is not continued.
-func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
+func New(s *upstream.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
 	if !e.Kind.NextMayHelp() || e.Kind == llm.UpstreamContext {
 		return nil, false
 	}
@@ -59,7 +59,7 @@ type option struct {
 // Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target that starts again
 // produces different text, the search ends, because other targets would probably also produce different text. After a failed prefill, the
 // same target may start again.
-func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
+func (r *Rescuer) Continue(ctx context.Context, broken *upstream.Attempt, e *llm.Error) *upstream.Attempt {
 	s := r.series
 	options := r.options(ctx, broken, e)
 	byPrefill := []llm.Kind{llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch} // errors that the prefill may have caused
@@ -90,7 +90,7 @@ func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.
 }
 
 // Warning returns the warning that describes the continuation to the client.
-func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
+func (r *Rescuer) Warning(broken, next *upstream.Attempt) string {
 	how := ", which repeated the same text"
 	if next.Prefilled > 0 {
 		how = ""
@@ -100,9 +100,9 @@ func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
 
 // options lists the targets that can continue the response: first the targets that accept a prefill, then the targets that start the
 // response again. The failed target is retried if no other target remains, unless it timed out.
-func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.Error) []option {
+func (r *Rescuer) options(ctx context.Context, broken *upstream.Attempt, e *llm.Error) []option {
 	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.Tried)
-	same := len(fresh) == 0 && attempt.RetrySame(e)
+	same := len(fresh) == 0 && upstream.RetrySame(e)
 	if same {
 		fresh = append(fresh, broken.Target())
 	}
@@ -154,12 +154,12 @@ func (r *Rescuer) tokens(t *provider.Target) int64 {
 }
 
 // try makes one attempt to continue the response.
-func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
+func (r *Rescuer) try(ctx context.Context, o option, last bool) (*upstream.Attempt, error) {
 	s, req := r.series, r.series.Terms.Request
 	// Resume cannot fail, because it succeeded in New. It is called again, because a result can be used for only one response.
 	rest, _ := r.format.Resume(req, r.sent)
 	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
-	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
+	next := &upstream.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
 	if !o.prefill {
 		return s.Try(ctx, o.target, last, next)
 	}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ingress"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/modelapi"
@@ -95,7 +95,7 @@ func Gateway(c config.Config) modelapi.Settings {
 		DefaultModel: c.DefaultModel, Routes: RoutesOf(c), AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
 		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
-		Attempts: attempt.Settings{
+		Attempts: upstream.Settings{
 			Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, SlotWait: c.Limits.Wait,
 			Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
 		},

@@ -18,10 +18,10 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/cluster/redistest"
 	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/judge"
 	"fairlead.dev/internal/ledger"
@@ -141,10 +141,10 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 		Recording: gateway.Recording{
 			Log: log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // every run must draw the same numbers
+		Dispatcher: &upstream.Dispatcher{Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // every run must draw the same numbers
 		Settings: modelapi.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 2000, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
-			Attempts: attempt.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
+			Attempts: upstream.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
 		Snapshot: route.NewSnapshot(cat, providers, nil), Responses: gateway.Responses{Comparer: comparer},

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"fairlead.dev/internal/account"
-	"fairlead.dev/internal/attempt"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
 	"fairlead.dev/internal/gateway"
+	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
@@ -110,13 +110,13 @@ func newDeployment(t testing.TB) *deployment {
 		Recording: gateway.Recording{
 			Log: discard{}, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
-		Dispatcher: &attempt.Dispatcher{
+		Dispatcher: &upstream.Dispatcher{
 			Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
 		},
 		Snapshot: set.Routes,
 		Settings: modelapi.Settings{
 			MaxConcurrent: 100, Upload: upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
-			Attempts: attempt.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
+			Attempts: upstream.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
 			Hold:     time.Minute, Ping: time.Minute, ReadPause: time.Minute,
 		},
 	})

@@ -1,6 +1,6 @@
-// Package attempt calls the targets of a plan until one of them responds. It implements retries, fallback and
+// Package upstream calls the targets of a plan until one of them responds. It implements retries, fallback and
 // timeouts, and reports results to health. The client receives nothing before an attempt has content.
-package attempt
+package upstream
 
 import (
 	"cmp"
