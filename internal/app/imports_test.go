@@ -29,7 +29,7 @@ var layers = []string{
 	"internal/store internal/store/* internal/spool",
 
 	// The nouns of a request, from its endpoints down to accounts and limits.
-	"internal/alert internal/modelapi internal/replay internal/report internal/rescue",
+	"internal/alert internal/modelapi internal/replay internal/report",
 	"internal/gateway/upstream internal/budget",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
-	"fairlead.dev/internal/rescue"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
 )
@@ -121,8 +120,8 @@ func (r *run) limitDelivered() {
 	switch {
 	case r.storesText():
 		r.delivered.Limit = r.settings.BodyLimit
-	case r.settings.Rescue && rescue.Supports(r.req):
-		r.delivered.Limit = rescue.MaxBytes
+	case r.settings.Rescue && upstream.CanContinue(r.req):
+		r.delivered.Limit = upstream.MaxContinued
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rescue"
 	"fairlead.dev/internal/responsecache"
 )
 
@@ -31,10 +30,10 @@ func (d *delivery) interrupted(ctx context.Context, a *upstream.Attempt, receive
 // rescue returns an attempt that continues the delivered text of a broken attempt. If no attempt can continue the text, rescue returns the
 // error for the client.
 func (d *delivery) rescue(ctx context.Context, broken *upstream.Attempt, e *llm.Error) (*upstream.Attempt, error) {
-	if ctx.Err() != nil || !d.settings.Rescue || !rescue.Supports(d.plan.req) || d.delivered.Full {
+	if ctx.Err() != nil || !d.settings.Rescue || !upstream.CanContinue(d.plan.req) || d.delivered.Full {
 		return broken, e
 	}
-	r, ok := rescue.New(d.series, e, d.delivered.Bytes(nil))
+	r, ok := upstream.NewRescue(d.series, e, d.delivered.Bytes(nil))
 	if !ok {
 		return broken, e
 	}

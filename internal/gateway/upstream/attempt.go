@@ -33,7 +33,7 @@ type Attempt struct {
 	stream    llm.Stream
 	socket    *websocket.Conn // connection of a realtime session; nil for all other calls
 	pending   []llm.Event     // events up to and including the first content
-	joiner    Joiner          // joins the response to an interrupted one; nil if the attempt does not continue a response
+	joiner    *joiner         // joins the response to an interrupted one; nil if the attempt does not continue a response
 	Prefilled int64           // tokens of the partial response that was sent to the target as a prefill
 	began     time.Time
 	note      note
@@ -64,26 +64,17 @@ const (
 	closed
 )
 
-// Joiner extends provider.Client for an attempt that continues an interrupted response. It joins the new text to the delivered text.
-type Joiner interface {
-	provider.Client
-	// OnDelta sets a function that is called for every delta from the target except begin and usage deltas, visible to the client or not.
-	OnDelta(func())
-	// HiddenText returns the number of ASCII and non-ASCII text bytes that are not sent to the client.
-	HiddenText() (ascii, nonASCII int64)
+// resumption holds the parameters of an attempt that continues an interrupted response.
+type resumption struct {
+	request   *llm.Request
+	maxOutput int64 // output limit, as in provider.Call
+	joiner    *joiner
+	prefilled bool // whether the request ends with the partial response
 }
 
-// Continuation holds the parameters of an attempt that continues an interrupted response.
-type Continuation struct {
-	Request   *llm.Request
-	MaxOutput int64 // output limit, as in provider.Call
-	Joiner    Joiner
-	Prefilled bool // whether the request ends with the partial response
-}
-
-// Try makes one call and reads the response up to the first content for the client. last is true when no other target
-// remains. c may be nil.
-func (s *Series) Try(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
+// try makes one call and reads the response up to the first content for the client. last is true when no other target remains. c is nil
+// unless the attempt continues an interrupted response.
+func (s *Series) try(ctx context.Context, t *provider.Target, last bool, c *resumption) (*Attempt, error) {
 	a, err := s.prepare(ctx, t, last, c)
 	if err != nil {
 		return nil, err
@@ -95,7 +86,7 @@ func (s *Series) Try(ctx context.Context, t *provider.Target, last bool, c *Cont
 }
 
 // prepare acquires a concurrency slot and a credential for a call and adds the attempt to the series.
-func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
+func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *resumption) (*Attempt, error) {
 	p, _ := s.Snapshot.Provider(t.Provider)
 	if err := s.acquireSlot(ctx, p, last); err != nil {
 		return nil, err
@@ -135,10 +126,10 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	s.Attempts = append(s.Attempts, a.note.Attempt)
 	s.Clock.start(a.began)
 	if c != nil {
-		a.joiner = c.Joiner
-		a.joiner.OnDelta(a.markActivity)
-		a.call.Request, a.call.Client, a.call.MaxOutput = c.Request, c.Joiner, c.MaxOutput
-		a.call.Joins, a.call.Prefilled = true, c.Prefilled
+		a.joiner = c.joiner
+		a.joiner.c.onDelta = a.markActivity
+		a.call.Request, a.call.Client, a.call.MaxOutput = c.request, c.joiner, c.maxOutput
+		a.call.Joins, a.call.Prefilled = true, c.prefilled
 	}
 	if s.Request != nil {
 		a.call.Request = s.Request(a.call.Request, t)
@@ -485,8 +476,8 @@ func (a *Attempt) hiddenTokens() int64 {
 	if a.joiner == nil {
 		return 0
 	}
-	ascii, nonASCII := a.joiner.HiddenText()
-	return a.series.Terms.OutputTokens(a.call.Target, ascii, nonASCII)
+	hidden := a.joiner.c.hidden
+	return a.series.Terms.OutputTokens(a.call.Target, hidden.ascii, hidden.nonASCII)
 }
 
 // Spent returns the tokens and the cost of the attempt. An unknown cost counts as 0.

@@ -1,4 +1,4 @@
-package rescue
+package upstream
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func (b *textBytes) add(text string, sign int64) {
 	}
 }
 
-// joiner is the client's format for a response that continues an interrupted response.
+// joiner is the client's format for an attempt that continues an interrupted response. It joins the new text to the delivered text.
 type joiner struct {
 	format wire.Format
 	rest   wire.Continuation
@@ -52,12 +52,6 @@ func (j *joiner) Conversation(ctx context.Context, req *llm.Request) (*llm.Conve
 func (j *joiner) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return j.rest.Encode(j.c.join(deltas))
 }
-
-// OnDelta implements upstream.Joiner.
-func (j *joiner) OnDelta(f func()) { j.c.onDelta = f }
-
-// HiddenText implements upstream.Joiner.
-func (j *joiner) HiddenText() (ascii, nonASCII int64) { return j.c.hidden.ascii, j.c.hidden.nonASCII }
 
 // join yields the deltas that follow the delivered text. If the response does not continue the delivered text, join yields a
 // ContinuationMismatch error.

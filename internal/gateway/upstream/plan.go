@@ -1,5 +1,6 @@
-// Package upstream calls the targets of a plan until one of them responds. It implements retries, fallback and
-// timeouts, and reports results to health. The client receives nothing before an attempt has content.
+// Package upstream calls the targets of a plan until one of them responds: retries, fallback, timeouts, and the continuation of interrupted
+// streams. It reports results to health. The client receives nothing before an attempt has content. Start with plan.go: it decides what
+// follows each failure. attempt.go makes one call, continuation.go joins the text of two targets.
 package upstream
 
 import (
@@ -7,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"fairlead.dev/internal/bill"
@@ -141,8 +144,8 @@ func (s *Series) WithDeadline(ctx context.Context) (context.Context, context.Can
 
 func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.Settings.Total) }
 
-// Left returns the number of remaining attempts. Calls for a model that the provider denies do not count, up to maxDenied.
-func (s *Series) Left() int {
+// left returns the number of remaining attempts. Calls for a model that the provider denies do not count, up to maxDenied.
+func (s *Series) left() int {
 	left, free := s.Settings.Attempts, maxDenied
 	for i := range s.Attempts {
 		denied := s.Attempts[i].Class == llm.UpstreamDenied || s.Attempts[i].Class == llm.UpstreamNotFound
@@ -157,9 +160,9 @@ func (s *Series) Left() int {
 
 // TryInOrder tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
 func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) {
-	for i := 0; i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil; {
-		last := i+1 == len(s.Plan) || s.Left() == 1
-		a, err := s.Try(ctx, s.Plan[i], last, nil)
+	for i := 0; i < len(s.Plan) && s.left() > 0 && ctx.Err() == nil; {
+		last := i+1 == len(s.Plan) || s.left() == 1
+		a, err := s.try(ctx, s.Plan[i], last, nil)
 		if err == nil {
 			return a, nil
 		}
@@ -173,7 +176,7 @@ func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) {
 			i++
 		case !s.mayTryNext(e):
 			return nil, s.rejected(e)
-		case s.Left() > 0: // a pause is useful only if another attempt can follow
+		case s.left() > 0: // a pause is useful only if another attempt can follow
 			i = s.next(ctx, i, e)
 		}
 	}
@@ -181,6 +184,66 @@ func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) {
 		return nil, s.Ended(ctx) // ctx was cancelled during a pause between two attempts
 	}
 	return nil, s.exhausted()
+}
+
+// option is a target that can continue the response, with a prefill or from the start.
+type option struct {
+	target  *provider.Target
+	prefill bool
+	repeat  bool // whether the target has just failed and its retry must wait
+}
+
+// Continue tries targets until one of them continues the delivered text. It returns nil if no target does. If a target that starts again
+// produces different text, the search ends, because other targets would probably also produce different text. After a failed prefill, the
+// same target may start again.
+func (r *Rescue) Continue(ctx context.Context, broken *Attempt, e *llm.Error) *Attempt {
+	s := r.series
+	options := r.options(ctx, broken, e)
+	byPrefill := []llm.Kind{llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch} // errors that the prefill may have caused
+	for len(options) > 0 && s.left() > 0 {
+		o, before := options[0], len(s.Attempts)
+		options = options[1:]
+		if o.repeat && !s.repeat(ctx, o.target, e) {
+			return nil
+		}
+		next, err := r.try(ctx, o, len(options) == 0 || s.left() == 1)
+		switch {
+		case err == nil:
+			return next
+		case ctx.Err() != nil:
+			return nil
+		case o.prefill && slices.Contains(byPrefill, llm.AsError(err).Kind):
+			for i := before; i < len(s.Attempts); i++ { // replace the provider's message, which may quote text that the caller did not send
+				s.Attempts[i].Message = "did not continue the delivered text"
+			}
+			if s.Dispatcher.Admission.AllowRepeat(o.target.ID()) {
+				options = append([]option{{target: o.target}}, options...)
+			}
+		case !llm.AsError(err).Kind.NextMayHelp():
+			return nil
+		}
+	}
+	return nil
+}
+
+// options lists the targets that can continue the response: first the targets that accept a prefill, then the targets that start the
+// response again. The failed target is retried if no other target remains, unless it timed out.
+func (r *Rescue) options(ctx context.Context, broken *Attempt, e *llm.Error) []option {
+	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.tried)
+	same := len(fresh) == 0 && retrySame(e)
+	if same {
+		fresh = append(fresh, broken.Target())
+	}
+	var prefills, restarts []option
+	accepts := strings.TrimSpace(r.text) != "" && r.acceptsPrefill(ctx)
+	for _, t := range fresh {
+		if accepts && t.Model.Abilities.Has(llm.Prefill) && r.outputLeft(t) >= 0 {
+			prefills = append(prefills, option{target: t, prefill: true, repeat: same})
+		} else {
+			restarts = append(restarts, option{target: t, repeat: same})
+		}
+	}
+	return append(prefills, restarts...)
 }
 
 // mayTryNext reports whether another target may be tried after a failure. If the target does not support the request,
@@ -211,8 +274,8 @@ func (s *Series) next(ctx context.Context, at int, e *llm.Error) int {
 		if s.Dispatcher.Admission.AllowRepeat(t.ID()) {
 			return at
 		}
-	case next == len(s.Plan) && RetrySame(e), next < len(s.Plan) && s.readySoon(t, s.Plan[next], e):
-		if s.Repeat(ctx, t, e) {
+	case next == len(s.Plan) && retrySame(e), next < len(s.Plan) && s.readySoon(t, s.Plan[next], e):
+		if s.repeat(ctx, t, e) {
 			return at
 		}
 	}
@@ -231,9 +294,9 @@ func (s *Series) hasOtherCredential(t *provider.Target, e *llm.Error) bool {
 	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), s.credentialIDs(p), failed)
 }
 
-// RetrySame reports whether a retry at the same target may succeed. It returns false after a timeout, and after a rate
+// retrySame reports whether a retry at the same target may succeed. It returns false after a timeout, and after a rate
 // limit with a wait longer than maxPause.
-func RetrySame(e *llm.Error) bool {
+func retrySame(e *llm.Error) bool {
 	switch e.Kind {
 	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.StreamInterrupted:
 		return true
@@ -253,7 +316,7 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 			tries++
 		}
 	}
-	if e.RetryAfter <= 0 || !RetrySame(e) || s.Left() < 2 || tries > 1 {
+	if e.RetryAfter <= 0 || !retrySame(e) || s.left() < 2 || tries > 1 {
 		return false
 	}
 	longest := shortPause
@@ -263,8 +326,8 @@ func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
 	return e.RetryAfter <= longest
 }
 
-// Tried reports whether the target was tried.
-func (s *Series) Tried(t *provider.Target) bool {
+// tried reports whether the target was tried.
+func (s *Series) tried(t *provider.Target) bool {
 	for i := range s.Attempts {
 		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
 			return true
@@ -273,9 +336,9 @@ func (s *Series) Tried(t *provider.Target) bool {
 	return false
 }
 
-// Repeat pauses before a retry at the same target. The pause is the provider's requested wait with jitter, or else an exponential backoff.
-// It lasts at least until the target accepts calls again. Repeat returns false if the retry may not be made.
-func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
+// repeat pauses before a retry at the same target. The pause is the provider's requested wait with jitter, or else an exponential backoff.
+// It lasts at least until the target accepts calls again. repeat returns false if the retry may not be made.
+func (s *Series) repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
 	d := s.Dispatcher
 	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Random())
 	if e.RetryAfter > 0 {
@@ -317,58 +380,4 @@ func (s *Series) Ended(ctx context.Context) *llm.Error {
 			With("attempts", s.details())
 	}
 	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the response was complete.", Err: cause}
-}
-
-// Clock measures the time that a request spends in attempts and waiting for providers or for a budget.
-type Clock struct {
-	Waited   time.Duration // time spent waiting for a provider or a budget without an attempt in flight
-	upstream time.Duration // time spent in attempts that have ended
-	since    time.Time     // start time of the attempt in flight; zero if there is none
-	paused   time.Duration // time spent waiting since the last attempt ended, to record with the next attempt
-	budget   time.Duration // part of paused spent waiting for a budget
-}
-
-// WaitedForBudget records the time that the request waited, before its first attempt, for money that other requests reserved.
-func (c *Clock) WaitedForBudget(d time.Duration) {
-	c.Waited, c.paused, c.budget = d, d, d
-}
-
-// Upstream returns the time spent in attempts and waiting.
-func (c *Clock) Upstream() time.Duration {
-	spent := c.upstream + c.Waited
-	if !c.since.IsZero() {
-		spent += time.Since(c.since)
-	}
-	return spent
-}
-
-func (c *Clock) start(at time.Time) { c.since = at }
-
-func (c *Clock) stop() {
-	c.upstream += time.Since(c.since)
-	c.since = time.Time{}
-}
-
-// MinWait is the minimum duration that counts as waiting. Shorter durations are lock overhead.
-const MinWait = 100 * time.Microsecond
-
-// blocked records the time since the given moment as waiting, unless an attempt is in flight.
-func (c *Clock) blocked(since time.Time) {
-	if d := time.Since(since); c.since.IsZero() && d >= MinWait {
-		c.Waited += d
-		c.paused += d
-	}
-}
-
-// sleep waits for d and records the time as waiting. It returns false if ctx is done first.
-func (c *Clock) sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	defer c.blocked(time.Now())
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -1,4 +1,4 @@
-package rescue
+package upstream
 
 import (
 	"iter"
