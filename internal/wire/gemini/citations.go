@@ -12,9 +12,9 @@ import (
 // maxSupports is the maximum number of text ranges with sources per candidate.
 const maxSupports = 1000
 
-// cite yields the sources of a candidate as citations. Ranges are converted from bytes to characters. If the sources have no ranges, they
+// emitCitations yields the sources of a candidate as citations. Ranges are converted from bytes to characters. If the sources have no ranges, they
 // are cited at the end of the text.
-func (dec *responseDecoder) cite(n int, c *choice) error {
+func (dec *responseDecoder) emitCitations(n int, c *decodedChoice) error {
 	if c.grounding == nil || !dec.o.Search {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 	if len(supports) == 0 {
 		end := utf8.RuneCountInString(text)
 		for i := range c.grounding.Chunks {
-			if err := dec.citation(n, c, i, end, end); err != nil {
+			if err := dec.emitCitation(n, c, i, end, end); err != nil {
 				return err
 			}
 		}
@@ -42,7 +42,7 @@ func (dec *responseDecoder) cite(n int, c *choice) error {
 		start, at = start+characters(text[at:s.Segment.Start]), s.Segment.Start
 		end := start + characters(text[at:s.Segment.End])
 		for _, chunk := range s.Chunks {
-			if err := dec.citation(n, c, chunk, start, end); err != nil {
+			if err := dec.emitCitation(n, c, chunk, start, end); err != nil {
 				return err
 			}
 		}
@@ -60,7 +60,7 @@ func characters(text string) (n int) {
 	return n
 }
 
-func (dec *responseDecoder) citation(n int, c *choice, chunk, start, end int) error {
+func (dec *responseDecoder) emitCitation(n int, c *decodedChoice, chunk, start, end int) error {
 	if chunk < 0 || chunk >= len(c.grounding.Chunks) {
 		return nil
 	}

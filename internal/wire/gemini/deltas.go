@@ -3,13 +3,17 @@ package gemini
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/fault"
@@ -24,6 +28,8 @@ const (
 	DefaultMaxResponse = 64 << 20
 	maxChoices         = 128
 )
+
+const contentFilter = "content_filter" // finish reason of a blocked response
 
 // DeltaOptions holds the settings for decoding a provider's response.
 type DeltaOptions struct {
@@ -54,8 +60,8 @@ func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 		o.MaxResponse = DefaultMaxResponse
 	}
 	return func(yield func(llm.Delta, error) bool) {
-		dec := &responseDecoder{o: o, yield: yield, choices: map[int]*choice{}}
-		dec.end(dec.read(r))
+		dec := &responseDecoder{o: o, yield: yield, choices: map[int]*decodedChoice{}}
+		dec.finish(dec.readResponse(r))
 	}
 }
 
@@ -73,15 +79,15 @@ type responseDecoder struct {
 	began    bool
 	seed     string // seed from which call IDs are generated
 	blocked  bool
-	choices  map[int]*choice
+	choices  map[int]*decodedChoice
 	usage    *llm.Usage
 	counted  bool // whether usage includes the output count
 	summed   bool // whether the provider reported a total count
 	queries  map[string]bool
 }
 
-// choice holds the state of one candidate of the response.
-type choice struct {
+// decodedChoice holds the state of decoding one candidate.
+type decodedChoice struct {
 	calls  int
 	finish string // finish reason; empty until the provider reports it
 
@@ -94,7 +100,7 @@ func malformed(format string, args ...any) *llm.Error {
 	return llm.Errorf(llm.UpstreamMalformed, format, args...)
 }
 
-func (dec *responseDecoder) read(r io.Reader) error {
+func (dec *responseDecoder) readResponse(r io.Reader) error {
 	events := sse.NewReader(r, dec.o.MaxLine)
 	first, err := events.First()
 	switch {
@@ -105,16 +111,19 @@ func (dec *responseDecoder) read(r io.Reader) error {
 	case first == '{' || first == '[':
 		return dec.readDocuments(events.Rest())
 	case !dec.o.Stream:
-		return malformed("The provider's response is not a JSON object%s.", dec.contentType())
+		return notJSON("a JSON object", dec.o.ContentType, nil)
 	}
 	return dec.readStream(events)
 }
 
-func (dec *responseDecoder) contentType() string {
-	if dec.o.ContentType == "" {
-		return ""
+// notJSON returns the error for a response that is not JSON of the expected form, which what describes.
+func notJSON(what, contentType string, err error) *llm.Error {
+	e := malformed("The provider's response is not %s.", what)
+	if contentType != "" {
+		e = malformed("The provider's response is not %s but %s.", what, show.Quote(contentType))
 	}
-	return " but " + show.Quote(dec.o.ContentType)
+	e.Err = err
+	return e
 }
 
 // readDocuments decodes a response that is one JSON document: one object, or the list of events that the API sends without alt=sse.
@@ -127,22 +136,22 @@ func (dec *responseDecoder) readDocuments(r io.Reader) error {
 	if err := strict.CheckResponse(data, 0); err != nil {
 		return err
 	}
-	documents := []json.RawMessage{data}
+	documents := []jsontext.Value{data}
 	if len(data) > 0 && data[0] == '[' {
-		if err := json.Unmarshal(data, &documents); err != nil {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not JSON" + dec.contentType() + ".", Err: err}
+		if err := json.Unmarshal(data, &documents, lenient); err != nil {
+			return notJSON("JSON", dec.o.ContentType, err)
 		}
 	}
 	for _, document := range documents {
 		var got response
-		if err := json.Unmarshal(document, &got); err != nil {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + dec.contentType() + ".", Err: err}
+		if err := json.Unmarshal(document, &got, lenient); err != nil {
+			return notJSON("a JSON object", dec.o.ContentType, err)
 		}
-		if err := dec.handle(document, &got); err != nil {
+		if err := dec.decodeEvent(document, &got); err != nil {
 			return err
 		}
 	}
-	return dec.complete()
+	return dec.checkComplete()
 }
 
 // readStream decodes events until the connection ends, because the API has no end marker.
@@ -151,7 +160,7 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 	for {
 		in, err := events.Next()
 		if errors.Is(err, io.EOF) {
-			return dec.complete()
+			return dec.checkComplete()
 		}
 		if err != nil {
 			return upstream.Failure(err)
@@ -167,26 +176,26 @@ func (dec *responseDecoder) readStream(events *sse.Reader) error {
 			return err
 		}
 		var got response
-		if err := json.Unmarshal(data, &got); err != nil {
-			if in.Unterminated {
-				continue // the event was truncated by the end of the stream, so it is dropped
-			}
-			if string(in.Name) == "error" || data[0] == '[' {
-				return fault.Inside(data)
-			}
-			// Never skip an invalid event, because it may contain text. Text can also follow a finish reason, because
-			// some models set a finish reason in every event.
+		switch err := json.Unmarshal(data, &got, lenient); {
+		case err == nil:
+		case in.Unterminated:
+			continue // the event was truncated by the end of the stream, so it is dropped
+		case string(in.Name) == "error" || data[0] == '[':
+			return fault.Inside(data)
+		default:
+			// Never skip an invalid event, because it may contain text. Text can also follow a finish reason, because some models set a
+			// finish reason in every event.
 			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be decoded.", Err: err}
 		}
-		if err := dec.handle(data, &got); err != nil {
+		if err := dec.decodeEvent(data, &got); err != nil {
 			return err
 		}
 	}
 }
 
-// handle yields the deltas of one event and then calls Document with the event.
-func (dec *responseDecoder) handle(data []byte, got *response) error {
-	if len(got.Error) > 0 && string(got.Error) != "null" {
+// decodeEvent yields the deltas of one event and then calls Document with the event.
+func (dec *responseDecoder) decodeEvent(data []byte, got *response) error {
+	if isGiven(got.Error) {
 		return fault.Inside(data)
 	}
 	if usage, ok := got.Usage.usage(); ok {
@@ -195,7 +204,7 @@ func (dec *responseDecoder) handle(data []byte, got *response) error {
 	} else if got.Usage != nil && (got.Usage.Prompt != nil || got.Usage.Candidates != nil) {
 		dec.warn("dropped implausible usage")
 	}
-	blocked := got.Feedback != nil && got.Feedback.Reason != "" && got.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED"
+	blocked := got.Feedback.Reason != "" && got.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED"
 	if !dec.began && (len(got.Candidates) > 0 || blocked) {
 		dec.began, dec.seed = true, got.ID
 		if dec.seed == "" {
@@ -207,7 +216,7 @@ func (dec *responseDecoder) handle(data []byte, got *response) error {
 		}
 	}
 	for i := range got.Candidates {
-		if err := dec.candidate(&got.Candidates[i]); err != nil {
+		if err := dec.decodeCandidate(&got.Candidates[i]); err != nil {
 			return err
 		}
 	}
@@ -220,8 +229,8 @@ func (dec *responseDecoder) handle(data []byte, got *response) error {
 	return nil
 }
 
-func (dec *responseDecoder) emit(p llm.Delta) error {
-	if !dec.yield(p, nil) {
+func (dec *responseDecoder) emit(d llm.Delta) error {
+	if !dec.yield(d, nil) {
 		return errStopped
 	}
 	return nil
@@ -233,9 +242,9 @@ func (dec *responseDecoder) warn(what string) {
 	}
 }
 
-// complete returns an error if the response has no candidates, or if a candidate has no finish reason. A response without candidates is
+// checkComplete returns an error if the response has no candidates, or if a candidate has no finish reason. A response without candidates is
 // complete if the prompt was blocked.
-func (dec *responseDecoder) complete() error {
+func (dec *responseDecoder) checkComplete() error {
 	if len(dec.choices) == 0 && dec.blocked {
 		return nil
 	}
@@ -250,17 +259,17 @@ func (dec *responseDecoder) complete() error {
 	return nil
 }
 
-// end yields the last deltas: citations and finish reasons if err is nil, then the usage, then err if it is not nil.
-func (dec *responseDecoder) end(err error) {
+// finish yields the last deltas: citations and finish reasons if err is nil, then the usage, then err if it is not nil.
+func (dec *responseDecoder) finish(err error) {
 	if errors.Is(err, errStopped) {
 		return
 	}
 	if err == nil {
 		if len(dec.choices) == 0 {
-			dec.choices[0] = &choice{finish: contentFilter}
+			dec.choices[0] = &decodedChoice{finish: contentFilter}
 		}
 		for _, n := range slices.Sorted(maps.Keys(dec.choices)) {
-			if dec.cite(n, dec.choices[n]) != nil {
+			if dec.emitCitations(n, dec.choices[n]) != nil {
 				return
 			}
 			if dec.emit(llm.Delta{Kind: llm.FinishDelta, Choice: n, Finish: dec.choices[n].finish}) != nil {
@@ -282,4 +291,116 @@ func (dec *responseDecoder) end(err error) {
 	if err != nil {
 		dec.yield(llm.Delta{}, err)
 	}
+}
+
+// decodeCandidate yields the parts of one candidate and records its finish reason. The finish reason is yielded at the end of
+// the response, because some models set a reason in every event.
+func (dec *responseDecoder) decodeCandidate(got *candidate) error {
+	if got.Index < 0 || got.Index >= maxChoices {
+		return malformed("The provider sent a candidate with index %d.", got.Index)
+	}
+	c := dec.choices[got.Index]
+	if c == nil {
+		c = &decodedChoice{}
+		dec.choices[got.Index] = c
+	}
+	if got.Grounding != nil && (c.grounding == nil || len(got.Grounding.Supports) > 0) {
+		c.grounding = got.Grounding
+	}
+	if got.Grounding != nil {
+		dec.countSearches(got.Grounding.Queries)
+	}
+	for i := range got.Content.Parts {
+		if !dec.streamed {
+			c.starts = append(c.starts, c.text.Len())
+		}
+		if err := dec.decodePart(got.Index, c, &got.Content.Parts[i]); err != nil {
+			return err
+		}
+	}
+	switch got.Finish {
+	case "", "FINISH_REASON_UNSPECIFIED":
+	case "STOP":
+		c.finish = "stop"
+		if c.calls > 0 {
+			c.finish = "tool_calls"
+		}
+	case "MAX_TOKENS":
+		c.finish = "length"
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		c.finish = contentFilter
+	default: // an error, or a reason that the gateway does not know
+		kind := llm.UpstreamServer
+		if strings.HasPrefix(got.Finish, "MALFORMED") {
+			kind = llm.UpstreamMalformed
+		}
+		reason := show.Cut(show.OneLine(got.Finish), 60)
+		e := llm.Errorf(kind, "The model's response was interrupted (%s).", reason)
+		if message := show.Preview(got.Message, 200); message != "" {
+			e.Message = strings.TrimSuffix(e.Message, ".") + ": " + message
+		}
+		e.UpstreamCode = reason
+		return e
+	}
+	return nil
+}
+
+// decodePart yields one part. A signature in a text part ends the preceding thinking; a signature in a call part belongs to the call.
+func (dec *responseDecoder) decodePart(n int, c *decodedChoice, got *part) error {
+	switch {
+	case got.Call != nil:
+		return dec.decodeCall(n, c, got)
+	case got.Text == nil && got.Signature == "":
+		if !dec.lost && dec.o.Document == nil {
+			dec.lost = true
+			dec.warn("dropped a part of the response that is neither text nor a tool call")
+		}
+		return nil
+	case got.Thought && got.Text != nil && *got.Text != "":
+		if err := dec.emit(llm.Delta{Kind: llm.ThinkingDelta, Choice: n, Text: *got.Text}); err != nil {
+			return err
+		}
+	}
+	if got.Signature != "" {
+		signature := &llm.Thinking{Signature: got.Signature, Provider: dec.o.Provider}
+		if err := dec.emit(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: signature}); err != nil {
+			return err
+		}
+	}
+	if got.Thought || got.Text == nil || *got.Text == "" {
+		return nil
+	}
+	if dec.o.Search {
+		c.text.WriteString(*got.Text)
+	}
+	return dec.emit(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
+}
+
+// decodeCall yields a tool call, which always arrives complete.
+func (dec *responseDecoder) decodeCall(n int, c *decodedChoice, got *part) error {
+	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: "{}"}
+	if args := got.Call.Args; isGiven(args) {
+		_ = args.Compact(lenient) // cannot fail, because the arguments were decoded from JSON
+		call.Arguments = string(args)
+	}
+	if call.ID == "" { // generate a deterministic ID that is unique across the turns of a conversation, even if the model repeats a call
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", dec.seed, n, c.calls, call.Name, call.Arguments))
+		call.ID = "call_" + hex.EncodeToString(sum[:12])
+	}
+	if got.Signature != "" {
+		call.Signature, call.Provider = got.Signature, dec.o.Provider
+	}
+	if dec.o.Custom != nil && dec.o.Custom(call.Name) {
+		call.Custom = true
+		m, _ := readMembers(got.Call.Args)
+		if raw := m.get(customInput); raw.Kind() == '"' {
+			call.Arguments = text(raw)
+		}
+	}
+	c.calls++
+	if c.finish == "stop" {
+		c.finish = "tool_calls"
+	}
+	return dec.emit(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
 }

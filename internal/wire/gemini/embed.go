@@ -2,9 +2,11 @@ package gemini
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/fault"
@@ -19,9 +21,9 @@ type EmbedOptions struct {
 }
 
 type embedRequest struct {
-	Model      string  `json:"model,omitempty"`
+	Model      string  `json:"model,omitzero"`
 	Content    content `json:"content"`
-	Dimensions int64   `json:"outputDimensionality,omitempty"`
+	Dimensions int64   `json:"outputDimensionality,omitzero"`
 }
 
 // RenderEmbed encodes the inputs in texts as the body of batchEmbedContents.
@@ -47,7 +49,7 @@ type parameters struct {
 func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
 	body := struct {
 		Instances  []instance  `json:"instances"`
-		Parameters *parameters `json:"parameters,omitempty"`
+		Parameters *parameters `json:"parameters,omitzero"`
 	}{Instances: make([]instance, len(texts))}
 	for i, text := range texts {
 		body.Instances[i].Content = text
@@ -67,7 +69,7 @@ type VectorOptions struct {
 }
 
 type values struct {
-	Values     json.RawMessage `json:"values"`
+	Values     jsontext.Value `json:"values"`
 	Statistics struct {
 		Tokens *count `json:"token_count"`
 	} `json:"statistics"`
@@ -75,8 +77,8 @@ type values struct {
 
 // vectors is the response of batchEmbedContents or predict.
 type vectors struct {
-	Error       json.RawMessage `json:"error"`
-	Embeddings  []values        `json:"embeddings"`
+	Error       jsontext.Value `json:"error"`
+	Embeddings  []values       `json:"embeddings"`
 	Predictions []struct {
 		Embeddings values `json:"embeddings"`
 	} `json:"predictions"`
@@ -96,11 +98,10 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 		return llm.Vectors{}, err
 	}
 	var got vectors
-	if err := json.Unmarshal(data, &got); err != nil {
-		dec := responseDecoder{o: DeltaOptions{ContentType: o.ContentType}}
-		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + dec.contentType() + ".", Err: err}
+	if err := json.Unmarshal(data, &got, lenient); err != nil {
+		return llm.Vectors{}, notJSON("a JSON object", o.ContentType, err)
 	}
-	if len(got.Error) > 0 && string(got.Error) != "null" {
+	if isGiven(got.Error) {
 		return llm.Vectors{}, fault.Inside(data)
 	}
 	list := got.Embeddings
@@ -115,7 +116,7 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 		if !isNumberList(one.Values) {
 			return llm.Vectors{}, malformed("The provider sent no vector for input %d.", i)
 		}
-		out.Data = append(out.Data, one.Values)
+		out.Data = append(out.Data, []byte(one.Values))
 	}
 	return out, nil
 }
@@ -138,7 +139,7 @@ func (v *vectors) usage(list []values) *llm.Usage {
 
 // isNumberList reports whether raw is a list of at least one number. raw must be valid JSON, so checking characters is
 // sufficient.
-func isNumberList(raw json.RawMessage) bool {
+func isNumberList(raw jsontext.Value) bool {
 	list := bytes.TrimSpace(raw)
 	if len(list) < len("[0]") || list[0] != '[' {
 		return false

@@ -12,22 +12,19 @@ import (
 	"fairlead.dev/internal/wire/show"
 )
 
-// media encodes an image, audio or a file. It returns an error if the media type is unknown, because the API requires the type.
-func (r *renderer) media(p llm.Part) (part, error) {
+// encodeMedia encodes an image, audio or a file. It returns an error if the media type is unknown, because the API requires the type.
+func (r *renderer) encodeMedia(p llm.Part) (part, error) {
 	m := *p.Media
 	kind := mediaType(p)
 	if kind == "" {
-		return part{}, invalid("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.",
+		return part{}, untranslatable("messages", "Gemini requires the media type of every file, and %s does not have one. Send it as a data URL with its type.",
 			"the "+string(p.Kind)+" "+show.Quote(cmp.Or(m.Name, m.URL, m.FileID, "sent as bytes")))
 	}
 	// The format has one detail setting for all images of a request.
 	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[m.Detail]
 	if wanted != "" && !r.o.Traits.NoSystem {
-		if r.out.Settings == nil {
-			r.out.Settings = &settings{}
-		}
 		if set := r.out.Settings.Resolution; set != "" && set != wanted {
-			r.warn("detail was sent as high for all images: Gemini has one setting for all images.")
+			r.warnings.Add("detail was sent as high for all images: Gemini has one setting for all images.")
 			wanted = "MEDIA_RESOLUTION_HIGH"
 		}
 		r.out.Settings.Resolution = wanted
@@ -38,11 +35,11 @@ func (r *renderer) media(p llm.Part) (part, error) {
 	case strings.HasPrefix(m.FileID, "files/"), strings.HasPrefix(m.FileID, "https://"), strings.HasPrefix(m.FileID, "gs://"):
 		return part{File: &fileData{Type: kind, URI: m.FileID}}, nil
 	case m.FileID != "":
-		return part{}, invalid("messages", "The file %s is stored at another provider, so Gemini cannot read it. Send its bytes.", show.Quote(m.FileID))
+		return part{}, untranslatable("messages", "The file %s is stored at another provider, so Gemini cannot read it. Send its bytes.", show.Quote(m.FileID))
 	case strings.HasPrefix(m.URL, "gs://"), r.o.Traits.FileURLs && m.URL != "":
 		return part{File: &fileData{Type: kind, URI: m.URL}}, nil
 	}
-	return part{}, invalid("messages", "This model does not accept %s by URL. Send the bytes as a data URL.", p.Kind)
+	return part{}, untranslatable("messages", "This model does not accept %s by URL. Send the bytes as a data URL.", p.Kind)
 }
 
 // mediaType returns the declared type, or the type detected from the name or the first bytes. It ignores a wildcard

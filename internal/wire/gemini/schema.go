@@ -1,10 +1,12 @@
 package gemini
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
@@ -20,24 +22,24 @@ const (
 
 // schema is the subset of OpenAPI's schema object that the API supports.
 type schema struct {
-	Type        string          `json:"type,omitempty"`
-	Format      string          `json:"format,omitempty"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Nullable    bool            `json:"nullable,omitempty"`
-	Enum        []string        `json:"enum,omitempty"`
-	Pattern     string          `json:"pattern,omitempty"`
-	MinLength   json.RawMessage `json:"minLength,omitempty"`
-	MaxLength   json.RawMessage `json:"maxLength,omitempty"`
-	Minimum     json.RawMessage `json:"minimum,omitempty"`
-	Maximum     json.RawMessage `json:"maximum,omitempty"`
-	MinItems    json.RawMessage `json:"minItems,omitempty"`
-	MaxItems    json.RawMessage `json:"maxItems,omitempty"`
-	Items       *schema         `json:"items,omitempty"`
-	Properties  properties      `json:"properties,omitempty"`
-	Required    []string        `json:"required,omitempty"`
-	Ordering    []string        `json:"propertyOrdering,omitempty"`
-	AnyOf       []*schema       `json:"anyOf,omitempty"`
+	Type        string         `json:"type,omitzero"`
+	Format      string         `json:"format,omitzero"`
+	Title       string         `json:"title,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Nullable    bool           `json:"nullable,omitzero"`
+	Enum        []string       `json:"enum,omitzero"`
+	Pattern     string         `json:"pattern,omitzero"`
+	MinLength   jsontext.Value `json:"minLength,omitzero"`
+	MaxLength   jsontext.Value `json:"maxLength,omitzero"`
+	Minimum     jsontext.Value `json:"minimum,omitzero"`
+	Maximum     jsontext.Value `json:"maximum,omitzero"`
+	MinItems    jsontext.Value `json:"minItems,omitzero"`
+	MaxItems    jsontext.Value `json:"maxItems,omitzero"`
+	Items       *schema        `json:"items,omitzero"`
+	Properties  properties     `json:"properties,omitzero"`
+	Required    []string       `json:"required,omitempty"`
+	Ordering    []string       `json:"propertyOrdering,omitzero"`
+	AnyOf       []*schema      `json:"anyOf,omitzero"`
 
 	at map[string]int // position of each property in Properties, by name; set by merge
 }
@@ -50,29 +52,25 @@ type property struct {
 // properties keeps the client's order, because models generate members in that order.
 type properties []property
 
-// MarshalJSON encodes an object.
-func (p properties) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, one := range p {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		name, err := encode(one.name)
-		if err != nil {
-			return nil, err
-		}
-		value, err := encode(one.schema)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, name...), ':'), value...)
+// MarshalJSONTo implements json.MarshalerTo.
+func (p properties) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
 	}
-	return append(out, '}'), nil
+	for _, one := range p {
+		if err := e.WriteToken(jsontext.String(one.name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(e, one.schema); err != nil {
+			return err
+		}
+	}
+	return e.WriteToken(jsontext.EndObject)
 }
 
 // noArguments reports whether the schema describes an object without members. The API requires that such a schema is
 // omitted.
-func noArguments(raw json.RawMessage) bool {
+func noArguments(raw jsontext.Value) bool {
 	m, ok := readMembers(raw)
 	if !ok {
 		return true
@@ -92,8 +90,8 @@ func noArguments(raw json.RawMessage) bool {
 // convertSchema converts JSON Schema to the OpenAPI subset: references are resolved, type lists become nullable or alternatives, constants
 // become enums, and unsupported keywords are dropped. lost lists significant changes. If ordered is true, the result includes the order of
 // the members, which response schemas need.
-func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out json.RawMessage, lost []string, err error) {
-	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]json.RawMessage{}}
+func convertSchema(raw jsontext.Value, ordered bool, left *schemaBudget) (out jsontext.Value, lost []string, err error) {
+	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]jsontext.Value{}}
 	s := c.convert(raw, nil)
 	if c.err != nil {
 		return nil, nil, c.err
@@ -118,23 +116,17 @@ func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
 
 type converter struct {
 	left    *schemaBudget
-	root    json.RawMessage
+	root    jsontext.Value
 	ordered bool
 	nodes   int
 	work    int
-	found   map[string]map[string]json.RawMessage // decoded objects that contain the targets of references, by JSON pointer
-	lost    []string
+	found   map[string]map[string]jsontext.Value // members of the objects that contain the targets of references, by JSON pointer
+	lost    show.Warnings
 	err     error
 }
 
-func (c *converter) lose(what string) {
-	if len(c.lost) < show.MaxWarnings && !slices.Contains(c.lost, what) {
-		c.lost = append(c.lost, what)
-	}
-}
-
 // convert converts one schema. trail has one entry per enclosing level: the reference that was resolved at that level, or an empty string.
-func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
+func (c *converter) convert(raw jsontext.Value, trail []string) *schema {
 	c.nodes++
 	c.work += len(raw)
 	c.left.nodes--
@@ -192,12 +184,12 @@ func (c *converter) refer(ref string, trail []string) *schema {
 		}
 	}
 	if met >= maxRecursion {
-		c.lose("a recursive schema was truncated")
+		c.lost.Add("a recursive schema was truncated")
 		return &schema{Type: "object"}
 	}
 	target, ok := c.resolve(ref)
 	if !ok {
-		c.lose("the reference " + plain(ref) + " cannot be resolved")
+		c.lost.Add("the reference %s cannot be resolved", show.Name(ref))
 		return &schema{Type: "string"}
 	}
 	return c.convert(target, append(slices.Clip(trail), ref))
@@ -252,7 +244,7 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 			s.Items = c.convert(m.get("items"), trail)
 			break
 		}
-		c.lose("a tuple became a list of alternatives") // the subset requires that all elements have the same type
+		c.lost.Add("a tuple became a list of alternatives") // the subset requires that all elements have the same type
 		one := &schema{}
 		for _, place := range places {
 			one.AnyOf = append(one.AnyOf, c.convert(place, trail))
@@ -270,7 +262,7 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 func (c *converter) enumerate(s *schema, m members) {
 	values := readList(m.get("enum"))
 	if value := m.get("const"); value != nil {
-		values = []json.RawMessage{value}
+		values = []jsontext.Value{value}
 	}
 	var texts, others []string
 	for _, raw := range values {
@@ -320,7 +312,7 @@ func (c *converter) alternatives(s *schema, m members, trail []string) {
 	case len(options) == 1:
 		s.merge(options[0])
 	case len(s.Properties) > 0:
-		c.lose("alternatives next to properties were dropped")
+		c.lost.Add("alternatives next to properties were dropped")
 	default:
 		s.Type = ""
 		s.AnyOf = options
@@ -382,4 +374,37 @@ func (s *schema) merge(o *schema) {
 		rest.Description = s.Description
 	}
 	*s = rest
+}
+
+// resolve returns the target of a reference inside the document.
+func (c *converter) resolve(ref string) (jsontext.Value, bool) {
+	rest, ok := strings.CutPrefix(ref, "#")
+	if !ok || rest != "" && rest[0] != '/' {
+		return nil, false
+	}
+	at, pointer := c.root, ""
+	for _, step := range strings.Split(rest, "/")[1:] {
+		byName, known := c.found[pointer]
+		if !known {
+			m, _ := readMembers(at)
+			byName = make(map[string]jsontext.Value, len(m))
+			for _, one := range m {
+				byName[one.name] = one.value
+			}
+			c.found[pointer] = byName
+		}
+		if at = byName[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]; at == nil {
+			return nil, false
+		}
+		pointer += "/" + step
+	}
+	return at, true
+}
+
+// number returns raw if it is a JSON number, otherwise nil.
+func number(raw jsontext.Value) jsontext.Value {
+	if raw.Kind() != '0' {
+		return nil
+	}
+	return raw
 }

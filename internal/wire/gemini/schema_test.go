@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
@@ -58,7 +59,7 @@ func TestSchemaIsConvertedToTheSubset(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, _, err := convertSchema(json.RawMessage(tc.in), false, newSchemaBudget(&llm.Conversation{}))
+			got, _, err := convertSchema(jsontext.Value(tc.in), false, newSchemaBudget(&llm.Conversation{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +72,7 @@ func TestSchemaIsConvertedToTheSubset(t *testing.T) {
 
 func TestSchemaReportsLosses(t *testing.T) {
 	t.Parallel()
-	_, lost, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false, newSchemaBudget(&llm.Conversation{}))
+	_, lost, err := convertSchema(jsontext.Value(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false, newSchemaBudget(&llm.Conversation{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestResolvedSchemaIsLimited(t *testing.T) {
 	deep := strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat(`}`, 200)
 	long := `{"properties":{` + strings.Repeat(`"p":{"$ref":"#/d"},`, 100) + `"q":{}},"d":{"description":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for name, in := range map[string]string{"exponential growth": bomb.String(), "deep": deep, "long": long} {
-		if _, _, err := convertSchema(json.RawMessage(in), false, newSchemaBudget(&llm.Conversation{})); err == nil {
+		if _, _, err := convertSchema(jsontext.Value(in), false, newSchemaBudget(&llm.Conversation{})); err == nil {
 			t.Errorf("convertSchema(%s) returned no error", name)
 		}
 	}
@@ -106,7 +107,7 @@ func TestSchemasWithoutArgumentsAreOmitted(t *testing.T) {
 		``: true, `null`: true, `{}`: true, `{"type":"object"}`: true, `{"type":"object","properties":{}}`: true, `true`: true,
 		`{"type":"object","properties":{"a":{}}}`: false, `{"$ref":"#/$defs/a"}`: false, `{"type":"string"}`: false,
 	} {
-		if got := noArguments(json.RawMessage(in)); got != want {
+		if got := noArguments(jsontext.Value(in)); got != want {
 			t.Errorf("noArguments(%s) = %t, want %t", in, got, want)
 		}
 	}
@@ -118,7 +119,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add(`{"type":"array","items":[{},true]}`)
 	f.Add(`{"anyOf":[{"const":{}},{"properties":{"a":1}}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		out, _, err := convertSchema(json.RawMessage(in), true, newSchemaBudget(&llm.Conversation{}))
+		out, _, err := convertSchema(jsontext.Value(in), true, newSchemaBudget(&llm.Conversation{}))
 		if err == nil && !isObject(out) {
 			t.Errorf("convertSchema(%q) = %q, want an object", in, out)
 		}

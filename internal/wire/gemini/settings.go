@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
 )
@@ -12,13 +14,9 @@ import (
 // maxStops is the maximum number of stop sequences.
 const maxStops = 5
 
-// settings encodes the generation settings. It returns an instruction in place of a setting that the model does not
-// support.
-func (r *renderer) settings() (instruction string, err error) {
-	s := &settings{}
-	if r.out.Settings != nil {
-		s = r.out.Settings // media has already set the resolution
-	}
+// encodeSettings encodes the generation settings. It returns an instruction in place of a setting that the model does not support.
+func (r *renderer) encodeSettings() (instruction string, err error) {
+	s := &r.out.Settings
 	s.MaxOutput = cmp.Or(r.conv.MaxOutput, r.o.MaxOutput)
 	if r.conv.Choices > 1 {
 		s.Candidates = r.conv.Choices
@@ -27,25 +25,21 @@ func (r *renderer) settings() (instruction string, err error) {
 		if stop != "" && len(s.Stop) < maxStops {
 			s.Stop = append(s.Stop, stop)
 		} else if stop != "" {
-			r.warn("only the first %d stop sequences were sent: Gemini does not support more.", maxStops)
+			r.warnings.Add("only the first %d stop sequences were sent: Gemini does not support more.", maxStops)
 		}
 	}
-	r.sampling(s)
-	s.Thinking = r.thinking()
-	instruction, err = r.output(s)
-	if blank, _ := encode(s); string(blank) != "{}" {
-		r.out.Settings = s
-	}
-	return instruction, err
+	r.encodeSampling(s)
+	s.Thinking = r.encodeThinking()
+	return r.encodeOutput(s)
 }
 
-func (r *renderer) sampling(s *settings) {
+func (r *renderer) encodeSampling(s *settings) {
 	given := r.conv.Sampling
 	_, invalidSeed := strconv.ParseInt(string(given.Seed), 10, 32)
 	for _, one := range []struct {
 		name  string
 		value json.Number
-		into  *json.Number
+		into  *jsontext.Value
 		takes bool
 	}{
 		{"temperature", given.Temperature, &s.Temperature, !r.o.FixedSampling},
@@ -58,30 +52,30 @@ func (r *renderer) sampling(s *settings) {
 		switch {
 		case one.value == "":
 		case one.takes:
-			*one.into = one.value
+			*one.into = jsontext.Value(one.value)
 		case one.name == "seed":
-			r.warn("seed was dropped: Gemini supports 32-bit integers only.")
+			r.warnings.Add("seed was dropped: Gemini supports 32-bit integers only.")
 		case !llm.IsDefaultSampling(one.name, one.value):
-			r.warn("%s was dropped: this model does not support it.", one.name)
+			r.warnings.Add("%s was dropped: this model does not support it.", one.name)
 		}
 	}
 	if given.Logprobs || given.TopLogprobs > 0 {
-		r.leftOut("logprobs")
+		r.warnDropped("logprobs")
 	}
 }
 
 // ThinkingConfig encodes an effort as the thinking settings for a model. It returns nil if the effort is unset or if the model does not
 // think.
-func ThinkingConfig(t Traits, e llm.Effort) (config []byte, warnings []string) {
+func ThinkingConfig(t Traits, e llm.Effort) (config jsontext.Value, warnings []string) {
 	r := &renderer{conv: &llm.Conversation{Effort: e}, o: RenderOptions{Traits: t}}
-	if settings := r.thinking(); settings != nil {
+	if settings := r.encodeThinking(); settings != nil {
 		config, _ = encode(settings) // encoding the settings cannot fail
 	}
 	return config, r.warnings
 }
 
-// thinking encodes the thinking settings.
-func (r *renderer) thinking() *thinkingConfig {
+// encodeThinking encodes the thinking settings.
+func (r *renderer) encodeThinking() *thinking {
 	e, can := r.conv.Effort, r.o.Traits.Thinking
 	asked := e.Level != "" || e.Budget > 0 || e.Adaptive
 	switch {
@@ -89,16 +83,16 @@ func (r *renderer) thinking() *thinkingConfig {
 		return nil
 	case can.Most == 0:
 		if e.Level != "none" {
-			r.warn("the reasoning effort was dropped: this model does not think.")
+			r.warnings.Add("the reasoning effort was dropped: this model does not think.")
 		}
 		return nil
 	}
-	config := &thinkingConfig{Show: !e.Hide && e.Level != "none"}
+	config := &thinking{Show: !e.Hide && e.Level != "none"}
 	switch {
 	case e.Budget > 0:
-		config.Budget = r.clamped(e.Budget)
+		config.Budget = r.clampBudget(e.Budget)
 		if *config.Budget != e.Budget {
-			r.warn("the thinking budget was sent as %d tokens: this model supports no other.", *config.Budget)
+			r.warnings.Add("the thinking budget was sent as %d tokens: this model supports no other.", *config.Budget)
 		}
 	case e.Level == "" && len(can.Levels) > 0: // without a level, the model decides how much to think
 	case e.Level == "":
@@ -107,7 +101,7 @@ func (r *renderer) thinking() *thinkingConfig {
 	case len(can.Levels) > 0:
 		level, same := can.nearest(e.Level)
 		if !same {
-			r.warn("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(e.Level), level)
+			r.warnings.Add("the reasoning effort %s was sent as %s: this model does not support it.", show.Quote(e.Level), level)
 		}
 		config.Level = level
 	default: // use the same budgets as Google's own OpenAI-compatible API
@@ -117,39 +111,39 @@ func (r *renderer) thinking() *thinkingConfig {
 				config.Budget = new(int64)
 				break
 			}
-			r.warn("the reasoning effort \"none\" was sent as a budget of %d tokens: this model always thinks.", can.Least)
-			config.Budget = r.clamped(0)
+			r.warnings.Add("the reasoning effort \"none\" was sent as a budget of %d tokens: this model always thinks.", can.Least)
+			config.Budget = r.clampBudget(0)
 		case "minimal", "low":
-			config.Budget = r.clamped(1024)
+			config.Budget = r.clampBudget(1024)
 		case "medium":
-			config.Budget = r.clamped(8192)
+			config.Budget = r.clampBudget(8192)
 		case "high":
-			config.Budget = r.clamped(24576)
+			config.Budget = r.clampBudget(24576)
 		case "xhigh", "max":
-			config.Budget = r.clamped(can.Most)
+			config.Budget = r.clampBudget(can.Most)
 		default:
-			r.leftOut("the reasoning effort " + show.Quote(e.Level))
+			r.warnDropped("the reasoning effort " + show.Quote(e.Level))
 		}
 	}
 	return config
 }
 
-func (r *renderer) clamped(budget int64) *int64 {
+func (r *renderer) clampBudget(budget int64) *int64 {
 	budget = min(max(budget, r.o.Traits.Thinking.Least), r.o.Traits.Thinking.Most)
 	return &budget
 }
 
 const jsonType = "application/json"
 
-// output requests the output format of the conversation. If the model does not support JSON output together with tools, output returns an
-// instruction instead.
-func (r *renderer) output(s *settings) (instruction string, err error) {
+// encodeOutput requests the output format of the conversation. If the model does not support JSON output together with tools, it returns
+// an instruction instead.
+func (r *renderer) encodeOutput(s *settings) (instruction string, err error) {
 	out := r.conv.Output
 	if out.Kind == llm.OutputText {
 		return "", nil
 	}
 	if len(r.out.Tools) > 0 && !r.o.Traits.JSONAndTools {
-		r.warn("the output format was sent as an instruction: this model does not support an output format together with tools.")
+		r.warnings.Add("the output format was sent as an instruction: this model does not support an output format together with tools.")
 		instruction = "When you answer without calling a tool, answer with nothing but JSON"
 		if out.Kind == llm.OutputSchema && len(out.Schema) > 0 {
 			return instruction + " that follows this JSON Schema: " + string(out.Schema), nil
@@ -161,9 +155,9 @@ func (r *renderer) output(s *settings) (instruction string, err error) {
 		return "", nil
 	}
 	if r.o.Traits.JSONSchema {
-		s.JSONSchema = out.Schema
+		s.JSONSchema = jsontext.Value(out.Schema)
 		return "", nil
 	}
-	s.Schema, err = r.subset("response_format", out.Schema, true)
+	s.Schema, err = r.encodeSchema("response_format", jsontext.Value(out.Schema), true)
 	return "", err
 }
