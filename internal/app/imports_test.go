@@ -85,7 +85,7 @@ var forbidden = []struct{ from, imports, except, reason string }{
 		reason:  "formats meet in package llm",
 	},
 	{
-		from:    "internal/wire/responses internal/wire/responsesconv internal/wire/gemini",
+		from:    "internal/wire/responses internal/wire/responsesconv",
 		imports: "internal/wire/openai",
 		reason:  "formats meet in package llm",
 	},

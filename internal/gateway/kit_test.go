@@ -40,7 +40,7 @@ import (
 	"fairlead.dev/internal/simulator"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/media"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
@@ -138,11 +138,11 @@ func routes() []modelapi.Route {
 		{Path: "/realtime", Op: llm.Realtime, Format: media.Format{}},
 		{Path: "/files", Op: llm.FileObjects, Format: media.Format{}},
 		{Path: "/batches", Op: llm.BatchObjects, Format: media.Format{}},
-		{Path: "/generateContent", Op: llm.Chat, Format: geminiapi.Format{}},
-		{Path: "/streamGenerateContent", Op: llm.Chat, Format: geminiapi.Format{Stream: true}},
-		{Path: "/countTokens", Op: llm.Count, Format: geminiapi.Format{}},
-		{Path: "/embedContent", Op: llm.Embed, Format: geminiapi.Format{}},
-		{Path: "/batchEmbedContents", Op: llm.Embed, Format: geminiapi.Format{Batch: true}},
+		{Path: "/generateContent", Op: llm.Chat, Format: gemini.Format{}},
+		{Path: "/streamGenerateContent", Op: llm.Chat, Format: gemini.Format{Stream: true}},
+		{Path: "/countTokens", Op: llm.Count, Format: gemini.Format{}},
+		{Path: "/embedContent", Op: llm.Embed, Format: gemini.Format{}},
+		{Path: "/batchEmbedContents", Op: llm.Embed, Format: gemini.Format{Batch: true}},
 	}
 }
 

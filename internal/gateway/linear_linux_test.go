@@ -35,7 +35,7 @@ import (
 	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/wire"
 	messages "fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
@@ -73,7 +73,7 @@ var ingresses = []ingress{
 	{"embeddings", llm.Embed, openai.Format{}},
 	{"embeddings_tokens", llm.Embed, openai.Format{}},
 	{"moderations", llm.Moderate, openai.Format{}},
-	{"gemini", llm.Chat, geminiapi.Format{Model: "m"}},
+	{"gemini", llm.Chat, gemini.Format{Model: "m"}},
 }
 
 // TestRequestCostIsLinear grows every list and every object of every request format. It runs the steps that read them, and

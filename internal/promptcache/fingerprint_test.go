@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/geminiapi"
+	wiregemini "fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
@@ -157,7 +157,7 @@ func TestBuildSupportsAllFormats(t *testing.T) {
 			`{"model":"m","instructions":"s","input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call","call_id":"2","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"x"}]}`, 5,
 		},
 		"responses with a text": {responses.Format{}, `{"model":"m","input":"a"}`, 1},
-		"contents":              {geminiapi.Format{}, `{"model":"m","systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"parts":[{"text":"a"}]}]}`, 2},
+		"contents":              {wiregemini.Format{}, `{"model":"m","systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"parts":[{"text":"a"}]}]}`, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/upstream"
@@ -37,8 +37,8 @@ func AssembleResponse(e *requestlog.Entry) {
 		}
 	case responses.Name:
 		whole, err = responses.Assemble(events)
-	case geminiapi.Name:
-		whole, err = geminiapi.Assemble(events)
+	case gemini.Name:
+		whole, err = gemini.Assemble(events)
 	default:
 		whole, err = openai.Assemble(events)
 	}
@@ -84,8 +84,8 @@ func ToChat(format string, body requestlog.Body) (request, response []byte) {
 	switch format {
 	case anthropic.Name:
 		return asChat(anthropic.Format{}, body.Request), answerOf(messagesPieces(body.Response, body.Streamed))
-	case geminiapi.Name:
-		return asChat(geminiapi.Format{Model: "auto"}, body.Request), answerOf(geminiapi.Stored(body.Response))
+	case gemini.Name:
+		return asChat(gemini.Format{Model: "auto"}, body.Request), answerOf(gemini.Stored(body.Response))
 	case responses.Name:
 		return asChat(responses.Format{}, body.Request), responsesAnswer(body)
 	}

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/responses"
 )
 
@@ -92,7 +92,7 @@ var foreign = map[string]struct {
 	request string
 }{
 	anthropic.Name: {anthropic.Format{}, `{"model":"m","max_tokens":9,"system":"be brief","messages":[{"role":"user","content":"how cold?"}]}`},
-	geminiapi.Name: {geminiapi.Format{}, `{"systemInstruction":{"parts":[{"text":"be brief"}]},"contents":[{"role":"user","parts":[{"text":"how cold?"}]}]}`},
+	gemini.Name:    {gemini.Format{}, `{"systemInstruction":{"parts":[{"text":"be brief"}]},"contents":[{"role":"user","parts":[{"text":"how cold?"}]}]}`},
 	responses.Name: {responses.Format{}, `{"model":"m","instructions":"be brief","input":"how cold?"}`},
 }
 

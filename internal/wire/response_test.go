@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/responsesconv"
@@ -43,7 +42,7 @@ var responseFormats = []struct {
 	{responses.Format{Now: at(1)}, responses.Format{Now: at(1)}, `{"model":"m","input":"x"}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
 		return responsesconv.Deltas(r, responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: stream}})
 	}},
-	{geminiapi.Format{Model: "m"}, geminiapi.Format{Model: "m"}, `{"contents":[{"parts":[{"text":"x"}]}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
+	{gemini.Format{Model: "m"}, gemini.Format{Model: "m"}, `{"contents":[{"parts":[{"text":"x"}]}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
 		return gemini.Deltas(r, gemini.DeltaOptions{Stream: stream})
 	}},
 }

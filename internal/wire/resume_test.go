@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
 )
@@ -51,7 +51,7 @@ var resumable = []struct {
 		"a truncated event":   responsesItem + responsesPart + responsesText + `{"type":"resp`,
 		"text without a part": responsesItem + responsesText,
 	}},
-	{geminiapi.Format{Model: "m", Stream: true}, geminiHead + `{"text":"x"}` + geminiTail, map[string]string{
+	{gemini.Format{Model: "m", Stream: true}, geminiHead + `{"text":"x"}` + geminiTail, map[string]string{
 		"a thought":   geminiHead + `{"text":"a","thought":true}` + geminiTail,
 		"a tool call": geminiHead + `{"functionCall":{"name":"f"}}` + geminiTail,
 		"signed text": geminiHead + `{"text":"a","thoughtSignature":"s"}` + geminiTail,
@@ -117,7 +117,7 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 		{responses.Format{}, `{"model":"m","input":"x","max_output_tokens":9}`, ""},
 		{responses.Format{}, `{"model":"m","input":[{"role":"user","content":"x"} ],"max_output_tokens":9}`, ""},
 		{responses.Format{}, `{"model":"m","input":"x","max_output_tokens":5}`, ""},
-		{geminiapi.Format{Model: "m"}, `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":9}}`, ""},
+		{gemini.Format{Model: "m"}, `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":9}}`, ""},
 	} {
 		format := tc.format.(wire.Format)
 		req, err := format.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))

@@ -8,7 +8,6 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/geminiapi"
 	"fairlead.dev/internal/wire/openai"
 )
 
@@ -59,8 +58,8 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 func Body(ctx context.Context, c *provider.Call, traits gemini.Traits) ([]byte, error) {
 	var body []byte
 	var warnings []string
-	if geminiapi.Passes(c.Request, traits) {
-		body, warnings = geminiapi.Rewrite(c.Request, geminiapi.RewriteOptions{
+	if gemini.Passes(c.Request, traits) {
+		body, warnings = gemini.Rewrite(c.Request, gemini.RewriteOptions{
 			Traits: traits, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput, FixedSampling: c.Target.Model.FixedSampling, Effort: c.Target.Effort,
 		})
 	} else {
@@ -89,8 +88,8 @@ func Events(c *provider.Call, resp *http.Response, traits gemini.Traits, s provi
 		MaxLine:     s.MaxLine, MaxResponse: s.MaxResponse, SizeHint: resp.ContentLength,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
-	if !c.Joins && geminiapi.Passes(c.Request, traits) {
-		return llm.Pull(geminiapi.Events(resp.Body, o, c.Target.Model.Name))
+	if !c.Joins && gemini.Passes(c.Request, traits) {
+		return llm.Pull(gemini.Events(resp.Body, o, c.Target.Model.Name))
 	}
 	o.Custom = c.CustomTool()
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, gemini.Deltas(resp.Body, o)))

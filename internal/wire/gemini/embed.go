@@ -2,6 +2,8 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"io"
 	"strings"
 
@@ -10,6 +12,8 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/fault"
+	"fairlead.dev/internal/wire/openai"
+	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
 	"fairlead.dev/internal/wire/upstream"
 )
@@ -20,21 +24,110 @@ type EmbedOptions struct {
 	Dimensions int64  // requested vector size; 0 for the model's default
 }
 
+// embedRequest is the body of embedContent, and an element of that of batchEmbedContents.
 type embedRequest struct {
-	Model      string  `json:"model,omitzero"`
-	Content    content `json:"content"`
-	Dimensions int64   `json:"outputDimensionality,omitzero"`
+	Model      string         `json:"model,omitzero"`
+	Content    content        `json:"content"`
+	Dimensions strict.Whole   `json:"outputDimensionality,omitzero"`
+	Unknown    jsontext.Value `json:",embed"`
+}
+
+type embedBatch struct {
+	Requests []embedRequest `json:"requests"`
 }
 
 // RenderEmbed encodes the inputs in texts as the body of batchEmbedContents.
 func RenderEmbed(texts []string, o EmbedOptions) ([]byte, error) {
-	requests := make([]embedRequest, len(texts))
+	out := embedBatch{Requests: make([]embedRequest, len(texts))}
 	for i, text := range texts {
-		requests[i] = embedRequest{
-			Model: "models/" + strings.TrimPrefix(o.Model, "models/"), Content: content{Parts: []part{textPart(text)}}, Dimensions: o.Dimensions,
+		out.Requests[i] = embedRequest{
+			Model:   "models/" + strings.TrimPrefix(o.Model, "models/"),
+			Content: content{Parts: []part{textPart(text)}}, Dimensions: strict.WholeOf(o.Dimensions),
 		}
 	}
-	return encode(map[string]any{"requests": requests})
+	return encode(out)
+}
+
+// decodeEmbedding decodes a request of embedContent or batchEmbedContents. It returns the equivalent request in OpenAI's format, which every
+// provider of embeddings accepts. EncodeVectors translates the response. Fields without an equivalent are rejected.
+func (f Format) decodeEmbedding(ctx context.Context, body []byte) (*llm.Request, error) {
+	var batch embedBatch
+	rules := strict.Rules{Alias: camelCase}
+	if f.Batch {
+		doc, err := strict.Decode(ctx, body, &batch, rules)
+		if err != nil {
+			return nil, err
+		}
+		if !doc.Given("requests") || len(doc.Fields) != 1 {
+			return nil, strict.Reject(strict.Problem{Param: "requests", Message: "The body must contain only the field requests, a list of embedding requests."})
+		}
+		if err := doc.Reject(); err != nil {
+			return nil, err
+		}
+	} else {
+		batch.Requests = make([]embedRequest, 1)
+		doc, err := strict.Decode(ctx, body, &batch.Requests[0], rules)
+		if err != nil {
+			return nil, err
+		}
+		for unknown := range doc.UnknownFields(batch.Requests[0]) {
+			return nil, rejectEmbedField(unknown.Name)
+		}
+		if err := doc.Reject(); err != nil {
+			return nil, err
+		}
+	}
+	out := struct {
+		Model      string       `json:"model"`
+		Input      []string     `json:"input"`
+		Dimensions strict.Whole `json:"dimensions,omitzero"`
+	}{Model: f.Model, Input: []string{}}
+	for i, one := range batch.Requests {
+		unknown, _ := readMembers(one.Unknown)
+		switch parts := one.Content.Parts; {
+		case len(unknown) > 0:
+			return nil, rejectEmbedField(unknown[0].name)
+		case len(parts) != 1 || parts[0].Text == nil:
+			return nil, strict.Reject(strict.Problem{Param: "content", Message: "Send content with exactly one text part."})
+		case i > 0 && one.Dimensions != out.Dimensions:
+			return nil, strict.Reject(strict.Problem{Param: "outputDimensionality", Message: "All requests must have the same outputDimensionality."})
+		case i == 0:
+			out.Model, out.Dimensions = ModelName(cmp.Or(f.Model, one.Model)), one.Dimensions // logged requests have no path
+		}
+		out.Input = append(out.Input, *one.Content.Parts[0].Text)
+	}
+	translated, err := encode(out)
+	if err != nil {
+		return nil, err
+	}
+	return openai.Format{}.DecodeRequest(ctx, llm.Embed, translated)
+}
+
+func rejectEmbedField(name string) error {
+	return strict.Reject(strict.Problem{Param: name, Message: "The field " + show.Quote(name) + " of an embeddings request is not supported."})
+}
+
+// EncodeVectors implements wire.VectorEncoder.
+func (f Format) EncodeVectors(data []byte) []byte {
+	var in struct {
+		Data []struct {
+			Embedding jsontext.Value `json:"embedding"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(data, &in, lenient) // cannot fail, because the gateway encoded the response
+	type vector struct {
+		Values jsontext.Value `json:"values"`
+	}
+	list := make([]vector, len(in.Data))
+	for i, one := range in.Data {
+		list[i].Values = one.Embedding
+	}
+	out := map[string]any{"embeddings": list}
+	if !f.Batch && len(list) > 0 {
+		out = map[string]any{"embedding": list[0]}
+	}
+	encoded, _ := encode(out) // cannot fail
+	return encoded
 }
 
 type instance struct {

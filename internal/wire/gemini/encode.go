@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // RenderOptions holds the settings for encoding a conversation.
@@ -68,7 +69,7 @@ func (r *renderer) render() error {
 	case !r.o.Traits.Tiers || tiers[asked] == "":
 		r.warnDropped("service_tier " + show.Quote(asked))
 	default:
-		r.out.Tier = tiers[asked]
+		r.out.ServiceTier = strict.Label(tiers[asked])
 	}
 	for _, name := range r.conv.Dropped {
 		r.warnDropped(show.Name(name))
@@ -174,8 +175,8 @@ func (r *renderer) encodeUserParts(parts []llm.Part) (out []part, err error) {
 	return out, nil
 }
 
-// ForeignSignature is the value that the API accepts in place of a signature, for a call that another model made.
-const ForeignSignature = "skip_thought_signature_validator"
+// foreignSignature is the value that the API accepts in place of a signature, for a call that another model made.
+const foreignSignature = "skip_thought_signature_validator"
 
 // encodeModelTurn encodes a model turn. The text of thinking is not sent. Only its signature is sent, as a member of the following text
 // part, where the model originally put it.
@@ -220,7 +221,7 @@ func (r *renderer) encodeModelTurn(turn []llm.Part) ([]part, error) {
 		parts[lastText].Signature = signature
 	}
 	if firstCall >= 0 && r.o.Traits.NeedsSignatures && parts[firstCall].Signature == "" {
-		parts[firstCall].Signature = ForeignSignature
+		parts[firstCall].Signature = foreignSignature
 	}
 	return parts, nil
 }

@@ -36,11 +36,13 @@ type members []member
 type member struct {
 	name  string
 	value jsontext.Value
+	start int // position of the value in the object
 }
 
+// get returns the value of a member, whose name may be spelled in snake_case.
 func (m members) get(name string) jsontext.Value {
 	for i := range m {
-		if m[i].name == name {
+		if m[i].name == name || camelCase(m[i].name) == name {
 			return m[i].value
 		}
 	}
@@ -62,6 +64,7 @@ func readMembers(raw jsontext.Value) (m members, ok bool) {
 		if one.value, err = readValue(d, raw); err != nil {
 			return nil, false
 		}
+		one.start = int(d.InputOffset()) - len(one.value)
 		m = append(m, one)
 	}
 	_, err := d.ReadToken()
@@ -91,8 +94,8 @@ func readValue(d *jsontext.Decoder, raw jsontext.Value) (jsontext.Value, error) 
 	return raw[end-int64(len(value)) : end : end], err
 }
 
-// text returns the value of a JSON string, or an empty string.
-func text(raw jsontext.Value) string {
+// textOf returns the value of a JSON string, or an empty string.
+func textOf(raw jsontext.Value) string {
 	if raw.Kind() != '"' {
 		return ""
 	}
@@ -102,3 +105,30 @@ func text(raw jsontext.Value) string {
 
 // isGiven reports whether a member exists and is not null.
 func isGiven(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != 'n' }
+
+// ordered is a JSON object whose members keep their order. The order of the properties of a schema matters, because models generate members
+// in that order.
+type ordered []orderedMember
+
+type orderedMember struct {
+	name  string
+	value any
+}
+
+func (o *ordered) add(name string, value any) { *o = append(*o, orderedMember{name, value}) }
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (o ordered) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, m := range o {
+		if err := e.WriteToken(jsontext.String(m.name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(e, m.value); err != nil {
+			return err
+		}
+	}
+	return e.WriteToken(jsontext.EndObject)
+}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
@@ -36,36 +35,12 @@ type schema struct {
 	MinItems    jsontext.Value `json:"minItems,omitzero"`
 	MaxItems    jsontext.Value `json:"maxItems,omitzero"`
 	Items       *schema        `json:"items,omitzero"`
-	Properties  properties     `json:"properties,omitzero"`
+	Properties  ordered        `json:"properties,omitzero"`
 	Required    []string       `json:"required,omitempty"`
 	Ordering    []string       `json:"propertyOrdering,omitzero"`
 	AnyOf       []*schema      `json:"anyOf,omitzero"`
 
 	at map[string]int // position of each property in Properties, by name; set by merge
-}
-
-type property struct {
-	name   string
-	schema *schema
-}
-
-// properties keeps the client's order, because models generate members in that order.
-type properties []property
-
-// MarshalJSONTo implements json.MarshalerTo.
-func (p properties) MarshalJSONTo(e *jsontext.Encoder) error {
-	if err := e.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	for _, one := range p {
-		if err := e.WriteToken(jsontext.String(one.name)); err != nil {
-			return err
-		}
-		if err := json.MarshalEncode(e, one.schema); err != nil {
-			return err
-		}
-	}
-	return e.WriteToken(jsontext.EndObject)
 }
 
 // noArguments reports whether the schema describes an object without members. The API requires that such a schema is
@@ -83,7 +58,7 @@ func noArguments(raw jsontext.Value) bool {
 			return false
 		}
 	}
-	kind := text(m.get("type"))
+	kind := textOf(m.get("type"))
 	return kind == "" || kind == "object"
 }
 
@@ -142,7 +117,7 @@ func (c *converter) convert(raw jsontext.Value, trail []string) *schema {
 		return &schema{Type: "string"} // the subset cannot express "any value"
 	}
 	s := &schema{}
-	if ref := text(m.get("$ref")); ref != "" {
+	if ref := textOf(m.get("$ref")); ref != "" {
 		s = c.refer(ref, trail)
 	}
 	down := append(slices.Clip(trail), "")
@@ -163,10 +138,10 @@ func (c *converter) convert(raw jsontext.Value, trail []string) *schema {
 	c.enumerate(s, m)
 	c.alternatives(s, m, down)
 	// The schema's own title and description take precedence over those of a referenced schema.
-	if title := text(m.get("title")); title != "" {
+	if title := textOf(m.get("title")); title != "" {
 		s.Title = title
 	}
-	if description := text(m.get("description")); description != "" {
+	if description := textOf(m.get("description")); description != "" {
 		if strings.HasPrefix(s.Description, "One of: ") {
 			description += " " + s.Description
 		}
@@ -198,11 +173,11 @@ func (c *converter) refer(ref string, trail []string) *schema {
 // kinds returns the types that the schema declares or implies.
 func (c *converter) kinds(s *schema, m members) []string {
 	var kinds []string
-	if kind := text(m.get("type")); kind != "" {
+	if kind := textOf(m.get("type")); kind != "" {
 		kinds = []string{kind}
 	}
 	for _, raw := range readList(m.get("type")) {
-		kinds = append(kinds, text(raw))
+		kinds = append(kinds, textOf(raw))
 	}
 	if slices.Contains(kinds, "null") {
 		s.Nullable = true
@@ -224,7 +199,7 @@ func (c *converter) kinds(s *schema, m members) []string {
 
 func (c *converter) constrain(s *schema, kind string, m members, trail []string) {
 	s.Type = kind
-	switch format := text(m.get("format")); format {
+	switch format := textOf(m.get("format")); format {
 	case "enum", "date-time", "float", "double", "int32", "int64":
 		s.Format = format
 	}
@@ -232,10 +207,10 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 	case "object":
 		inner, _ := readMembers(m.get("properties"))
 		for _, p := range inner {
-			s.Properties = append(s.Properties, property{p.name, c.convert(p.value, trail)})
+			s.Properties = append(s.Properties, orderedMember{p.name, c.convert(p.value, trail)})
 		}
 		for _, raw := range readList(m.get("required")) {
-			s.Required = append(s.Required, text(raw))
+			s.Required = append(s.Required, textOf(raw))
 		}
 	case "array":
 		s.MinItems, s.MaxItems = number(m.get("minItems")), number(m.get("maxItems"))
@@ -252,7 +227,7 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 		s.Items = c.finished(one)
 	case "string":
 		s.MinLength, s.MaxLength = number(m.get("minLength")), number(m.get("maxLength"))
-		s.Pattern = text(m.get("pattern"))
+		s.Pattern = textOf(m.get("pattern"))
 	case "integer", "number":
 		s.Minimum, s.Maximum = number(m.get("minimum")), number(m.get("maximum"))
 	}
@@ -270,7 +245,7 @@ func (c *converter) enumerate(s *schema, m members) {
 		case string(raw) == "null":
 			s.Nullable = true
 		case raw[0] == '"':
-			texts = append(texts, text(raw))
+			texts = append(texts, textOf(raw))
 		default:
 			others = append(others, string(raw))
 		}
@@ -301,7 +276,7 @@ func (c *converter) alternatives(s *schema, m members, trail []string) {
 	list := append(readList(m.get("anyOf")), readList(m.get("oneOf"))...)
 	var options []*schema
 	for _, raw := range list {
-		if inner, ok := readMembers(raw); ok && text(inner.get("type")) == "null" {
+		if inner, ok := readMembers(raw); ok && textOf(inner.get("type")) == "null" {
 			s.Nullable = true
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // maxStops is the maximum number of stop sequences.
@@ -17,9 +18,9 @@ const maxStops = 5
 // encodeSettings encodes the generation settings. It returns an instruction in place of a setting that the model does not support.
 func (r *renderer) encodeSettings() (instruction string, err error) {
 	s := &r.out.Settings
-	s.MaxOutput = cmp.Or(r.conv.MaxOutput, r.o.MaxOutput)
+	s.MaxOutput = strict.WholeOf(cmp.Or(r.conv.MaxOutput, r.o.MaxOutput))
 	if r.conv.Choices > 1 {
-		s.Candidates = r.conv.Choices
+		s.Candidates = strict.WholeOf(int64(r.conv.Choices))
 	}
 	for _, stop := range r.conv.Stop {
 		if stop != "" && len(s.Stop) < maxStops {
@@ -64,9 +65,9 @@ func (r *renderer) encodeSampling(s *settings) {
 	}
 }
 
-// ThinkingConfig encodes an effort as the thinking settings for a model. It returns nil if the effort is unset or if the model does not
+// thinkingConfig encodes an effort as the thinking settings for a model. It returns nil if the effort is unset or if the model does not
 // think.
-func ThinkingConfig(t Traits, e llm.Effort) (config jsontext.Value, warnings []string) {
+func thinkingConfig(t Traits, e llm.Effort) (config jsontext.Value, warnings []string) {
 	r := &renderer{conv: &llm.Conversation{Effort: e}, o: RenderOptions{Traits: t}}
 	if settings := r.encodeThinking(); settings != nil {
 		config, _ = encode(settings) // encoding the settings cannot fail
@@ -90,14 +91,12 @@ func (r *renderer) encodeThinking() *thinking {
 	config := &thinking{Show: !e.Hide && e.Level != "none"}
 	switch {
 	case e.Budget > 0:
-		config.Budget = r.clampBudget(e.Budget)
-		if *config.Budget != e.Budget {
-			r.warnings.Add("the thinking budget was sent as %d tokens: this model supports no other.", *config.Budget)
+		if config.Budget = r.clampBudget(e.Budget); config.Budget != strict.WholeOf(e.Budget) {
+			r.warnings.Add("the thinking budget was sent as %s tokens: this model supports no other.", config.Budget)
 		}
 	case e.Level == "" && len(can.Levels) > 0: // without a level, the model decides how much to think
 	case e.Level == "":
-		dynamic := int64(-1)
-		config.Budget = &dynamic
+		config.Budget = "-1" // the model chooses
 	case len(can.Levels) > 0:
 		level, same := can.nearest(e.Level)
 		if !same {
@@ -108,7 +107,7 @@ func (r *renderer) encodeThinking() *thinking {
 		switch e.Level {
 		case "none":
 			if can.Off {
-				config.Budget = new(int64)
+				config.Budget = "0"
 				break
 			}
 			r.warnings.Add("the reasoning effort \"none\" was sent as a budget of %d tokens: this model always thinks.", can.Least)
@@ -128,9 +127,8 @@ func (r *renderer) encodeThinking() *thinking {
 	return config
 }
 
-func (r *renderer) clampBudget(budget int64) *int64 {
-	budget = min(max(budget, r.o.Traits.Thinking.Least), r.o.Traits.Thinking.Most)
-	return &budget
+func (r *renderer) clampBudget(budget int64) strict.Whole {
+	return strict.WholeOf(min(max(budget, r.o.Traits.Thinking.Least), r.o.Traits.Thinking.Most))
 }
 
 const jsonType = "application/json"
@@ -155,9 +153,10 @@ func (r *renderer) encodeOutput(s *settings) (instruction string, err error) {
 		return "", nil
 	}
 	if r.o.Traits.JSONSchema {
-		s.JSONSchema = jsontext.Value(out.Schema)
+		s.JSONSchema = object(out.Schema)
 		return "", nil
 	}
-	s.Schema, err = r.encodeSchema("response_format", jsontext.Value(out.Schema), true)
+	schema, err := r.encodeSchema("response_format", jsontext.Value(out.Schema), true)
+	s.Schema = object(schema)
 	return "", err
 }

@@ -32,6 +32,8 @@ type Rules struct {
 	Lenient func(param string) bool
 	// Messages is the name of the top-level list with at most MaxMessages elements.
 	Messages string
+	// Alias returns the name of a struct's member for another spelling of it, and any other name unchanged. nil if members have one spelling.
+	Alias func(name string) string
 	// LongLists allows lists of any length, for token IDs.
 	LongLists bool
 }
@@ -177,6 +179,9 @@ func (d *decoder) read(dec *jsontext.Decoder, v any) error {
 			return d.limit
 		}
 	}
+	if kind == '{' && d.doc.rules.Alias != nil && reflect.TypeOf(v).Elem().Kind() == reflect.Struct {
+		return d.readSpelled(dec, reflect.ValueOf(v).Elem())
+	}
 	if kind == 0 || kind == 'n' || accepts(v, kind) {
 		return errors.ErrUnsupported // json decodes the value by the type's own rules
 	}
@@ -242,8 +247,17 @@ func (d *decoder) readMembers(dec *jsontext.Decoder, into reflect.Value) error {
 		} else {
 			field.Name = strings.Clone(unquote(key))
 		}
+		repeated := false
+		if alias := d.doc.rules.Alias; alias != nil && dec.PeekKind() != 'n' {
+			if !found {
+				index, found = known[alias(field.Name)]
+			}
+			repeated = found && d.hasField(index.name)
+		}
 		d.doc.Fields = append(d.doc.Fields, field)
-		if found {
+		if repeated {
+			err = d.skipRepeated(dec, field.Name, index.name)
+		} else if found {
 			err = json.UnmarshalDecode(dec, into.FieldByIndex(index.path).Addr().Interface())
 		} else {
 			err = dec.SkipValue()
@@ -418,7 +432,11 @@ func (d *Document) UnknownFields(into any) iter.Seq[llm.Field] {
 	known := fieldsOf(structOf(into))
 	return func(yield func(llm.Field) bool) {
 		for _, f := range d.Fields {
-			if _, found := known[f.Name]; !found && !yield(f) {
+			_, found := known[f.Name]
+			if !found && d.rules.Alias != nil {
+				_, found = known[d.rules.Alias(f.Name)]
+			}
+			if !found && !yield(f) {
 				return
 			}
 		}
@@ -434,7 +452,11 @@ func (d *Document) RejectUnknownLookAlikes(into any) {
 
 func (d *Document) rejectLookAlike(path, key string, into any) {
 	for name := range fieldsOf(structOf(into)) {
-		if p, found := LookAlike(path, key, name); found {
+		p, found := LookAlike(path, key, name)
+		if !found && d.rules.Alias != nil {
+			p, found = LookAlike(path, strings.ReplaceAll(key, "_", ""), strings.ReplaceAll(name, "_", ""))
+		}
+		if found {
 			d.Problem(p.Param, "%s", p.Message)
 			return
 		}
@@ -464,7 +486,7 @@ func (d *Document) Finish(req *llm.Request, conv *llm.Conversation) error {
 	return nil
 }
 
-// Reject returns an error for the client that lists the problems in the order of the members, or nil if the request is valid.
+// Reject returns an error for the client that lists the problems in the order of the body, or nil if the request is valid.
 func (d *Document) Reject() *llm.Error { return d.reject(d.problems) }
 
 // TranslationError returns the error for a provider of another format, or nil if the request can be translated.

@@ -3,6 +3,7 @@ package strict
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,5 +209,45 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestMembersMayHaveTwoSpellings(t *testing.T) {
+	t.Parallel()
+	type inner struct {
+		TopK    Whole          `json:"topK"`
+		Unknown jsontext.Value `json:",embed"`
+	}
+	type body struct {
+		Settings inner   `json:"theSettings"`
+		List     []inner `json:"list"`
+	}
+	alias := func(name string) string {
+		return map[string]string{"the_settings": "theSettings", "top_k": "topK"}[name]
+	}
+	decode := func(text string) (body, *Document) {
+		var got body
+		doc, err := Decode(t.Context(), []byte(text), &got, Rules{Alias: alias})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, doc
+	}
+	got, doc := decode(`{"the_settings":{"top_k":1},"list":[{"topK":2,"other":[3], "x":null},{"topK":null,"top_k":4}],"more":5}`)
+	var unknown []string
+	for f := range doc.UnknownFields(got) {
+		unknown = append(unknown, f.Name)
+	}
+	want := body{Settings: inner{TopK: "1"}, List: []inner{{TopK: "2", Unknown: jsontext.Value(`{"other":[3],"x":null}`)}, {TopK: "4"}}}
+	if diff := cmp.Diff(want, got); diff != "" || doc.Reject() != nil || !slices.Equal(unknown, []string{"more"}) {
+		t.Errorf("problems %v, unknown %v, (-want +got):\n%s", doc.Reject(), unknown, diff)
+	}
+	_, doc = decode(`{"theSettings":{"topK":1,"top_k":1},"the_settings":{},"list":[{"top_k":1,"topK":"2"}]}`)
+	var params []string
+	for _, p := range doc.problems {
+		params = append(params, p.Param)
+	}
+	if diff := cmp.Diff([]string{"theSettings.topK", "theSettings", "list[0].topK"}, params); diff != "" {
+		t.Errorf("repeated members (-want +got):\n%s", diff)
 	}
 }

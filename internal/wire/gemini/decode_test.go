@@ -1,4 +1,4 @@
-package geminiapi_test
+package gemini_test
 
 import (
 	"encoding/json"
@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/geminiapi"
+	"fairlead.dev/internal/wire/gemini"
 )
 
 const image = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAYAAAC56t6B"
 
 func decode(t *testing.T, body string) *llm.Request {
 	t.Helper()
-	req, err := geminiapi.Format{Model: "models/gemini-2.5-flash"}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+	req, err := gemini.Format{Model: "models/gemini-2.5-flash"}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, body)
 	}
@@ -94,7 +94,7 @@ func TestProblemsAreListed(t *testing.T) {
 		`{}`:               "contents",
 		`{"contents":[]}`:  "contents",
 		`{"contents":"x"}`: "contents",
-		`{"contents":[1,{"role":"bot","parts":[{"text":1}]},{"role":"user"}]}`:                                                            "contents[0] contents[1].parts[0].text contents[1].role contents[2].parts",
+		`{"contents":[1,{"role":"bot","parts":[{"text":1}]},{"role":"user"}]}`:                                                            "contents[0] contents[1].role contents[1].parts[0].text contents[2].parts",
 		`{"contents":[{"parts":[{"inlineData":{"mimeType":"image/png"}},{"fileData":3},{"functionCall":"f"}]}]}`:                          "contents[0].parts[0].inlineData.data contents[0].parts[1].fileData contents[0].parts[2].functionCall",
 		`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":0,"candidateCount":"2","responseSchema":[]}}`:       "generationConfig.maxOutputTokens generationConfig.candidateCount generationConfig.responseSchema",
 		`{"contents":[{"parts":[{"text":"x"}]}],"systemInstruction":"x","tools":{},"toolConfig":[]}`:                                      "systemInstruction tools toolConfig",
@@ -103,10 +103,10 @@ func TestProblemsAreListed(t *testing.T) {
 		`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":5000,"max_output_tokens":5}}`:                       "generationConfig.maxOutputTokens",
 		`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinking_budget":1,"thinkingBudget":2}}}`:          "generationConfig.thinkingConfig.thinkingBudget",
 		`{"contents":[{"parts":[{"text":"x"}]}],"toolConfig":{"functionCallingConfig":{},"function_calling_config":{}}}`:                  "toolConfig.functionCallingConfig",
-		`{"contents":[{"parts":[{"functionCall":{"name":"f"},"function_call":{"name":"g"}}]}]}`:                                           "contents[0].parts[0].functionCall contents[0].parts[0]",
+		`{"contents":[{"parts":[{"functionCall":{"name":"f"},"function_call":{"name":"g"}}]}]}`:                                           "contents[0].parts[0].functionCall",
 		`{"contents":[{"parts":[{"text":"x","functionCall":{"name":"f"}}]}]}`:                                                             "contents[0].parts[0]",
 	} {
-		_, err := geminiapi.Format{Model: "m"}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
+		_, err := gemini.Format{Model: "m"}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		e := llm.AsError(err)
 		if err == nil || e.Kind != llm.InvalidRequest {
 			t.Errorf("%s: %v, want InvalidRequest", body, err)
@@ -120,7 +120,7 @@ func TestProblemsAreListed(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
 	}
-	if _, err := (geminiapi.Format{}).DecodeRequest(t.Context(), llm.Chat, []byte(`{"contents":[{"parts":[{"text":"x"}]}]}`)); llm.AsError(err).Param != "model" {
+	if _, err := (gemini.Format{}).DecodeRequest(t.Context(), llm.Chat, []byte(`{"contents":[{"parts":[{"text":"x"}]}]}`)); llm.AsError(err).Param != "model" {
 		t.Errorf("request without a model: %v, want an error for model", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestModelNames(t *testing.T) {
 		"auto": "auto", "models/auto": "auto", "models/gemini-auto:cost": "gemini-auto:cost",
 		"gemini-2.5-pro": "gemini-2.5-pro", "tunedModels/mine": "tunedModels/mine",
 	} {
-		if got := geminiapi.ModelName(name); got != want {
+		if got := gemini.ModelName(name); got != want {
 			t.Errorf("ModelName(%s) = %s, want %s", name, got, want)
 		}
 	}
@@ -140,7 +140,7 @@ func TestModelNames(t *testing.T) {
 func TestCountedRequestMayBeWrapped(t *testing.T) {
 	t.Parallel()
 	body := `{"generateContentRequest":{"model":"models/gemini-2.5-pro","contents":[{"parts":[{"text":"how long is this?"}]}]}}`
-	req, err := geminiapi.Format{Model: "gemini-2.5-pro"}.DecodeRequest(t.Context(), llm.Count, []byte(body))
+	req, err := gemini.Format{Model: "gemini-2.5-pro"}.DecodeRequest(t.Context(), llm.Count, []byte(body))
 	if err != nil || req.ASCIIBytes < 17 || req.Model != "gemini-2.5-pro" {
 		t.Errorf("request %+v, %v; want gemini-2.5-pro with at least 17 bytes", req, err)
 	}
@@ -154,11 +154,11 @@ func TestErrorsHaveGooglesFormat(t *testing.T) {
 		`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMITED","domain":"fairlead"},` +
 		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2s"}]},` +
 		`"code":"RATE_LIMITED","details":{"origin":"gateway","request_id":"req_1","retryable":true}}`
-	if diff := cmp.Diff(want, string(geminiapi.Format{}.ErrorBody(e, "req_1"))); diff != "" {
+	if diff := cmp.Diff(want, string(gemini.Format{}.ErrorBody(e, "req_1"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, kind := range llm.Kinds() {
-		body := geminiapi.Format{}.ErrorBody(llm.Errorf(kind, "x"), "req_1")
+		body := gemini.Format{}.ErrorBody(llm.Errorf(kind, "x"), "req_1")
 		var got struct {
 			Error struct {
 				Code   int
@@ -180,7 +180,7 @@ func TestStreamsAreFramedAsRequested(t *testing.T) {
 		"":        "[{\"a\":1},\n{\"b\":2},\n{\"error\":1}]",
 	} {
 		values, _ := url.ParseQuery(query)
-		f := geminiapi.Format{Stream: true}.ForModel("m", values).Framing()
+		f := gemini.Format{Stream: true}.ForModel("m", values).Framing()
 		var out strings.Builder
 		for _, ev := range events {
 			if err := f.WriteEvent(&out, ev); err != nil {
@@ -192,7 +192,7 @@ func TestStreamsAreFramedAsRequested(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := (geminiapi.Format{Array: true}).Framing().WriteEnd(&out); err != nil || out.String() != "[]" {
+	if err := (gemini.Format{Array: true}).Framing().WriteEnd(&out); err != nil || out.String() != "[]" {
 		t.Errorf("an empty stream is framed as %q, %v; want []", out.String(), err)
 	}
 }

@@ -1,26 +1,20 @@
-// Package geminiapi implements the client side of the format of Google's Gemini API. It validates requests, edits them for
-// providers that use the same format, converts them for other providers, and encodes responses. Package gemini implements the
-// provider side.
-package geminiapi
+package gemini
 
 import (
+	"context"
 	"io"
-	"iter"
 	"math"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
-	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/sse"
 )
-
-// Name is the format's short name. Package gemini uses the same name for the provider side.
-const Name = gemini.Name
 
 // Format implements wire.Format. In this API, the path of a request contains the model and determines whether the response is streamed, so
 // each request has its own Format, which ForModel returns.
@@ -52,6 +46,11 @@ func (f Format) ForModel(model string, query url.Values) wire.Format {
 	f.Model = model
 	f.Array = f.Stream && query.Get("alt") != "sse"
 	return f
+}
+
+// Conversation implements wire.Format.
+func (Format) Conversation(_ context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return req.Translate()
 }
 
 // TokenCount implements wire.TokenCounter.
@@ -124,40 +123,41 @@ func (f *listFraming) WriteError(w io.Writer, body []byte, _ int) error {
 	return f.WriteEnd(w)
 }
 
-// EncodeResponse implements wire.Format.
-func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	return newEncoder(req, model).write(deltas)
+// errorBody is Google's error object, followed by the code and the details of the gateway.
+type errorBody struct {
+	Error struct {
+		Code    int           `json:"code"`
+		Message string        `json:"message"`
+		Status  string        `json:"status"`
+		Details []errorDetail `json:"details"`
+	} `json:"error"`
+	Code    string         `json:"code"`
+	Details jsontext.Value `json:"details"`
 }
 
-// ErrorBody implements wire.ErrorFormat with Google's error object, followed by the code and the details of the
-// gateway.
+type errorDetail struct {
+	Type       string `json:"@type"`
+	Reason     string `json:"reason,omitzero"`
+	Domain     string `json:"domain,omitzero"`
+	RetryDelay string `json:"retryDelay,omitzero"`
+}
+
+// ErrorBody implements wire.ErrorFormat.
 func (Format) ErrorBody(e *llm.Error, requestID string) []byte {
-	flat := rawjson.Parse(e.Body(requestID))
-	var w rawjson.Writer
-	w.Open()
-	w.Key("error")
-	w.Open()
-	w.Int("code", int64(e.Status()))
-	w.Str("message", flat.Get("error").String())
-	w.Str("status", statusOf(e))
-	w.OpenList("details")
-	w.Open()
-	w.Str("@type", "type.googleapis.com/google.rpc.ErrorInfo")
-	w.Str("reason", e.Kind.Code())
-	w.Str("domain", "fairlead")
-	w.Close()
-	if e.RetryAfter > 0 && e.Retryable() { // Google's clients ignore the Retry-After header
-		w.Open()
-		w.Str("@type", "type.googleapis.com/google.rpc.RetryInfo")
-		w.Str("retryDelay", strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10)+"s")
-		w.Close()
+	var flat struct {
+		Error   string         `json:"error"`
+		Details jsontext.Value `json:"details"`
 	}
-	w.CloseList()
-	w.Close()
-	w.Str("code", e.Kind.Code())
-	w.Raw("details", []byte(flat.Get("details").Raw))
-	w.Close()
-	return w.Out
+	_ = json.Unmarshal(e.Body(requestID), &flat, lenient) // cannot fail, because Body returns an object of this form
+	out := errorBody{Code: e.Kind.Code(), Details: flat.Details}
+	out.Error.Code, out.Error.Message, out.Error.Status = e.Status(), flat.Error, statusOf(e)
+	out.Error.Details = []errorDetail{{Type: "type.googleapis.com/google.rpc.ErrorInfo", Reason: e.Kind.Code(), Domain: "fairlead"}}
+	if e.RetryAfter > 0 && e.Retryable() { // Google's clients ignore the Retry-After header
+		delay := strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10) + "s"
+		out.Error.Details = append(out.Error.Details, errorDetail{Type: "type.googleapis.com/google.rpc.RetryInfo", RetryDelay: delay})
+	}
+	body, _ := encode(out) // cannot fail
+	return body
 }
 
 // statusOf returns the canonical status name that Google's APIs use for the error, such as INVALID_ARGUMENT.
@@ -189,6 +189,3 @@ func statusOf(e *llm.Error) string {
 	}
 	return "INVALID_ARGUMENT"
 }
-
-// ModelName returns the name of a model without the prefix models/ that Google's clients add.
-func ModelName(name string) string { return strings.TrimPrefix(name, "models/") }

@@ -1,4 +1,4 @@
-package geminiapi_test
+package gemini_test
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/geminiapi"
 )
 
 // checkRequest decodes, converts, rewrites and prefills a body. The test fails if a step panics or returns an error that is not an
@@ -22,7 +21,7 @@ func checkRequest(t interface {
 	Fatalf(format string, args ...any)
 }, body string,
 ) {
-	f := geminiapi.Format{Model: "m", Stream: true}
+	f := gemini.Format{Model: "m", Stream: true}
 	req, err := f.DecodeRequest(context.Background(), llm.Chat, []byte(body))
 	if err != nil {
 		var e *llm.Error
@@ -47,7 +46,7 @@ func checkRequest(t interface {
 		}
 	}
 	for _, model := range []string{"gemini-2.0-flash", "gemini-2.5-flash", "gemini-3-pro-preview"} {
-		sent, _ := geminiapi.Rewrite(req, geminiapi.RewriteOptions{Traits: gemini.TraitsOf(model), MaxOutput: 5, Effort: "low"})
+		sent, _ := gemini.Rewrite(req, gemini.RewriteOptions{Traits: gemini.TraitsOf(model), MaxOutput: 5, Effort: "low"})
 		if !json.Valid(sent) {
 			t.Fatalf("%q is sent as invalid JSON %s", body, sent)
 		}
@@ -86,7 +85,7 @@ func TestConversation(t *testing.T) {
 		"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}],
 		"generationConfig":{"temperature":0.5,"topP":0.9,"topK":64,"seed":7,"presencePenalty":0.1,"frequencyPenalty":0.2,"maxOutputTokens":100,"stopSequences":["END"],"mediaResolution":"MEDIA_RESOLUTION_LOW",
 			"responseMimeType":"application/json","responseSchema":{"anyOf":[{"type":"STRING"}]},"thinkingConfig":{"thinkingBudget":2048},"speechConfig":{}}}`
-	conv, err := geminiapi.Format{}.Conversation(t.Context(), decode(t, body))
+	conv, err := gemini.Format{}.Conversation(t.Context(), decode(t, body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +136,7 @@ func TestRequestsWithGoogleFeaturesAreNotConverted(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{`"cachedContent":"cachedContents/1"`, `"generationConfig":{"responseModalities":["TEXT","IMAGE"]}`} {
 		req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}],`+more+`}`)
-		if _, err := (geminiapi.Format{}).Conversation(t.Context(), req); llm.AsError(err).Kind != llm.Untranslatable {
+		if _, err := (gemini.Format{}).Conversation(t.Context(), req); llm.AsError(err).Kind != llm.Untranslatable {
 			t.Errorf("%s: %v, want Untranslatable", more, err)
 		}
 	}
@@ -176,9 +175,9 @@ func TestWholeResponse(t *testing.T) {
 	t.Parallel()
 	for show, thought := range map[string]string{"true": `{"text":"hm","thought":true},`, "false": ""} {
 		req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":`+show+`}}}`)
-		want := `{"candidates":[{"content":{"parts":[` + thought + `{"text":"It is 12 °C."},{"functionCall":{"id":"c1","name":"look","args":{"at":1}}},{"functionCall":{"id":"c2","name":"odd","args":{"arguments":"not JSON"}}}],"role":"model"},` +
+		want := `{"candidates":[{"content":{"role":"model","parts":[` + thought + `{"text":"It is 12 °C."},{"functionCall":{"id":"c1","name":"look","args":{"at":1}}},{"functionCall":{"id":"c2","name":"odd","args":{"arguments":"not JSON"}}}]},` +
 			`"finishReason":"STOP","index":0` + sources + `}],` + ending
-		for ev, err := range (geminiapi.Format{}).EncodeResponse(req, "large", each(answered...)) {
+		for ev, err := range (gemini.Format{}).EncodeResponse(req, "large", each(answered...)) {
 			if diff := cmp.Diff(want, string(ev.Data)); diff != "" || err != nil || ev.Finish != "tool_calls" || ev.Usage == nil || !ev.Content || ev.Model != "gpt-x" {
 				t.Errorf("event %+v, %v, data (-want +got):\n%s", ev, err, diff)
 			}
@@ -192,7 +191,7 @@ func TestStreamedResponse(t *testing.T) {
 	req.Stream = true
 	var got []string
 	finish, content := "", 0
-	for ev, err := range (geminiapi.Format{}).EncodeResponse(req, "large", each(answered...)) {
+	for ev, err := range (gemini.Format{}).EncodeResponse(req, "large", each(answered...)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,17 +204,17 @@ func TestStreamedResponse(t *testing.T) {
 		}
 	}
 	event := func(part string) string {
-		return `{"candidates":[{"content":{"parts":[` + part + `],"role":"model"},"index":0}],"modelVersion":"large","responseId":"r1"}`
+		return `{"candidates":[{"content":{"role":"model","parts":[` + part + `]},"index":0}],"modelVersion":"large","responseId":"r1"}`
 	}
 	want := []string{
 		event(`{"text":"It is "}`), event(`{"text":"12 °C."}`), event(`{"functionCall":{"id":"c1","name":"look","args":{"at":1}}}`), event(`{"functionCall":{"id":"c2","name":"odd","args":{"arguments":"not JSON"}}}`),
-		`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0` + sources + `}],` + ending,
+		`{"candidates":[{"content":{"role":"model","parts":[{"text":""}]},"finishReason":"STOP","index":0` + sources + `}],` + ending,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || finish != "tool_calls" || content != 9 {
 		t.Errorf("finish %q, %d events with content, want tool_calls and 9; data (-want +got):\n%s", finish, content, diff)
 	}
 	// Assemble joins the stored stream into one response.
-	whole, err := geminiapi.Assemble([]byte(strings.Join(got, "\n")))
+	whole, err := gemini.Assemble([]byte(strings.Join(got, "\n")))
 	if err != nil || !strings.Contains(string(whole), `{"text":"It is 12 °C."},{"functionCall":{"id":"c1"`) || !strings.Contains(string(whole), `"modelVersion":"large","responseId":"r1"`) {
 		t.Errorf("Assemble = %s, %v; want the joined text, the call, the model and the ID", whole, err)
 	}
@@ -226,7 +225,7 @@ func TestUnfinishedResponseIsAnError(t *testing.T) {
 	req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}]}`)
 	for _, deltas := range [][]llm.Delta{nil, answered[:4]} {
 		var last error
-		for _, err := range (geminiapi.Format{}).EncodeResponse(req, "m", each(deltas...)) {
+		for _, err := range (gemini.Format{}).EncodeResponse(req, "m", each(deltas...)) {
 			last = err
 		}
 		if last == nil || llm.AsError(last).Kind != llm.StreamInterrupted {

@@ -1,4 +1,4 @@
-package geminiapi_test
+package gemini_test
 
 import (
 	"strings"
@@ -8,68 +8,67 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/gemini"
-	"fairlead.dev/internal/wire/geminiapi"
 )
 
 func TestRewriteRemovesOnlyGatewayMembers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		body, model string
-		o           geminiapi.RewriteOptions
+		o           gemini.RewriteOptions
 		want        string
 		warnings    int
 	}{
 		"unknown members": {
 			`{"model":"models/x","models":["a"],"provider":{"order":["g"]},"session_id":"s", "contents": [ {"parts":[{"text":"x","futurePart":1}]} ],"future":{"a":1},"generationConfig":{"futureSetting":true}}`,
 			"gemini-2.5-flash",
-			geminiapi.RewriteOptions{},
+			gemini.RewriteOptions{},
 			`{"contents":[ {"parts":[{"text":"x","futurePart":1}]} ],"future":{"a":1},"generationConfig":{"futureSetting":true}}`, 0,
 		},
 		"output limit": {
 			`{"contents":[{"parts":[{"text":"x"}]}]}`, "gemini-2.5-flash",
-			geminiapi.RewriteOptions{MaxOutput: 50},
+			gemini.RewriteOptions{MaxOutput: 50},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"maxOutputTokens":50}}`, 0,
 		},
 		"limit above the model's": {
 			`{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{"max_output_tokens":100000,"seed":1}}`, "gemini-2.5-flash",
-			geminiapi.RewriteOptions{ModelMax: 65536},
+			gemini.RewriteOptions{ModelMax: 65536},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{"max_output_tokens":65536,"seed":1}}`, 1,
 		},
 		"effort of the router": {
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`, "gemini-3-pro-preview",
-			geminiapi.RewriteOptions{Effort: "low"},
+			gemini.RewriteOptions{Effort: "low"},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true}}}`, 0,
 		},
 		"level for a model with budgets": {
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH"}}}`, "gemini-2.5-flash",
-			geminiapi.RewriteOptions{},
+			gemini.RewriteOptions{},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":24576}}}`, 0,
 		},
 		"model that does not think": {
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":1024},"topK":3}}`, "gemini-2.0-flash",
-			geminiapi.RewriteOptions{FixedSampling: true},
+			gemini.RewriteOptions{FixedSampling: true},
 			`{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{}}`, 2,
 		},
 		"empty texts": {
 			`{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"a"},{"text": ""}]},{"role":"model","parts":[{"text":""}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s"}]}]}`,
 			"gemini-2.5-flash",
-			geminiapi.RewriteOptions{},
+			gemini.RewriteOptions{},
 			`{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s"}]}]}`, 0,
 		},
 		"only an empty text": {
-			`{"contents":[{"parts":[{"text":""}]}]}`, "gemini-2.5-flash", geminiapi.RewriteOptions{}, `{"contents":[{"parts":[{"text":""}]}]}`, 0,
+			`{"contents":[{"parts":[{"text":""}]}]}`, "gemini-2.5-flash", gemini.RewriteOptions{}, `{"contents":[{"parts":[{"text":""}]}]}`, 0,
 		},
 		"calls of other models": {
 			`{"contents":[{"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g"}}]},{"role":"model","parts":[{"functionCall":{"name":"h"},"thoughtSignature":"own"}]},{"role":"user","parts":[{"text":"x"}]}]}`,
 			"gemini-3-pro-preview",
-			geminiapi.RewriteOptions{},
+			gemini.RewriteOptions{},
 			`{"contents":[{"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"g"}}]},{"role":"model","parts":[{"functionCall":{"name":"h"},"thoughtSignature":"own"}]},{"role":"user","parts":[{"text":"x"}]}]}`, 0,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Traits = gemini.TraitsOf(tc.model)
-			got, warnings := geminiapi.Rewrite(decode(t, tc.body), tc.o)
+			got, warnings := gemini.Rewrite(decode(t, tc.body), tc.o)
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" || len(warnings) != tc.warnings {
 				t.Errorf("warnings %q, want %d, body (-want +got):\n%s", warnings, tc.warnings, diff)
 			}
@@ -91,7 +90,7 @@ func TestPassesRejectsUnsupportedRequests(t *testing.T) {
 		"schema and tools":        {schema + `,"tools":[{"functionDeclarations":[{"name":"f"}]}]}`, "gemini-2.5-flash", false},
 		"schema and tools, newer": {schema + `,"tools":[{"functionDeclarations":[{"name":"f"}]}]}`, "gemini-3-pro-preview", true},
 	} {
-		if got := geminiapi.Passes(decode(t, tc.body), gemini.TraitsOf(tc.model)); got != tc.want {
+		if got := gemini.Passes(decode(t, tc.body), gemini.TraitsOf(tc.model)); got != tc.want {
 			t.Errorf("%s: Passes = %t, want %t", name, got, tc.want)
 		}
 	}
@@ -100,7 +99,7 @@ func TestPassesRejectsUnsupportedRequests(t *testing.T) {
 // passed returns the events of a response that the gateway forwards to a client of the same format.
 func passed(t *testing.T, stream bool, body string) (data []string, last llm.Event, failed error) {
 	t.Helper()
-	for ev, err := range geminiapi.Events(strings.NewReader(body), gemini.DeltaOptions{Stream: stream}, "our-name") {
+	for ev, err := range gemini.Events(strings.NewReader(body), gemini.DeltaOptions{Stream: stream}, "our-name") {
 		if err != nil {
 			failed = err
 			continue

@@ -1,32 +1,28 @@
-package geminiapi
+package gemini
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/upstream"
 )
-
-// errStopped is returned when the consumer has stopped.
-var errStopped = errors.New("consumer stopped")
 
 // Events reads a response from a provider that uses the same format. The response consists of one or more documents (JSON objects), in
 // which Events changes only the model name. A document with a finish reason is held until the next document arrives or the response ends,
 // because some models set a finish reason in every event and only the last one is final.
-func Events(r io.Reader, o gemini.DeltaOptions, model string) iter.Seq2[llm.Event, error] {
+func Events(r io.Reader, o DeltaOptions, model string) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		p := &passing{model: model, stream: o.Stream, yield: yield}
-		o.Document = p.document
-		for delta, err := range gemini.Deltas(r, o) {
+		o.Document = p.forward
+		for delta, err := range Deltas(r, o) {
 			if err == nil {
-				p.add(delta)
+				p.addDelta(delta)
 				continue
 			}
 			// Deliver the held document, which the provider sent before the error.
@@ -64,9 +60,9 @@ type passing struct {
 	usage    *llm.Usage
 }
 
-// add adds the properties of a delta to the event of the document that is being read. It stores the finish reason and the usage in p,
+// addDelta adds the properties of a delta to the event of the document that is being read. It stores the finish reason and the usage in p,
 // because they are sent with the last event of the response.
-func (p *passing) add(d llm.Delta) {
+func (p *passing) addDelta(d llm.Delta) {
 	text := d.Text
 	switch d.Kind {
 	case llm.BeginDelta:
@@ -93,14 +89,14 @@ func (p *passing) add(d llm.Delta) {
 	p.next.NonASCIIBytes += other
 }
 
-// document forwards a document. The caller must first pass the deltas of the document to add.
-func (p *passing) document(data []byte) error {
+// forward forwards a document. The caller must first pass the deltas of the document to addDelta.
+func (p *passing) forward(data []byte) error {
 	ev := p.next
 	p.next = llm.Event{}
 	ev.Data, ev.Own, ev.Model = withModelName(data, p.model), true, p.reported
 	ev.Content = ev.Content || bytes.Contains(data, []byte(`"inlineData"`))
 	if !p.stream && p.held != nil {
-		return upstream.Malformed("The provider's response consists of several documents.")
+		return malformed("The provider's response consists of several documents.")
 	}
 	if err := p.release(); err != nil {
 		return err
@@ -131,16 +127,16 @@ func (p *passing) send(ev llm.Event) error {
 }
 
 // withModelName returns a copy of a document on one line, with the given model name.
-func withModelName(data []byte, model string) []byte {
-	if bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0 {
-		var out bytes.Buffer
-		if json.Compact(&out, data) == nil {
-			data = out.Bytes()
-		}
+func withModelName(document []byte, model string) []byte {
+	data := jsontext.Value(bytes.Clone(document))
+	if bytes.ContainsAny(data, "\r\n") {
+		_ = data.Compact(lenient) // cannot fail, because the document was decoded
 	}
-	v := rawjson.Get(data, "modelVersion")
-	if v.Kind != rawjson.Text || model == "" {
-		return bytes.Clone(data)
+	list, _ := readMembers(data)
+	at := slices.IndexFunc(list, func(m member) bool { return m.name == "modelVersion" && m.value.Kind() == '"' })
+	if at < 0 || model == "" {
+		return data
 	}
-	return slices.Concat(data[:v.Index], rawjson.AppendString(nil, model), data[v.Index+len(v.Raw):])
+	name, _ := jsontext.AppendQuote(nil, model) // model names are valid UTF-8
+	return slices.Replace(data, list[at].start, list[at].start+len(list[at].value), name...)
 }
