@@ -76,11 +76,11 @@ var forbidden = []struct{ from, imports, except, reason string }{
 	},
 	{
 		from:    "internal/wire/openai internal/wire/media",
-		imports: "internal/wire/anthropic internal/wire/responses* internal/wire/gemini* internal/wire/converse",
+		imports: "internal/wire/anthropic internal/wire/responses* internal/wire/gemini* internal/wire/bedrock",
 		reason:  "formats meet in package llm",
 	},
 	{
-		from:    "internal/wire/anthropic internal/wire/converse",
+		from:    "internal/wire/anthropic internal/wire/bedrock",
 		imports: "internal/wire/openai internal/wire/responses* internal/wire/gemini*",
 		reason:  "formats meet in package llm",
 	},

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/internal/provider/gemini"
 	"fairlead.dev/internal/provider/vertex"
 	messages "fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/converse"
+	wirebedrock "fairlead.dev/internal/wire/bedrock"
 	wiregemini "fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
@@ -32,11 +32,11 @@ var dialects = []provider.Vendor{
 
 // plain maps a format to a function that returns a vendor without deviations from the format. It is used for addresses of unknown vendors.
 var plain = map[string]func(name, title string) provider.Vendor{
-	openai.Name:     compatible.Plain,
-	responses.Name:  compatible.PlainResponses,
-	messages.Name:   anthropic.Plain,
-	wiregemini.Name: gemini.Plain,
-	converse.Name:   bedrock.Plain,
+	openai.Name:      compatible.Plain,
+	responses.Name:   compatible.PlainResponses,
+	messages.Name:    anthropic.Plain,
+	wiregemini.Name:  gemini.Plain,
+	wirebedrock.Name: bedrock.Plain,
 }
 
 // vendors lists all known vendors.

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
@@ -125,7 +125,7 @@ func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 			return gemini.Render(ctx, conv, gemini.RenderOptions{})
 		},
 		"converse": func(ctx context.Context) ([]byte, []string, error) {
-			return converse.Render(ctx, conv, converse.RenderOptions{})
+			return bedrock.Render(ctx, conv, bedrock.RenderOptions{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/anthropic"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
@@ -47,7 +47,7 @@ var encoders = []struct {
 		return body, lost
 	}},
 	{"converse", nil, func(t *rapid.T, conv *llm.Conversation) ([]byte, []string) {
-		body, lost, err := converse.Render(t.Context(), conv, converse.RenderOptions{Dialect: converse.Dialect{Title: "B"}})
+		body, lost, err := bedrock.Render(t.Context(), conv, bedrock.RenderOptions{Dialect: bedrock.Dialect{Title: "B"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 )
 
 // TestUsageIsTheSameInEverySpelling replaces each number in a provider's usage by other spellings of the number, and by invalid counts.
@@ -30,7 +30,7 @@ func TestUsageIsTheSameInEverySpelling(t *testing.T) {
 			`"thoughtsTokenCount":200,"toolUsePromptTokenCount":50,"totalTokenCount":950}}`, "300 100 400 200 50 950", responseFormats[3].read},
 		"converse": {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","usage":{"inputTokens":300,"outputTokens":400,"cacheReadInputTokens":100,` +
 			`"cacheWriteInputTokens":50,"cacheDetails":[{"ttl":"1h","inputTokens":20}]}}`, "300 400 100 50 20", func(r io.Reader, _ bool) iter.Seq2[llm.Delta, error] {
-			return converse.Deltas(r, converse.DeltaOptions{})
+			return bedrock.Deltas(r, bedrock.DeltaOptions{})
 		}},
 	} {
 		usage := func(body string) (u *llm.Usage) {

@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 )
 
 // caller contains the settings and methods that chat and embeddings share.
@@ -53,5 +53,5 @@ func (c caller) post(ctx context.Context, call *provider.Call, action string, bo
 // Failure implements provider.Exchange.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	body := provider.FailureBody(call, resp)
-	return converse.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
+	return bedrock.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
 }

@@ -7,7 +7,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 )
 
 // conversation implements provider.Exchange for chat with the Converse API.
@@ -29,7 +29,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 		c.Cache.Mark = ""
 	}
 	signers := []string{c.Target.ID(), "anthropic/" + c.Target.Model.Name} // targets whose thinking signatures are valid for the target
-	body, warnings, err := converse.Render(ctx, conv, converse.RenderOptions{
+	body, warnings, err := bedrock.Render(ctx, conv, bedrock.RenderOptions{
 		Dialect: f.dialect, Signers: signers, MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
 	})
 	if err != nil {
@@ -50,15 +50,15 @@ func isClaude(t *provider.Target) bool {
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	var plan converse.Plan // plan for tools and schema; empty for a request without them
+	var plan bedrock.Plan // plan for tools and schema; empty for a request without them
 	if c.Request.Needs&(llm.Tools|llm.JSONSchema) != 0 {
 		conv, err := c.Client.Conversation(context.Background(), c.Request)
 		if err != nil {
 			return llm.Single(llm.Event{}, err)
 		}
-		plan = converse.NewPlan(conv, familyOf(c.Target.Upstream, c.Target.Model).dialect)
+		plan = bedrock.NewPlan(conv, familyOf(c.Target.Upstream, c.Target.Model).dialect)
 	}
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, converse.Deltas(resp.Body, converse.DeltaOptions{
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, bedrock.Deltas(resp.Body, bedrock.DeltaOptions{
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.ID(),
 		MaxMessage: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Stop: func() string {

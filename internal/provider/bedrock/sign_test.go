@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/providertest"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 	"fairlead.dev/internal/wire/openai"
 )
 
@@ -210,18 +210,18 @@ func TestFamilies(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		upstream, model string
-		thinking        converse.Thinking
-		force           converse.Force
+		thinking        bedrock.Thinking
+		force           bedrock.Force
 		nine            bool
 	}{
-		{"us.anthropic.claude-sonnet-4-20250514-v1:0", "claude-sonnet-4", converse.ThinkBudget, converse.ForceNamed, false},
-		{"anthropic.claude-sonnet-4-6", "claude-sonnet-4-6", converse.ThinkAdaptive, converse.ForceNamed, false},
-		{arn, "claude-opus-4-7", converse.ThinkAdaptive, converse.ForceNamed, false},
-		{"anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku", converse.ThinkUnset, converse.ForceNamed, false},
-		{"amazon.nova-2-lite-v1:0", "nova-2-lite", converse.ThinkNova, converse.ForceNamed, false},
-		{"mistral.pixtral-large-2502-v1:0", "pixtral-large-2411", converse.ThinkUnset, converse.ForceAny, true},
-		{"meta.llama4-scout-17b-instruct-v1:0", "llama-4-scout", converse.ThinkUnset, converse.ForceNone, false},
-		{"vendor.new", "new", converse.ThinkUnset, converse.ForceNone, false},
+		{"us.anthropic.claude-sonnet-4-20250514-v1:0", "claude-sonnet-4", bedrock.ThinkBudget, bedrock.ForceNamed, false},
+		{"anthropic.claude-sonnet-4-6", "claude-sonnet-4-6", bedrock.ThinkAdaptive, bedrock.ForceNamed, false},
+		{arn, "claude-opus-4-7", bedrock.ThinkAdaptive, bedrock.ForceNamed, false},
+		{"anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku", bedrock.ThinkUnset, bedrock.ForceNamed, false},
+		{"amazon.nova-2-lite-v1:0", "nova-2-lite", bedrock.ThinkNova, bedrock.ForceNamed, false},
+		{"mistral.pixtral-large-2502-v1:0", "pixtral-large-2411", bedrock.ThinkUnset, bedrock.ForceAny, true},
+		{"meta.llama4-scout-17b-instruct-v1:0", "llama-4-scout", bedrock.ThinkUnset, bedrock.ForceNone, false},
+		{"vendor.new", "new", bedrock.ThinkUnset, bedrock.ForceNone, false},
 	} {
 		d := familyOf(tc.upstream, &catalog.Model{Name: tc.model, FixedSampling: true}).dialect
 		if d.Thinking != tc.thinking || d.Force != tc.force || (d.CallID != nil) != tc.nine || d.Title != title || !d.FixedSampler {

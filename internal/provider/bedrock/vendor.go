@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/converse"
+	"fairlead.dev/internal/wire/bedrock"
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 
 // Vendor is Amazon Bedrock. A secret is a Bedrock API key, or ACCESS_KEY_ID:SECRET_ACCESS_KEY with an optional :SESSION_TOKEN.
 var Vendor = provider.Vendor{
-	Name: name, Title: title, Format: converse.Name,
+	Name: name, Title: title, Format: bedrock.Name,
 	BaseURL: "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
 	Place:   "options: {region: eu-central-1}",
 	URLEnv:  "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
@@ -53,7 +53,7 @@ var Vendor = provider.Vendor{
 // Plain returns a vendor that uses the format at another address.
 func Plain(name, title string) provider.Vendor {
 	return provider.Vendor{
-		Name: name, Title: title, Format: converse.Name,
+		Name: name, Title: title, Format: bedrock.Name,
 		New: func(s provider.Settings) *provider.Provider {
 			p := New(s)
 			p.Title = title
@@ -70,13 +70,13 @@ func New(s provider.Settings) *provider.Provider {
 	c := caller{settings: s, base: address(s), signer: v4.NewSigner()}
 	c.region = regionOf(s, c.base)
 	p := &provider.Provider{
-		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: provider.Signing(converse.Name, s.TargetsWithout(lacks|llm.Transport)),
+		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: provider.Signing(bedrock.Name, s.TargetsWithout(lacks|llm.Transport)),
 		Exchanges: provider.Exchanges{Chat: conversation{c}, Embed: embedding{c}}, Authorize: authorize, Parts: parts,
 	}
 	p.Login = (&login{settings: s, region: c.region, cache: provider.NewTokenCache(s.Clock())}).token
 	for _, t := range p.Targets {
 		t.InlineMedia = true
-		t.EndMark = isClaude(t) && familyOf(t.Upstream, t.Model).dialect.Cache >= converse.CacheText
+		t.EndMark = isClaude(t) && familyOf(t.Upstream, t.Model).dialect.Cache >= bedrock.CacheText
 		if !isClaude(t) { // prefill is undocumented for other models
 			model := *t.Model
 			model.Abilities &^= llm.Prefill

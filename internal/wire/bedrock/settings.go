@@ -1,34 +1,30 @@
-package converse
+package bedrock
 
 import (
 	"cmp"
 	"encoding/json"
 
-	"fairlead.dev/internal/llm"
-)
+	"github.com/go-json-experiment/json/jsontext"
 
-func (r *renderer) limits() *inference {
-	if r.out.InferenceConfig == nil {
-		r.out.InferenceConfig = &inference{}
-	}
-	return r.out.InferenceConfig
-}
+	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
+)
 
 // settings encodes the output limit, the sampling settings, the stop sequences and the service tier.
 func (r *renderer) settings() {
 	if n := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput); n > 0 {
-		r.limits().MaxTokens = n
+		r.out.InferenceConfig.MaxTokens = n
 	}
 	if r.conv.MaxOutput == 0 && r.o.MaxOutput > 0 && (r.o.ModelOutput == 0 || r.o.MaxOutput < r.o.ModelOutput) {
-		r.warn("maxTokens set to %d: a budget or a policy allows no more", r.o.MaxOutput)
+		r.warnings.Add("maxTokens set to %d: a budget or a policy allows no more", r.o.MaxOutput)
 	}
 	r.sampling()
 	for _, s := range r.conv.Stop {
 		if blank(s) {
-			r.warn("a stop sequence was dropped: %s does not accept a blank one.", r.d.Title)
+			r.warnings.Add("a stop sequence was dropped: %s does not accept a blank one.", r.d.Title)
 			continue
 		}
-		r.limits().Stop = append(r.limits().Stop, s)
+		r.out.InferenceConfig.Stop = append(r.out.InferenceConfig.Stop, s)
 	}
 	if r.d.ReportsStop && len(r.conv.Stop) > 0 {
 		r.out.ResponsePaths = []string{"/stop_sequence"}
@@ -40,7 +36,7 @@ func (r *renderer) settings() {
 	case "fast":
 		r.out.ServiceTier = &serviceTier{Type: "priority"}
 	default:
-		r.warn("service_tier was dropped: %s does not support %s.", r.d.Title, plain(tier))
+		r.warnings.Add("service_tier was dropped: %s does not support %s.", r.d.Title, show.Name(tier))
 	}
 }
 
@@ -52,7 +48,7 @@ func (r *renderer) sampling() {
 			value json.Number
 		}{{"temperature", s.Temperature}, {"top_p", s.TopP}, {"top_k", s.TopK}} {
 			if x.value != "" && !llm.IsDefaultSampling(x.name, x.value) {
-				r.warn("%s was dropped: the model does not support sampling settings.", x.name)
+				r.warnings.Add("%s was dropped: the model does not support sampling settings.", x.name)
 			}
 		}
 		return
@@ -61,24 +57,27 @@ func (r *renderer) sampling() {
 		return
 	}
 	if s.Temperature != "" {
-		r.limits().Temperature = s.Temperature
+		r.out.InferenceConfig.Temperature = jsontext.Value(s.Temperature)
 	}
 	switch {
 	case s.TopP == "":
 	case r.d.OneSampler && s.Temperature != "":
 		if !llm.IsDefaultSampling("top_p", s.TopP) {
-			r.warn("top_p was dropped: the model does not support it together with temperature.")
+			r.warnings.Add("top_p was dropped: the model does not support it together with temperature.")
 		}
 	default:
-		r.limits().TopP = s.TopP
+		r.out.InferenceConfig.TopP = jsontext.Value(s.TopP)
 	}
+	topK := jsontext.Value(s.TopK)
 	switch { // the member that holds top_k depends on the model
 	case s.TopK == "":
 	case r.d.TopK == "":
 		r.without("top_k")
 	case r.d.TopK == "inferenceConfig.topK": // for Amazon's own models
-		r.add("inferenceConfig", map[string]any{"topK": s.TopK})
+		r.out.Additional.Inference = &novaInference{topK}
+	case r.d.TopK == "k":
+		r.out.Additional.K = topK
 	default:
-		r.add(r.d.TopK, s.TopK)
+		r.out.Additional.TopK = topK
 	}
 }

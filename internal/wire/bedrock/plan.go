@@ -1,11 +1,12 @@
-package converse
+package bedrock
 
 import (
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 )
@@ -52,9 +53,9 @@ func NewPlan(conv *llm.Conversation, d Dialect) Plan {
 		p.mode = outputAsText
 	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
 		p.mode = outputByInstruction
-	case d.Schema && isClosed(out.Schema):
+	case d.Schema && isClosed(jsontext.Value(out.Schema)):
 		p.mode = outputByFormat
-	case d.Force >= ForceAny && !d.AlwaysThinks && isObject(out.Schema):
+	case d.Force >= ForceAny && !d.AlwaysThinks && isObject(jsontext.Value(out.Schema)):
 		p.mode = outputByTool
 	default:
 		p.mode = outputByInstruction
@@ -135,7 +136,9 @@ func isNameByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c =
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // isObject reports whether the schema describes an object, as required for tool inputs.
-func isObject(schema json.RawMessage) bool {
-	var s struct{ Type json.RawMessage }
-	return json.Unmarshal(schema, &s) == nil && string(s.Type) == `"object"`
+func isObject(schema jsontext.Value) bool {
+	var s struct {
+		Type jsontext.Value `json:"type"`
+	}
+	return decode(schema, &s) == nil && textOf(s.Type) == "object"
 }

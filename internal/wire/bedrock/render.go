@@ -1,9 +1,7 @@
-package converse
+package bedrock
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +26,7 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 	r.messages()
 	r.limitPoints()
 	r.output()
-	r.thinking()
+	r.encodeThinking()
 	r.settings()
 	r.leftOut()
 	for _, text := range r.instructions {
@@ -38,7 +36,7 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 		first := &r.out.Messages[0]
 		first.Content = append(r.out.System, first.Content...)
 		r.out.System = nil
-		r.warn("instructions were moved into the first message: the model does not support system messages.")
+		r.warnings.Add("instructions were moved into the first message: the model does not support system messages.")
 	}
 	if r.err != nil {
 		return nil, nil, r.err
@@ -46,8 +44,10 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 	if err := llm.Cancelled(ctx); err != nil {
 		return nil, nil, err
 	}
-	body, err = encode(r.out)
-	return body, r.warnings, err
+	if body, err = encode(r.out); err != nil {
+		return nil, nil, fmt.Errorf("encode conversation: %w", err)
+	}
+	return body, r.warnings, nil
 }
 
 type renderer struct {
@@ -58,7 +58,7 @@ type renderer struct {
 	plan Plan
 	out  request
 
-	warnings     []string
+	warnings     show.Warnings
 	instructions []string       // instructions that are added after the client's instructions
 	documents    map[string]int // document names, each with the last number that was appended to it
 	points       int            // number of cache points, before limitPoints removes any
@@ -66,19 +66,9 @@ type renderer struct {
 	err          error
 }
 
-// warn records a warning unless it is already recorded.
-func (r *renderer) warn(format string, args ...any) {
-	if len(r.warnings) == show.MaxWarnings {
-		return
-	}
-	if text := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, text) {
-		r.warnings = append(r.warnings, text)
-	}
-}
-
 // without adds a warning that content was dropped.
 func (r *renderer) without(what string) {
-	r.warn("%s was dropped: %s does not support it.", what, r.d.Title)
+	r.warnings.Add("%s was dropped: %s does not support it.", what, r.d.Title)
 }
 
 func (r *renderer) fail(format string, args ...any) {
@@ -107,7 +97,7 @@ func (r *renderer) messages() {
 	switch {
 	case len(r.out.Messages) > 0 && r.out.Messages[0].Role == string(llm.Assistant):
 		r.out.Messages = slices.Insert(r.out.Messages, 0, placeholder)
-		r.warn("a user message was added at the beginning: %s does not accept an assistant message first.", r.d.Title)
+		r.warnings.Add("a user message was added at the beginning: %s does not accept an assistant message first.", r.d.Title)
 	case len(r.out.Messages) > 0:
 	case len(r.out.System) == 0:
 		r.fail("The conversation has no message with content. Send at least one message with text.")
@@ -115,7 +105,7 @@ func (r *renderer) messages() {
 		r.out.Messages = []message{{Role: string(llm.User)}} // Render moves the instructions into this message
 	default:
 		r.out.Messages = []message{placeholder}
-		r.warn("a user message was added after the instructions: %s requires at least one.", r.d.Title)
+		r.warnings.Add("a user message was added after the instructions: %s requires at least one.", r.d.Title)
 	}
 	if r.prefilled() { // the API rejects trailing white space
 		content := r.out.Messages[len(r.out.Messages)-1].Content
@@ -182,29 +172,6 @@ func (r *renderer) leftOut() {
 		}
 	}
 	for _, name := range c.Dropped {
-		r.without(plain(name))
+		r.without(show.Name(name))
 	}
-}
-
-// plain formats a name or value from the request for a warning. A name of at most 60 letters, digits and common separators is returned
-// unchanged; any other name is quoted.
-func plain(name string) string {
-	odd := func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'
-	}
-	if name != "" && len(name) <= 60 && !strings.ContainsFunc(name, odd) {
-		return name
-	}
-	return show.Quote(name)
-}
-
-// encode encodes JSON without HTML escapes.
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode conversation: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -1,14 +1,15 @@
-package converse
+package bedrock
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/fault"
@@ -142,37 +143,13 @@ func (dec *responseDecoder) warnDropped() {
 	dec.lost = true
 }
 
-// wholeResponse is a non-streamed response.
-type wholeResponse struct {
-	Output struct {
-		Message *struct {
-			Content []wholeBlock `json:"content"`
-		} `json:"message"`
-	} `json:"output"`
-	StopReason  string          `json:"stopReason"`
-	Usage       *usage          `json:"usage"`
-	ServiceTier *serviceTier    `json:"serviceTier"`
-	Additional  json.RawMessage `json:"additionalModelResponseFields"`
-}
-
-type wholeBlock struct {
-	Text      *string    `json:"text"`
-	ToolUse   *toolUse   `json:"toolUse"`
-	Reasoning *reasoning `json:"reasoningContent"`
-	Citations *struct {
-		Content []struct {
-			Text string `json:"text"`
-		} `json:"content"`
-	} `json:"citationsContent"`
-}
-
 // stopSequence returns the matched stop sequence, if the model reports it. The additional fields depend on the model, so
 // they are decoded leniently.
-func stopSequence(additional json.RawMessage) string {
+func stopSequence(additional jsontext.Value) string {
 	var fields struct {
 		StopSequence string `json:"stop_sequence"`
 	}
-	if json.Unmarshal(additional, &fields) != nil {
+	if decode(additional, &fields) != nil {
 		return ""
 	}
 	return fields.StopSequence
@@ -189,13 +166,16 @@ func (dec *responseDecoder) readDocument(r io.Reader) {
 		return
 	}
 	var w wholeResponse
-	if err := json.Unmarshal(body, &w); err != nil {
+	if err := decode(body, &w); err != nil {
 		dec.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object of the Converse API.", Err: err})
 		return
 	}
 	if w.Output.Message == nil {
-		var parsed struct{ Message, Error json.RawMessage }
-		if json.Unmarshal(body, &parsed) == nil && (len(parsed.Message) > 0 || len(parsed.Error) > 0) {
+		var parsed struct {
+			Message jsontext.Value `json:"message"`
+			Error   jsontext.Value `json:"error"`
+		}
+		if decode(body, &parsed) == nil && (len(parsed.Message) > 0 || len(parsed.Error) > 0) {
 			dec.fail(fault.Inside(body)) // the service reported an error
 			return
 		}
@@ -214,10 +194,8 @@ func (dec *responseDecoder) readDocument(r io.Reader) {
 }
 
 // block yields a complete block as the deltas of a stream.
-func (dec *responseDecoder) block(i int, b wholeBlock) {
+func (dec *responseDecoder) block(i int, b block) {
 	switch {
-	case b.Text != nil:
-		dec.text(*b.Text)
 	case b.ToolUse != nil:
 		dec.startCall(i, b.ToolUse.ID, b.ToolUse.Name)
 		dec.arguments(i, string(b.ToolUse.Input))
@@ -233,8 +211,10 @@ func (dec *responseDecoder) block(i int, b wholeBlock) {
 		for _, c := range b.Citations.Content {
 			dec.text(c.Text)
 		}
-	default:
+	case b.Unknown != nil || b.Image != nil || b.Document != nil || b.Audio != nil:
 		dec.warnDropped()
+	default:
+		dec.text(b.Text)
 	}
 }
 

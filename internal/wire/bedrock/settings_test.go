@@ -1,4 +1,4 @@
-package converse
+package bedrock
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
@@ -227,7 +228,7 @@ func TestOutputWayOfSchemas(t *testing.T) {
 		}
 	}
 	many := `{"type":"object","additionalProperties":false,"properties":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{},"h":{},"i":{},"j":{},"k":{}}}`
-	if isClosed(json.RawMessage(many)) {
+	if isClosed(jsontext.Value(many)) {
 		t.Error("isClosed = true for a schema with very many optional members")
 	}
 }
@@ -247,7 +248,7 @@ func TestManyReferencesAreChecked(t *testing.T) {
 				fmt.Fprintf(&schema, `"d%d":`+inner+`,`, i, i+1)
 			}
 			fmt.Fprintf(&schema, `"d%d":%s}}`, last, end)
-			if got := isClosed(json.RawMessage(schema.String())); got != want {
+			if got := isClosed(jsontext.Value(schema.String())); got != want {
 				t.Errorf("%s that ends with %s: isClosed = %t, want %t", name, end, got, want)
 			}
 		}

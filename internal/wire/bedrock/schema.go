@@ -1,15 +1,17 @@
-package converse
+package bedrock
 
-import "encoding/json"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // maxOptional is the maximum total number of optional object members in the schema of a native output format.
 const maxOptional = 10
 
 // isClosed reports whether a native output format supports the schema. The schema must have only supported keywords, must forbid
 // additional members, may have at most maxOptional optional members, and must not be recursive.
-func isClosed(schema json.RawMessage) bool {
+func isClosed(schema jsontext.Value) bool {
 	var v any
-	if json.Unmarshal(schema, &v) != nil {
+	if decode(schema, &v) != nil {
 		return false
 	}
 	c := schemaCheck{uses: map[string][]string{}}

@@ -1,6 +1,11 @@
-// Package converse implements the wire format of Amazon Bedrock's Converse API, for providers. It encodes conversations
-// as requests and decodes responses, streamed as a binary event stream or not. Clients cannot use it.
-package converse
+// Package bedrock implements the wire format of Amazon Bedrock's Converse API, for providers. It encodes conversations as requests and
+// decodes responses, streamed as a binary event stream or not. Clients cannot use it.
+package bedrock
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Name is the format's short name.
 const Name = "converse"
@@ -72,3 +77,22 @@ const (
 
 // maxCachePoints is the maximum number of cache points in a request.
 const maxCachePoints = 4
+
+// lenient accepts all JSON that other parsers accept, because the arguments and schemas in a request, and responses, are not checked
+// strictly. Raw values keep their escapes.
+var lenient = json.JoinOptions(
+	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true), jsontext.EscapeForJS(true),
+)
+
+func encode(v any) (jsontext.Value, error) { return json.Marshal(v, lenient) }
+
+func decode(data []byte, into any) error { return json.Unmarshal(data, into, lenient) }
+
+// textOf returns the value of a JSON string, or an empty string.
+func textOf(raw jsontext.Value) string {
+	if raw.Kind() != '"' {
+		return ""
+	}
+	s, _ := jsontext.AppendUnquote(nil, raw) // invalid UTF-8 is replaced
+	return string(s)
+}

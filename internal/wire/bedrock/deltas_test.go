@@ -1,4 +1,4 @@
-package converse
+package bedrock
 
 import (
 	"bytes"

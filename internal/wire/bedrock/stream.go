@@ -1,9 +1,8 @@
-package converse
+package bedrock
 
 import (
 	"bufio"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 
@@ -18,40 +17,6 @@ const (
 	preludeBytes = 12 // length of the prelude: message length, headers length and checksum
 	leastMessage = 16 // length of an empty message: prelude and message checksum
 	maxHeaders   = 128 << 10
-)
-
-// Events of a stream.
-type (
-	startEvent struct {
-		Index int `json:"contentBlockIndex"`
-		Start struct {
-			ToolUse *toolUse `json:"toolUse"`
-		} `json:"start"`
-	}
-	deltaEvent struct {
-		Index int   `json:"contentBlockIndex"`
-		Delta delta `json:"delta"`
-	}
-	delta struct {
-		Text    *string `json:"text"`
-		ToolUse *struct {
-			Input string `json:"input"`
-		} `json:"toolUse"`
-		Reasoning *struct {
-			Text      string `json:"text"`
-			Signature string `json:"signature"`
-			Redacted  string `json:"redactedContent"`
-		} `json:"reasoningContent"`
-		Citation json.RawMessage `json:"citation"`
-	}
-	stopEvent struct {
-		StopReason string          `json:"stopReason"`
-		Additional json.RawMessage `json:"additionalModelResponseFields"`
-	}
-	metadataEvent struct {
-		Usage       *usage       `json:"usage"`
-		ServiceTier *serviceTier `json:"serviceTier"`
-	}
 )
 
 // readStream decodes messages until the stream ends or an error occurs. Errors after the finish reason are ignored.
@@ -130,54 +95,40 @@ func (dec *responseDecoder) message(m eventstream.Message) {
 }
 
 func (dec *responseDecoder) event(kind string, payload []byte) error {
+	var e streamEvent
 	switch kind {
-	case "contentBlockStart":
-		var e startEvent
-		if err := json.Unmarshal(payload, &e); err != nil {
+	case "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata":
+		if err := decode(payload, &e); err != nil {
 			return err
 		}
+	}
+	switch kind {
+	case "contentBlockStart":
 		if e.Start.ToolUse != nil {
 			dec.startCall(e.Index, e.Start.ToolUse.ID, e.Start.ToolUse.Name)
 		}
 	case "contentBlockDelta":
-		var e deltaEvent
-		if err := json.Unmarshal(payload, &e); err != nil {
-			return err
-		}
-		dec.delta(e)
+		dec.delta(e.Index, e.Delta)
 	case "contentBlockStop":
-		var e startEvent
-		if err := json.Unmarshal(payload, &e); err != nil {
-			return err
-		}
 		dec.stopBlock(e.Index)
 	case "messageStop":
-		var e stopEvent
-		if err := json.Unmarshal(payload, &e); err != nil {
-			return err
-		}
 		dec.finish(e.StopReason, stopSequence(e.Additional))
 	case "metadata":
-		var e metadataEvent
-		if err := json.Unmarshal(payload, &e); err != nil {
-			return err
-		}
 		dec.count(e.Usage, e.ServiceTier)
 	}
 	return nil // other events contain no data for the client
 }
 
-func (dec *responseDecoder) delta(e deltaEvent) {
-	d := e.Delta
+func (dec *responseDecoder) delta(i int, d delta) {
 	switch {
 	case d.Text != nil:
 		dec.text(*d.Text)
 	case d.ToolUse != nil:
-		dec.arguments(e.Index, d.ToolUse.Input)
+		dec.arguments(i, d.ToolUse.Input)
 	case d.Reasoning != nil:
-		dec.thinking(e.Index, d.Reasoning.Text)
-		dec.sign(e.Index, d.Reasoning.Signature)
-		dec.redact(e.Index, d.Reasoning.Redacted)
+		dec.thinking(i, d.Reasoning.Text)
+		dec.sign(i, d.Reasoning.Signature)
+		dec.redact(i, d.Reasoning.Redacted)
 	case d.Citation != nil: // ignored, because the cited text arrives in its own delta
 	default:
 		dec.warnDropped()

@@ -1,12 +1,13 @@
-package converse
+package bedrock
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/fault"
@@ -48,7 +49,7 @@ func errorType(h http.Header, body []byte) string {
 	var parsed struct {
 		Type string `json:"__type"`
 	}
-	if json.Unmarshal(body, &parsed) != nil {
+	if decode(body, &parsed) != nil {
 		return ""
 	}
 	return parsed.Type[strings.LastIndexByte(parsed.Type, '#')+1:]
@@ -56,12 +57,12 @@ func errorType(h http.Header, body []byte) string {
 
 // withType adds the type of an error to its body, where package fault expects it.
 func withType(body []byte, kind string) []byte {
-	var parsed map[string]json.RawMessage
+	var parsed map[string]jsontext.Value
 	if kind == "" {
 		return body
 	}
-	if json.Unmarshal(body, &parsed) != nil || parsed == nil {
-		parsed = map[string]json.RawMessage{}
+	if decode(body, &parsed) != nil || parsed == nil {
+		parsed = map[string]jsontext.Value{}
 		if text := bytes.TrimSpace(body); len(text) > 0 && text[0] != '<' {
 			parsed["message"], _ = encode(string(text)) // encoding a string cannot fail
 		}

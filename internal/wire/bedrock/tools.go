@@ -1,11 +1,14 @@
-package converse
+package bedrock
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
 // tools encodes the tools and the tool choice. The API has no tool choice "none", so for "none" the tools are omitted,
@@ -48,17 +51,17 @@ func (r *renderer) tools() {
 
 func (r *renderer) tool(t llm.Tool) []tool {
 	if t.Hosted != "" {
-		r.warn("the tool %s was dropped: %s does not run it.", plain(t.Hosted), r.d.Title)
+		r.warnings.Add("the tool %s was dropped: %s does not run it.", show.Name(t.Hosted), r.d.Title)
 		return nil
 	}
-	spec := &toolSpec{Name: r.plan.providerName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
+	spec := &toolSpec{Name: r.plan.providerName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(jsontext.Value(t.Schema))}}
 	if t.Custom {
-		spec.InputSchema.JSON = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
+		spec.InputSchema.JSON = jsontext.Value(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
 		spec.Description = t.DescribeGrammar()
 	}
 	if t.Strict != nil && *t.Strict {
 		if spec.Strict = r.d.Schema && isClosed(spec.InputSchema.JSON); !spec.Strict {
-			r.warn("strict was dropped: the model does not enforce tool schemas.")
+			r.warnings.Add("strict was dropped: the model does not enforce tool schemas.")
 		}
 	}
 	tools := []tool{{Spec: spec}}
@@ -69,16 +72,16 @@ func (r *renderer) tool(t llm.Tool) []tool {
 }
 
 // objectSchema returns the schema with type object added if it has no type, or an empty object schema if it has no members.
-func objectSchema(schema json.RawMessage) json.RawMessage {
+func objectSchema(schema jsontext.Value) jsontext.Value {
 	trimmed := bytes.TrimSpace(schema)
-	var members map[string]json.RawMessage
-	if json.Unmarshal(trimmed, &members) != nil || len(members) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
+	var members map[string]jsontext.Value
+	if decode(trimmed, &members) != nil || len(members) == 0 {
+		return jsontext.Value(`{"type":"object","properties":{}}`)
 	}
 	if _, has := members["type"]; has {
 		return schema
 	}
-	return append(json.RawMessage(`{"type":"object",`), trimmed[1:]...)
+	return append(jsontext.Value(`{"type":"object",`), trimmed[1:]...)
 }
 
 // choice encodes the tool choice. Where the API or the model cannot enforce the choice, it adds an instruction.
@@ -92,12 +95,12 @@ func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
 		} else {
 			r.instruct("Answer without calling any tool.")
 		}
-		r.warn("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
+		r.warnings.Add("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
 	case llm.ChoiceMust:
 		switch {
 		case r.d.Force == ForceNone || r.d.AlwaysThinks:
 			r.instruct("Call a tool.")
-			r.warn("tool_choice required was sent as an instruction: the model cannot be forced to call a tool.")
+			r.warnings.Add("tool_choice required was sent as an instruction: the model cannot be forced to call a tool.")
 		case len(c.Names) == 1 && r.d.Force == ForceNamed:
 			return &toolChoice{Tool: &namedTool{Name: r.plan.providerName(c.Names[0])}}
 		default:
@@ -121,15 +124,55 @@ func (r *renderer) oneCall() bool {
 	case config == nil, c.ToolChoice.Mode == llm.ChoiceNone:
 		return true
 	}
-	choice := map[string]any{"type": "auto", "disable_parallel_tool_use": true}
+	choice := &modelToolChoice{Type: "auto", OneCall: true}
 	switch {
 	case config.Choice == nil:
 	case config.Choice.Tool != nil:
-		choice["type"], choice["name"] = "tool", config.Choice.Tool.Name
+		choice.Type, choice.Name = "tool", config.Choice.Tool.Name
 	case config.Choice.Any != nil:
-		choice["type"] = "any"
+		choice.Type = "any"
 	}
 	config.Choice = nil
-	r.add("tool_choice", choice)
+	r.out.Additional.ToolChoice = choice
 	return true
+}
+
+// output writes the requested output format.
+func (r *renderer) output() {
+	out := r.conv.Output
+	switch r.plan.mode {
+	case outputAsText:
+	case outputByFormat:
+		schema := jsonSchema{Schema: string(out.Schema), Name: out.Name, Description: out.Description}
+		r.out.OutputConfig.TextFormat = &textFormat{Type: "json_schema", Structure: structure{JSONSchema: schema}}
+	case outputByTool:
+		r.addOutputTool(out)
+	case outputByInstruction:
+		instruction := "Answer with one JSON object and nothing else: no other text, no code fence."
+		if out.Kind != llm.OutputJSON && len(out.Schema) > 0 {
+			instruction += " It must conform to this JSON schema: " + string(out.Schema)
+		}
+		r.instruct(instruction)
+		r.warnings.Add("response_format was sent as an instruction: the model has no setting for it.")
+	}
+}
+
+// addOutputTool adds the output tool, whose input is the response. The model may call the client's tools first. If the
+// client forces a call of its own tools, the output tool is not added.
+func (r *renderer) addOutputTool(out llm.Output) {
+	if r.out.ToolConfig == nil {
+		r.out.ToolConfig = &toolConfig{}
+	}
+	config, mode := r.out.ToolConfig, r.conv.ToolChoice.Mode
+	mayCall := len(config.Tools) > 0 && len(r.conv.Tools) > 0 && mode != llm.ChoiceNone
+	if mayCall && mode == llm.ChoiceMust {
+		return
+	}
+	config.Tools = append(config.Tools, tool{Spec: &toolSpec{
+		Name: r.plan.outputTool, Description: cmp.Or(out.Description, "Takes the final answer."), InputSchema: inputSchema{jsontext.Value(out.Schema)},
+	}})
+	config.Choice = &toolChoice{Any: &struct{}{}}
+	if !mayCall && r.d.Force >= ForceNamed {
+		config.Choice = &toolChoice{Tool: &namedTool{Name: r.plan.outputTool}}
+	}
 }

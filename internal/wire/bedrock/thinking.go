@@ -1,4 +1,4 @@
-package converse
+package bedrock
 
 import (
 	"cmp"
@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/show"
 )
 
-// thinking encodes the request's thinking settings in the members that the model family uses.
-func (r *renderer) thinking() {
+// encodeThinking encodes the request's thinking settings in the members that the model family uses.
+func (r *renderer) encodeThinking() {
 	e := r.conv.Effort
 	asked := e.Budget > 0 || e.Adaptive || e.Level != "" && e.Level != "none"
 	switch {
@@ -18,11 +19,11 @@ func (r *renderer) thinking() {
 		r.think(e)
 	case e.Level != "none":
 	case r.d.AlwaysThinks:
-		r.warn("reasoning_effort none was dropped: the model always thinks.")
+		r.warnings.Add("reasoning_effort none was dropped: the model always thinks.")
 	case r.d.Thinking == ThinkAdaptive:
-		r.add("thinking", map[string]any{"type": "disabled"})
+		r.out.Additional.Thinking = &thinking{Type: "disabled"}
 	case r.d.Thinking == ThinkEffort:
-		r.add("reasoning_effort", r.supportedLevel("none"))
+		r.out.Additional.ReasoningEffort = r.supportedLevel("none")
 	}
 }
 
@@ -34,11 +35,11 @@ func (r *renderer) impeded() bool {
 	forced := r.out.ToolConfig != nil && r.out.ToolConfig.Choice != nil && r.out.ToolConfig.Choice.Auto == nil
 	switch {
 	case forced:
-		r.warn("reasoning was dropped: the model cannot think when a tool call is forced.")
+		r.warnings.Add("reasoning was dropped: the model cannot think when a tool call is forced.")
 	case r.prefilled():
-		r.warn("reasoning was dropped: the model cannot think when it continues its own message.")
+		r.warnings.Add("reasoning was dropped: the model cannot think when it continues its own message.")
 	case r.d.Thinking == ThinkBudget && r.lacksThought():
-		r.warn("reasoning was dropped: earlier thinking of this turn is missing.")
+		r.warnings.Add("reasoning was dropped: earlier thinking of this turn is missing.")
 	default:
 		return false
 	}
@@ -63,39 +64,38 @@ func (r *renderer) think(e llm.Effort) {
 	case ThinkBudget:
 		budget := e.ThinkingBudget(cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput))
 		if budget == 0 {
-			r.warn("reasoning was dropped: it needs more than %d output tokens.", llm.MinThinkingBudget)
+			r.warnings.Add("reasoning was dropped: it needs more than %d output tokens.", llm.MinThinkingBudget)
 			return
 		}
-		r.add("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
+		r.out.Additional.Thinking = &thinking{Type: "enabled", Budget: budget}
 		if r.conv.MaxOutput == 0 && r.o.MaxOutput == 0 {
-			r.limits().MaxTokens = r.o.ModelOutput // the default limit may be smaller than the budget
+			r.out.InferenceConfig.MaxTokens = r.o.ModelOutput // the default limit may be smaller than the budget
 		}
 		r.dropSampling("while the model thinks")
 	case ThinkAdaptive:
-		setting := map[string]any{"type": "adaptive"}
+		r.out.Additional.Thinking = &thinking{Type: "adaptive"}
 		if r.d.ShowThinking && !e.Hide {
-			setting["display"] = "summarized"
+			r.out.Additional.Thinking.Display = "summarized"
 		}
-		r.add("thinking", setting)
 		if e.Budget > 0 && e.Level == "" {
-			r.warn("the thinking budget was dropped: the model decides how much it thinks.")
+			r.warnings.Add("the thinking budget was dropped: the model decides how much it thinks.")
 		}
 		if e.Level != "" {
-			r.config().Effort = r.supportedLevel(e.Level)
+			r.out.OutputConfig.Effort = r.supportedLevel(e.Level)
 		}
 		r.dropSampling("while the model thinks")
 	case ThinkNova:
 		level := r.supportedLevel(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
 		switch { // the highest level accepts neither an output limit nor sampling settings
 		case level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0):
-			r.warn("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
+			r.warnings.Add("reasoning_effort was sent as medium: the model does not support max_tokens with high.")
 			level = "medium"
 		case level == "high":
 			r.dropSampling("with high reasoning_effort")
 		}
-		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": level})
+		r.out.Additional.Reasoning = &novaReasoning{Type: "enabled", Effort: level}
 	case ThinkEffort:
-		r.add("reasoning_effort", r.supportedLevel(cmp.Or(e.PortableLevel(), llm.DefaultEffort)))
+		r.out.Additional.ReasoningEffort = r.supportedLevel(cmp.Or(e.PortableLevel(), llm.DefaultEffort))
 	}
 }
 
@@ -111,7 +111,7 @@ func (r *renderer) supportedLevel(level string) string {
 			nearest = l
 		}
 	}
-	r.warn("reasoning_effort was sent as %s: the model does not support %s.", nearest, plain(level))
+	r.warnings.Add("reasoning_effort was sent as %s: the model does not support %s.", nearest, show.Name(level))
 	return nearest
 }
 
@@ -123,15 +123,8 @@ func (r *renderer) dropSampling(when string) {
 		value json.Number
 	}{{"temperature", s.Temperature}, {"top_p", s.TopP}, {"top_k", s.TopK}} {
 		if x.value != "" && !llm.IsDefaultSampling(x.name, x.value) && !r.d.FixedSampler {
-			r.warn("%s was dropped: it is not supported %s.", x.name, when)
+			r.warnings.Add("%s was dropped: it is not supported %s.", x.name, when)
 		}
 	}
 	r.noSampling = true
-}
-
-func (r *renderer) add(name string, value any) {
-	if r.out.Additional == nil {
-		r.out.Additional = map[string]any{}
-	}
-	r.out.Additional[name] = value
 }

@@ -1,8 +1,7 @@
-package converse
+package bedrock
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"fairlead.dev/internal/llm"
@@ -145,13 +144,11 @@ func (dec *responseDecoder) stopBlock(i int) {
 
 // unwrap returns the free text in the arguments of a custom tool call. It returns arguments without such text unchanged.
 func unwrap(input string) string {
-	var wrapped map[string]json.RawMessage
-	if json.Unmarshal([]byte(input), &wrapped) != nil {
+	var wrapped struct {
+		Input *string `json:"input"`
+	}
+	if decode([]byte(input), &wrapped) != nil || wrapped.Input == nil {
 		return input
 	}
-	var text string
-	if json.Unmarshal(wrapped[customInput], &text) != nil {
-		return input
-	}
-	return text
+	return *wrapped.Input
 }

@@ -1,9 +1,10 @@
-package converse
+package bedrock
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
@@ -73,7 +74,7 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 			sealed := t.Signature != "" || t.Redacted != ""
 			switch { // the API rejects thinking without a valid signature
 			case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Signers, t.Provider):
-				r.warn("thinking of earlier turns was dropped: it has no signature of %s.", r.d.Title)
+				r.warnings.Add("thinking of earlier turns was dropped: it has no signature of %s.", r.d.Title)
 			case t.Redacted != "":
 				thought = append(thought, block{Reasoning: &reasoning{Redacted: t.Redacted}})
 			default:
@@ -93,17 +94,17 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 // call encodes a tool call by the model. The input must be an object.
 func (r *renderer) call(c *llm.ToolCall) block {
 	use := &toolUse{ID: r.callID(c.ID), Name: r.plan.providerName(c.Name)}
-	text := strings.TrimSpace(c.Arguments)
+	input := jsontext.Value(strings.TrimSpace(c.Arguments))
 	switch {
 	case c.Custom:
 		use.Input, _ = encode(map[string]string{customInput: c.Arguments}) // encoding a string cannot fail
-	case text == "":
-		use.Input = json.RawMessage(`{}`)
-	case text[0] == '{' && json.Valid([]byte(text)):
-		use.Input = json.RawMessage(text)
+	case len(input) == 0:
+		use.Input = jsontext.Value(`{}`)
+	case input.Kind() == '{' && input.IsValid(lenient):
+		use.Input = input
 	default:
 		use.Input, _ = encode(map[string]string{customInput: c.Arguments})
-		r.warn("the arguments of an earlier call of %s were wrapped: they are not a JSON object.", plain(c.Name))
+		r.warnings.Add("the arguments of an earlier call of %s were wrapped: they are not a JSON object.", show.Name(c.Name))
 	}
 	return block{ToolUse: use}
 }
@@ -145,7 +146,7 @@ func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
 	p := &cachePoint{Type: "default"}
 	switch {
 	case mark.TTL == "1h" && !r.d.LongCache:
-		r.warn("the cache marker has the default lifetime: the model supports no other.")
+		r.warnings.Add("the cache marker has the default lifetime: the model supports no other.")
 	case mark.TTL == "1h":
 		p.TTL = mark.TTL
 	}
@@ -159,7 +160,7 @@ func (r *renderer) limitPoints() {
 	if extra <= 0 {
 		return
 	}
-	r.warn("cache markers were dropped: a request can have %d.", maxCachePoints)
+	r.warnings.Add("cache markers were dropped: a request can have %d.", maxCachePoints)
 	remove := func(p *cachePoint) bool {
 		if p == nil || extra == 0 {
 			return false
