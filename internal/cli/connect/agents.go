@@ -44,6 +44,7 @@ type site struct {
 	project string // directory of the project; empty for the user's settings
 	home    string
 	getenv  func(name string) string
+	env     []string // environment for the agent's program
 	offer
 	program string // path of the agent's program; empty if it is not installed
 }

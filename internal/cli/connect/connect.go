@@ -118,7 +118,7 @@ func (k *command) newSite(a *agent) (*site, string, error) {
 			return nil, "", err
 		}
 	}
-	s := &site{home: home, getenv: k.console.Getenv}
+	s := &site{home: home, getenv: k.console.Getenv, env: k.console.Env}
 	s.now = k.console.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	if k.project {
 		dir, err := os.Getwd()

@@ -225,7 +225,7 @@ func codexCatalog(s *site) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), shortTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.program, "debug", "models")
-	cmd.Env = append(os.Environ(), "CODEX_HOME="+empty)
+	cmd.Env = append(slices.Clone(s.env), "CODEX_HOME="+empty)
 	printed, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the models of Codex with  codex debug models: %w", err)
