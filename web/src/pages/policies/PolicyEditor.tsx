@@ -193,8 +193,8 @@ function NoPolicies({ onAdd }: { onAdd?: (policy: Policy) => void }) {
   return (
     <>
       <EmptyState icon="route" title="No workspace policies yet">
-        The router chooses by quality and cost only. A policy can deny requests, pin or restrict models, change the
-        objective or set limits.
+        The router chooses by quality and cost only. A policy can deny requests, pin or restrict models,
+        change the objective or set limits.
       </EmptyState>
       {onAdd && (
         <Stack gap="xs">
