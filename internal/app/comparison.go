@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/internal/health"
 	"fairlead.dev/internal/judge"
 	"fairlead.dev/internal/limit"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/providerset"
 	"fairlead.dev/internal/reasoning"
@@ -66,7 +65,7 @@ func (a *App) openComparison(c config.Config, f *providerset.Set) {
 }
 
 // shadowSettings returns the settings for shadow calls: one target after another, without continuation.
-func shadowSettings(c config.Config) modelapi.Settings {
+func shadowSettings(c config.Config) gateway.Settings {
 	s := settings.Gateway(c)
 	s.AllowUnpriced, s.Rescue = false, false
 	return s

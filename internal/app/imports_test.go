@@ -29,7 +29,7 @@ var layers = []string{
 	"internal/store internal/store/* internal/spool",
 
 	// The nouns of a request, from its endpoints down to accounts and limits.
-	"internal/alert internal/modelapi internal/replay internal/report",
+	"internal/alert internal/replay internal/report",
 	"internal/gateway/upstream internal/budget",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +
 		"internal/realtime internal/response internal/session internal/sso internal/upload",
@@ -53,7 +53,7 @@ var layers = []string{
 // does not concern.
 var forbidden = []struct{ from, imports, except, reason string }{
 	{
-		from:    "internal/gateway internal/modelapi internal/realtime internal/realtime/*",
+		from:    "internal/gateway internal/realtime internal/realtime/*",
 		imports: "internal/admin internal/admin/* internal/store internal/store/* internal/provider/* internal/wire/*",
 		except:  sharedWire,
 		reason:  "the model API knows no vendor, no format and no database; app connects them",

@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policystore"
 	"fairlead.dev/internal/replay"
@@ -43,7 +42,7 @@ type Service struct {
 	Store    *store.DB
 	Spool    *spool.Spool // spool of the gateway process; nil in CLI commands
 	Catalog  func() *catalog.Catalog
-	Routes   []modelapi.Route // routes whose formats decode stored request bodies
+	Routes   []gateway.Route // routes whose formats decode stored request bodies
 }
 
 // Explain computes the routing decision for a request without sending it. If no target is available, it returns the decision and
@@ -72,7 +71,7 @@ func (s *Service) Explain(ctx context.Context, q policies.ExplainQuery) (*route.
 		}
 		grant.Key = &key
 	}
-	call := gateway.Call{Grant: grant, Tags: grant.Key.Tags, Options: modelapi.Options{Tradeoff: q.Tradeoff}}
+	call := gateway.Call{Grant: grant, Tags: grant.Key.Tags, Options: gateway.Options{Tradeoff: q.Tradeoff}}
 	return s.Gateway.Explain(ctx, call, req, q.Draft)
 }
 

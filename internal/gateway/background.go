@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/wire/show"
@@ -129,7 +128,7 @@ type backgroundTask struct {
 func (r *run) admitBackground(ctx context.Context) (release func(), err error) {
 	tracked, key := &r.Gateway.background, r.call.Grant.Key.ID
 	if !tracked.slots.Acquire(ctx, key, maxBackground, 0) {
-		return nil, modelapi.Overloaded("The gateway is at its limit of background responses. Retry later, or send the request without background.")
+		return nil, overloadedError("The gateway is at its limit of background responses. Retry later, or send the request without background.")
 	}
 	tracked.tasks.Add(1) // added before the request ends, so that Drain waits for the task
 	return func() {

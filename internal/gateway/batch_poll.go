@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 )
 
@@ -97,7 +96,7 @@ func (g *Gateway) pollBatches(ctx context.Context) error {
 			g.objects.releaseHold(b, true)
 		}
 	}
-	operations := g.Routes[slices.IndexFunc(g.Routes, func(r modelapi.Route) bool { return r.Op == llm.BatchObjects })]
+	operations := g.Routes[slices.IndexFunc(g.Routes, func(r Route) bool { return r.Op == llm.BatchObjects })]
 	var failed []error // one batch does not stop the others
 	for _, object := range list {
 		workspace := g.Keys.Workspace(object.WorkspaceID)

@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/feedback"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/upload"
 )
 
@@ -21,20 +20,20 @@ func (g *Gateway) serveFeedback(w http.ResponseWriter, r *http.Request, requestI
 		g.reject(w, r, requestID, err)
 		return
 	}
-	modelapi.WriteJSON(w, r, map[string]any{
+	writeJSON(w, r, map[string]any{
 		"object": "feedback", "id": saved.ID, "request_id": saved.RequestID, "score": saved.Score, "label": saved.Label, "model": saved.Model,
 	})
 }
 
 func (g *Gateway) saveRating(w http.ResponseWriter, r *http.Request) (feedback.Rating, error) {
-	if err := modelapi.CheckOrigin(r, g.settings.Load()); err != nil {
+	if err := checkOrigin(r, g.settings.Load()); err != nil {
 		return feedback.Rating{}, err
 	}
 	grant, err := g.Keys.Authenticate(r.Header)
 	if err != nil {
 		return feedback.Rating{}, err
 	}
-	if err := modelapi.CheckScope(grant); err != nil { // ratings affect model calls, so they need the same scope
+	if err := checkScope(grant); err != nil { // ratings affect model calls, so they need the same scope
 		return feedback.Rating{}, err
 	}
 	if err := upload.CheckMedia(r.Header); err != nil {

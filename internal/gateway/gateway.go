@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/reasoning"
@@ -90,8 +89,8 @@ type Routing struct {
 
 // Parts holds the dependencies of a Gateway.
 type Parts struct {
-	Routes   []modelapi.Route // model endpoints under Prefix
-	Settings modelapi.Settings
+	Routes   []Route // model endpoints under Prefix
+	Settings Settings
 	Snapshot *route.Snapshot
 	Access
 	Health     Health
@@ -109,7 +108,7 @@ type Parts struct {
 
 // Access decides whether a request is accepted. This depends on its key, its limits, its budgets and the load of the process.
 type Access struct {
-	Keys      modelapi.Keys
+	Keys      Keys
 	Limits    limit.Limiter
 	Admission *limit.AdmissionQueue // admission queue for CPU slots; nil for no limit
 	Ledger    ledger.Ledger
@@ -134,8 +133,8 @@ type Recording struct {
 // Gateway serves the model API.
 type Gateway struct {
 	Parts
-	*modelapi.Inflight
-	settings atomic.Pointer[modelapi.Settings]
+	*Inflight
+	settings atomic.Pointer[Settings]
 	snapshot atomic.Pointer[route.Snapshot]
 	uploads  upload.Budget
 	counter  *token.Counter
@@ -148,7 +147,7 @@ type Gateway struct {
 func New(p Parts) *Gateway {
 	g := &Gateway{
 		Parts: p, counter: token.NewCounter(),
-		Inflight: modelapi.NewInflight(),
+		Inflight: newInflight(),
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())
 	g.background.slots.Reserve, g.background.running = true, map[llm.StoredResponse]chan llm.Event{}
@@ -169,7 +168,7 @@ func New(p Parts) *Gateway {
 }
 
 // Update replaces settings and targets. Running requests keep the settings and targets that they started with.
-func (g *Gateway) Update(s modelapi.Settings, snap *route.Snapshot) {
+func (g *Gateway) Update(s Settings, snap *route.Snapshot) {
 	g.settings.Store(&s)
 	g.snapshot.Store(snap)
 }

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +13,6 @@ import (
 	"fairlead.dev/internal/id"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/realtime"
 	"fairlead.dev/internal/requestlog"
@@ -77,7 +78,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			names = append(names, strings.TrimPrefix(rt.Path, "/"))
 		}
 		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
-			"%s does not exist. The paths below %s are %s and models.", show.Shorten(r.URL.Path), modelapi.Prefix, strings.Join(names, ", ")))
+			"%s does not exist. The paths below %s are %s and models.", show.Shorten(r.URL.Path), Prefix, strings.Join(names, ", ")))
 	}
 }
 
@@ -87,7 +88,7 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, body []byte, w
 	key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, KeySettings: account.KeySettings{Name: "playground", Scopes: []account.Scope{account.Inference}}}
 	g.respond(w, r, &Call{
 		ID: assignRequestID(w), Start: time.Now(), Route: g.Routes[0], AccountID: accountID, Body: body,
-		Grant: &account.Grant{Key: key, Workspace: workspace}, Tags: modelapi.Tags(nil, r.Header),
+		Grant: &account.Grant{Key: key, Workspace: workspace}, Tags: readTags(nil, r.Header),
 	})
 }
 
@@ -96,12 +97,12 @@ func endpoint(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(path, modelapi.Prefix), "/")
+	return strings.TrimSuffix(strings.TrimPrefix(path, Prefix), "/")
 }
 
 // routeIndex returns the index of the route with this endpoint, or -1.
 func (g *Gateway) routeIndex(endpoint string) int {
-	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool { return rt.Path == endpoint })
+	return slices.IndexFunc(g.Routes, func(rt Route) bool { return rt.Path == endpoint })
 }
 
 // assignRequestID creates the request ID and sets both headers that client libraries read it from.
@@ -119,7 +120,7 @@ func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestI
 	case slices.Contains(allowed, r.Method), r.Method == http.MethodHead && slices.Contains(allowed, http.MethodGet):
 		return true
 	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
-		g.reject(w, r, requestID, modelapi.BrowserError())
+		g.reject(w, r, requestID, browserError())
 	case r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"): // after this status, Codex immediately sends the request over HTTP
 		g.reject(w, r, requestID, llm.Errorf(llm.UpgradeRequired, "%s is not a WebSocket. Send the request with %s.", show.Shorten(r.URL.Path), strings.Join(allowed, " or ")))
 	default:
@@ -149,11 +150,11 @@ func (g *Gateway) rejectAs(w http.ResponseWriter, r *http.Request, requestID str
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
 	linked := e.Linked(g.settings.Load().PublicURL.For(r), "")
-	response.WriteError(w, e, wire.ErrorBody(format, modelapi.ErrorClient(r, nil), linked, requestID))
+	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), linked, requestID))
 }
 
 // admit admits a request that calls no model. It counts the request as running and applies the limits of its key.
-func (g *Gateway) admit(ctx context.Context, key *account.Key, settings *modelapi.Settings) (context.Context, func(), error) {
+func (g *Gateway) admit(ctx context.Context, key *account.Key, settings *Settings) (context.Context, func(), error) {
 	ctx, leave, err := g.Enter(ctx, key.ID, settings.MaxConcurrent)
 	if err != nil {
 		return nil, nil, err
@@ -171,18 +172,18 @@ func (g *Gateway) admit(ctx context.Context, key *account.Key, settings *modelap
 
 // ErrorBody returns the error object in the format that the client of r expects, for an error outside the model API.
 func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {
-	return wire.ErrorBody(nil, modelapi.ErrorClient(r, nil), e, requestID)
+	return wire.ErrorBody(nil, errorClient(r, nil), e, requestID)
 }
 
 // handle authenticates a request and serves it.
-func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route modelapi.Route) {
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route) {
 	settings, start := g.settings.Load(), time.Now()
-	grant, err := modelapi.Authenticate(r, settings, g.Keys, start)
+	grant, err := authenticateKey(r, settings, g.Keys, start)
 	if err != nil {
 		g.rejectAs(w, r, requestID, route.Format, err)
 		return
 	}
-	call := &Call{ID: requestID, Start: start, Route: route, Grant: grant, Tags: modelapi.Tags(grant.Key.Tags, r.Header)}
+	call := &Call{ID: requestID, Start: start, Route: route, Grant: grant, Tags: readTags(grant.Key.Tags, r.Header)}
 	call.Upload = func() (*upload.Body, error) {
 		return g.uploads.Read(w, r, route.Op, grant.Workspace.ID, settings.Upload)
 	}
@@ -191,7 +192,7 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 
 // respond runs a call with the options in the headers of a request, and sends the response.
 func (g *Gateway) respond(w http.ResponseWriter, r *http.Request, call *Call) {
-	call.Options, call.Invalid = modelapi.ReadOptions(r, call.Route.Format)
+	call.Options, call.Invalid = readOptions(r, call.Route.Format)
 	objects := call.Route.Op == llm.FileObjects || call.Route.Op == llm.BatchObjects
 	call.DryRun = call.DryRun && !objects // an operation on objects has no routing decision
 	settings := g.settings.Load()
@@ -215,10 +216,10 @@ func (g *Gateway) respond(w http.ResponseWriter, r *http.Request, call *Call) {
 		if f, ok := call.Route.Format.(wire.TokenCounter); ok {
 			count = f.TokenCount(result.Tokens)
 		}
-		modelapi.WriteJSON(w, r, count)
+		writeJSON(w, r, count)
 	case call.DryRun:
 		out.Stop()
-		modelapi.WriteJSON(w, r, map[string]any{"object": "fairlead.decision", "request_id": call.ID, "decision": result.Entry.Decision})
+		writeJSON(w, r, map[string]any{"object": "fairlead.decision", "request_id": call.ID, "decision": result.Entry.Decision})
 	}
 	if out.Aborted() {
 		panic(http.ErrAbortHandler)
@@ -235,9 +236,33 @@ func (g *Gateway) respondError(r *http.Request, call *Call, out *response.Writer
 		entryID = call.ID
 	}
 	linked := e.Linked(g.settings.Load().PublicURL.For(r), entryID)
-	body := wire.ErrorBody(call.Route.Format, modelapi.ErrorClient(r, call.Grant), linked, call.ID)
+	body := wire.ErrorBody(call.Route.Format, errorClient(r, call.Grant), linked, call.ID)
 	if r.Header.Get("X-Fairlead-Trace") == "full" && entry.Decision != nil {
 		body = rawjson.AppendMember(body, "fairlead", response.TraceOf(entry))
 	}
 	out.Fail(e, body)
+}
+
+// errorClient describes the client that gets an error. The grant is nil before authentication.
+func errorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
+	c := wire.ErrorClient{Requested: r.Header.Get("X-Fairlead-Error-Format"), UserAgent: r.UserAgent()}
+	if grant != nil {
+		c.KeyFormat = grant.Key.ErrorFormat
+	}
+	return c
+}
+
+// writeJSON responds with v as JSON.
+func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		response.WriteError(w, llm.AsError(err), llm.AsError(err).Body(w.Header().Get("X-Request-Id")))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // fails only when the client has disconnected
+	}
 }

@@ -26,7 +26,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
@@ -56,7 +55,7 @@ type kit struct {
 	log         *fakeLog
 	pins        *fakePins
 	ledger      *ledger.Memory
-	settings    modelapi.Settings
+	settings    gateway.Settings
 	policies    gateway.Policies
 	feedback    gateway.Feedback
 	prefixes    *promptcache.Memory
@@ -78,7 +77,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	k := &kit{
 		T: t, alpha: simulator.NewMock(), beta: simulator.NewMock(),
 		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
-		settings: modelapi.Settings{
+		settings: gateway.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100, Rescue: true,
 			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
 			Attempts: upstream.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
@@ -122,8 +121,8 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	return k
 }
 
-func routes() []modelapi.Route {
-	return []modelapi.Route{
+func routes() []gateway.Route {
+	return []gateway.Route{
 		{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}},
 		{Path: "/embeddings", Op: llm.Embed, Format: openai.Format{}},
 		{Path: "/completions", Op: llm.Complete, Format: openai.Format{}},
@@ -239,7 +238,7 @@ func (k *kit) post(path, body string, headers ...string) clientResponse {
 
 func (k *kit) request(method, path, body string, headers ...string) *http.Request {
 	k.Helper()
-	req, err := http.NewRequestWithContext(k.Context(), method, k.url+modelapi.Prefix+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(k.Context(), method, k.url+gateway.Prefix+path, strings.NewReader(body))
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/catalog"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
@@ -70,7 +69,7 @@ func (o modelOffer) find(name string) (modelInfo, error) {
 	models := o.models(o.Snapshot.Named(name)) // for provider/model, Named returns only this provider's targets
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
-		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", show.Shorten(name), modelapi.Prefix)
+		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", show.Shorten(name), Prefix)
 		var names []string
 		for _, m := range o.models(o.Snapshot.Targets()) {
 			names = append(names, m.ID)

@@ -4,14 +4,13 @@ import (
 	"net/http"
 	"time"
 
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/route"
 )
 
 // serveModels responds with the models that the key may use. shape converts them to the client's format.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID string, shape func(modelOffer) (any, error)) {
 	settings := g.settings.Load()
-	grant, err := modelapi.Authenticate(r, settings, g.Keys, time.Now())
+	grant, err := authenticateKey(r, settings, g.Keys, time.Now())
 	if err != nil {
 		g.reject(w, r, requestID, err)
 		return
@@ -21,5 +20,5 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request, requestID 
 		g.reject(w, r, requestID, err)
 		return
 	}
-	modelapi.WriteJSON(w, r, shown)
+	writeJSON(w, r, shown)
 }

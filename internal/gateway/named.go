@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 )
@@ -33,7 +32,7 @@ func (g *Gateway) namedPath(r *http.Request, path string) (rest string, ok bool)
 }
 
 // namesModel reports whether requests of a route name the model in the path.
-func namesModel(rt modelapi.Route) bool {
+func namesModel(rt Route) bool {
 	_, ok := rt.Format.(wire.ModelPath)
 	return ok
 }

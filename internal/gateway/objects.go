@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
 )
@@ -17,7 +16,7 @@ func (g *Gateway) objectRoute(path string) int {
 		return -1
 	}
 	collection, _, _ := splitObjectPath(path)
-	return slices.IndexFunc(g.Routes, func(rt modelapi.Route) bool {
+	return slices.IndexFunc(g.Routes, func(rt Route) bool {
 		return (rt.Op == llm.FileObjects || rt.Op == llm.BatchObjects) && rt.Path == collection
 	})
 }
@@ -34,7 +33,7 @@ func (g *Gateway) checkObject(w http.ResponseWriter, r *http.Request, requestID,
 
 // serveObject handles the operations on files and batches.
 func (o *objectRequest) serveObject(ctx context.Context) error {
-	if err := modelapi.CheckScope(o.call.Grant); err != nil {
+	if err := checkScope(o.call.Grant); err != nil {
 		return err
 	}
 	ctx, leave, err := o.admit(ctx, o.call.Grant.Key, o.settings)

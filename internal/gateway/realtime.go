@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/realtime"
@@ -51,7 +50,7 @@ type realtimeSession struct {
 // session. Errors after the upgrade are events of the session.
 func (r *realtimeSession) serve(ctx context.Context) error {
 	grant := r.call.Grant
-	if err := modelapi.CheckScope(grant); err != nil {
+	if err := checkScope(grant); err != nil {
 		return err
 	}
 	if r.call.Invalid != nil {
@@ -107,7 +106,7 @@ func (r *realtimeSession) serve(ctx context.Context) error {
 	r.recordWarnings(a)
 	r.start()
 	response.SetHeaders(r.w.Header(), r.entry)
-	// The client authenticates with a key and not with a cookie, so the origin needs no check here. modelapi.Authenticate has already
+	// The client authenticates with a key and not with a cookie, so the origin needs no check here. authenticateKey has already
 	// rejected calls from web pages, unless the operator allows them.
 	client, err := websocket.Accept(r.w, r.http, &websocket.AcceptOptions{Subprotocols: []string{realtime.Protocol}, InsecureSkipVerify: true})
 	if err != nil {
@@ -129,7 +128,7 @@ func (r *realtimeSession) admission(p plan) realtimeAdmission {
 		if err != nil {
 			return nil, err
 		}
-		return grant, modelapi.CheckScope(grant)
+		return grant, checkScope(grant)
 	}
 	check := func() error {
 		_, err := authenticate()

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/provider/compatible"
@@ -168,7 +168,7 @@ func (k *kit) dial(query string, header http.Header, protocols ...string) (*talk
 	if header == nil {
 		header = http.Header{"Authorization": {"Bearer good"}}
 	}
-	conn, resp, err := websocket.Dial(k.Context(), k.url+modelapi.Prefix+"/realtime?"+query, &websocket.DialOptions{HTTPHeader: header, Subprotocols: protocols})
+	conn, resp, err := websocket.Dial(k.Context(), k.url+gateway.Prefix+"/realtime?"+query, &websocket.DialOptions{HTTPHeader: header, Subprotocols: protocols})
 	if err != nil {
 		return nil, resp, err
 	}

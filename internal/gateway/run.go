@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
@@ -31,11 +30,11 @@ import (
 type Call struct {
 	ID        string // request ID
 	Start     time.Time
-	Route     modelapi.Route
+	Route     Route
 	Grant     *account.Grant    // key of the caller with its workspace
 	AccountID string            // account ID of a dashboard user; empty for a call with an API key
 	Tags      map[string]string // tags of the key and of the call
-	modelapi.Options
+	Options
 	Invalid error // problem with the options; Run logs the call and returns the problem
 
 	Body   []byte                       // request in the format of Route
@@ -72,7 +71,7 @@ type Result struct {
 type run struct {
 	*Gateway
 	call     *Call
-	settings *modelapi.Settings
+	settings *Settings
 	snapshot *route.Snapshot
 	sink     Sink
 	entry    *requestlog.Entry
@@ -119,7 +118,7 @@ func (r *run) serve(client context.Context) error {
 	call, grant := r.call, r.call.Grant
 
 	// Check the permissions of the key, and admit the call.
-	if err := modelapi.CheckScope(grant); err != nil {
+	if err := checkScope(grant); err != nil {
 		return err
 	}
 	if call.Invalid != nil {
@@ -254,7 +253,7 @@ func (r *run) decode(ctx context.Context, body *upload.Body) (*prompt, error) {
 	if !body.Large() {
 		err := r.Admission.Acquire(ctx, r.call.Grant.Key.ID)
 		if errors.Is(err, limit.ErrOverloaded) {
-			return nil, modelapi.Overloaded("The gateway is overloaded. Retry in 1 second.")
+			return nil, overloadedError("The gateway is overloaded. Retry in 1 second.")
 		}
 		if err == nil {
 			defer r.Admission.Release()

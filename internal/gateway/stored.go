@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
@@ -29,9 +28,9 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	}
 	settings := g.settings.Load()
 	out := response.NewWriter(w, format.Framing(), response.Options{Pause: settings.ReadPause, Hold: settings.Hold, Ping: settings.Ping})
-	grant, err := modelapi.Authenticate(r, settings, g.Keys, time.Now())
+	grant, err := authenticateKey(r, settings, g.Keys, time.Now())
 	if err == nil {
-		err = modelapi.CheckScope(grant)
+		err = checkScope(grant)
 	}
 	if err == nil {
 		err = g.callStored(r, grant, id, part, out)
@@ -42,7 +41,7 @@ func (g *Gateway) serveStored(w http.ResponseWriter, r *http.Request, requestID 
 	e := llm.AsError(err)
 	g.logInternal(r.Context(), requestID, e)
 	out.Stop()
-	out.Fail(e, wire.ErrorBody(format, modelapi.ErrorClient(r, grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
+	out.Fail(e, wire.ErrorBody(format, errorClient(r, grant), e.Linked(settings.PublicURL.For(r), ""), requestID))
 }
 
 // callStored performs an operation on a stored response within the limits of the key.

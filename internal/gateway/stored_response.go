@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
@@ -117,7 +116,7 @@ func storedMethods(part string) []string {
 type storedOperation struct {
 	*Gateway
 	HTTP      *http.Request
-	Settings  *modelapi.Settings
+	Settings  *Settings
 	Snapshot  *route.Snapshot
 	Workspace string
 	ID        string // response id that the client sent

@@ -14,10 +14,10 @@ import (
 	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/config"
 	"fairlead.dev/internal/egress"
+	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/gateway/upstream"
 	"fairlead.dev/internal/ingress"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/realtime"
 	"fairlead.dev/internal/route"
@@ -90,8 +90,8 @@ func RoutesOf(c config.Config) []route.Route {
 }
 
 // Gateway returns the settings of the model API.
-func Gateway(c config.Config) modelapi.Settings {
-	return modelapi.Settings{
+func Gateway(c config.Config) gateway.Settings {
+	return gateway.Settings{
 		DefaultModel: c.DefaultModel, Routes: RoutesOf(c), AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
 		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
@@ -106,9 +106,9 @@ func Gateway(c config.Config) modelapi.Settings {
 }
 
 // Routes returns the paths of the model API with their wire formats.
-func Routes() []modelapi.Route {
+func Routes() []gateway.Route {
 	openAI := openai.Format{Now: time.Now}
-	return []modelapi.Route{
+	return []gateway.Route{
 		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
 		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
 		{Path: "/completions", Op: llm.Complete, Format: openAI},

@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/gateway"
 	"fairlead.dev/internal/judge"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
@@ -148,7 +147,7 @@ func (c *comparison) ask(ctx context.Context, p judge.Prompt) (string, error) {
 	key := *c.grant.Key
 	key.AllowedModels = nil // the key's list does not apply, because the workspace chose the judge
 	call := gateway.Call{
-		Route: modelapi.Route{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}}, Grant: &account.Grant{Key: &key, Workspace: c.grant.Workspace},
+		Route: gateway.Route{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}}, Grant: &account.Grant{Key: &key, Workspace: c.grant.Workspace},
 		Tags: c.served.Call.Tags, Body: body, // policies may match on tags
 	}
 	entry, err := c.call(ctx, call, gateway.ShadowTerms{

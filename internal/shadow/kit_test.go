@@ -27,7 +27,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/proof"
 	"fairlead.dev/internal/provider"
@@ -132,7 +131,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 	}
 	slices.SortFunc(providers, func(a, b *provider.Provider) int { return strings.Compare(a.Name, b.Name) })
 	return gateway.New(gateway.Parts{
-		Routes: []modelapi.Route{
+		Routes: []gateway.Route{
 			{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}},
 			{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
@@ -142,7 +141,7 @@ func (k *kit) gateway(calls *callList, tracker *health.Tracker, l ledger.Ledger,
 			Log: log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
 		},
 		Dispatcher: &upstream.Dispatcher{Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: rand.New(rand.NewPCG(1, 2)).Float64}, //nolint:gosec // every run must draw the same numbers
-		Settings: modelapi.Settings{
+		Settings: gateway.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 2000, Upload: upload.Limits{Body: 1 << 20, Total: 64 << 20, Pause: time.Minute},
 			Attempts: upstream.Settings{Attempts: 2, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
 			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
@@ -181,7 +180,7 @@ func (k *kit) send(path, body string, headers ...string) *httptest.ResponseRecor
 }
 
 func (k *kit) serve(path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, modelapi.Prefix+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(k.Context(), http.MethodPost, gateway.Prefix+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer good")
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {

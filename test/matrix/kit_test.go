@@ -23,7 +23,6 @@ import (
 	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/limit"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/modelapi"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/providerset"
@@ -95,7 +94,7 @@ func newDeployment(t testing.TB) *deployment {
 	}
 	tracker := health.New(health.Options{})
 	w.gateway = gateway.New(gateway.Parts{
-		Routes: []modelapi.Route{
+		Routes: []gateway.Route{
 			{Path: "/chat/completions", Op: llm.Chat, Format: openai.Format{}},
 			{Path: "/messages", Op: llm.Chat, Format: anthropic.Format{}},
 			{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
@@ -114,7 +113,7 @@ func newDeployment(t testing.TB) *deployment {
 			Admission: tracker, Health: tracker, Batches: openai.Format{}, Random: func() float64 { return 0.5 }, Egress: egress.New(egress.Options{}),
 		},
 		Snapshot: set.Routes,
-		Settings: modelapi.Settings{
+		Settings: gateway.Settings{
 			MaxConcurrent: 100, Upload: upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
 			Attempts: upstream.Settings{Attempts: 1, Idle: time.Minute, Total: time.Minute},
 			Hold:     time.Minute, Ping: time.Minute, ReadPause: time.Minute,
@@ -157,7 +156,7 @@ type outcome struct {
 func (w *deployment) post(t testing.TB, path, body string) outcome {
 	t.Helper()
 	w.call = nil
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, modelapi.Prefix+path, strings.NewReader(body))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+path, strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer any")
 	req.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()

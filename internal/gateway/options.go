@@ -1,4 +1,4 @@
-package modelapi
+package gateway
 
 import (
 	"maps"
@@ -30,9 +30,9 @@ type Keys interface {
 	Workspace(workspaceID string) *account.Workspace
 }
 
-// Authenticate authenticates the API key of a request.
-func Authenticate(r *http.Request, s *Settings, keys Keys, at time.Time) (*account.Grant, error) {
-	if err := CheckOrigin(r, s); err != nil {
+// authenticateKey authenticates the API key of a request.
+func authenticateKey(r *http.Request, s *Settings, keys Keys, at time.Time) (*account.Grant, error) {
+	if err := checkOrigin(r, s); err != nil {
 		return nil, err
 	}
 	grant, err := keys.Authenticate(r.Header)
@@ -43,8 +43,8 @@ func Authenticate(r *http.Request, s *Settings, keys Keys, at time.Time) (*accou
 	return grant, nil
 }
 
-// CheckScope rejects keys that may not use the model API.
-func CheckScope(grant *account.Grant) error {
+// checkScope rejects keys that may not use the model API.
+func checkScope(grant *account.Grant) error {
 	if !slices.Contains(grant.Key.Scopes, account.Inference) {
 		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models because it does not have the \"inference\" scope. Add the scope in API key settings, or use another key.", grant.Key.Name)
 	}
@@ -54,9 +54,9 @@ func CheckScope(grant *account.Grant) error {
 	return nil
 }
 
-// CheckOrigin rejects calls from a web page, because every visitor of the page could read the key. The dashboard may test a key that it
+// checkOrigin rejects calls from a web page, because every visitor of the page could read the key. The dashboard may test a key that it
 // has just created.
-func CheckOrigin(r *http.Request, s *Settings) error {
+func checkOrigin(r *http.Request, s *Settings) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	// Like browsers, Node's fetch sends Sec-Fetch-Mode: cors. Unlike browsers, it sends Accept-Language: * and no Sec-Fetch-Site.
 	node := r.Header.Get("Accept-Language") == "*" && site == ""
@@ -72,20 +72,20 @@ func CheckOrigin(r *http.Request, s *Settings) error {
 			return nil
 		}
 	}
-	return BrowserError()
+	return browserError()
 }
 
-// BrowserError returns the error for a call from a web page.
-func BrowserError() error {
+// browserError returns the error for a call from a web page.
+func browserError() error {
 	return llm.Errorf(llm.BrowserNotAllowed, "This request seems to come from a web page, where every visitor could read the API key. Call Fairlead from a server, or set allow_browsers to true in the configuration.")
 }
 
 // maxTags limits the tags of one request, including those of its key.
 const maxTags = 32
 
-// Tags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags.
+// readTags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags.
 // Therefore a request cannot replace a tag of the key, and cannot add a tag whose name differs only in case or spaces.
-func Tags(ofKey map[string]string, h http.Header) map[string]string {
+func readTags(ofKey map[string]string, h http.Header) map[string]string {
 	header := h.Get("X-Fairlead-Tags")
 	if header == "" {
 		return ofKey
@@ -122,9 +122,9 @@ type Options struct {
 	IP     string
 }
 
-// ReadOptions reads the options of a request in a format. If the value of a header is invalid, it returns an error and the other
+// readOptions reads the options of a request in a format. If the value of a header is invalid, it returns an error and the other
 // options. If the header for storing is invalid, the options disable storing.
-func ReadOptions(r *http.Request, format wire.Format) (o Options, err error) {
+func readOptions(r *http.Request, format wire.Format) (o Options, err error) {
 	h := r.Header
 	if o.IP, _, err = net.SplitHostPort(r.RemoteAddr); err != nil {
 		o.IP = r.RemoteAddr

@@ -1,4 +1,4 @@
-package modelapi
+package gateway
 
 import (
 	"context"
@@ -23,8 +23,8 @@ type runningRequest struct {
 	cancel context.CancelCauseFunc
 }
 
-// NewInflight returns an empty set of running requests.
-func NewInflight() *Inflight {
+// newInflight returns an empty set of running requests.
+func newInflight() *Inflight {
 	return &Inflight{running: map[*runningRequest]struct{}{}, idle: make(chan struct{}), slots: limit.FairSemaphore{Reserve: true}}
 }
 
@@ -36,7 +36,7 @@ func (f *Inflight) Enter(ctx context.Context, key string, limit int) (context.Co
 		return nil, nil, shutdownError()
 	}
 	if !f.slots.Acquire(ctx, key, limit, 0) {
-		return nil, nil, Overloaded("The gateway is at its limit of concurrent requests. Retry in 1 second.")
+		return nil, nil, overloadedError("The gateway is at its limit of concurrent requests. Retry in 1 second.")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	req := &runningRequest{key: key, cancel: cancel}
@@ -101,8 +101,8 @@ func (f *Inflight) Revoke(keyID string) {
 	}
 }
 
-// Overloaded returns the error for a request that is shed.
-func Overloaded(message string) error {
+// overloadedError returns the error for a request that is shed.
+func overloadedError(message string) error {
 	e := llm.Errorf(llm.Overloaded, "%s", message)
 	e.RetryAfter = time.Second
 	return e

@@ -1,4 +1,4 @@
-package modelapi
+package gateway
 
 import (
 	"net/http"
@@ -20,11 +20,11 @@ func TestRequestTagsCannotReplaceKeyTags(t *testing.T) {
 		"twice":                  "team=a, team=b",
 		"equal after shortening": long + "y=request",
 	} {
-		if diff := cmp.Diff(key, Tags(key, http.Header{"X-Fairlead-Tags": {header}})); diff != "" {
+		if diff := cmp.Diff(key, readTags(key, http.Header{"X-Fairlead-Tags": {header}})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	got := Tags(map[string]string{"team": "search"}, http.Header{"X-Fairlead-Tags": {"run = 7, team=x, stage"}})
+	got := readTags(map[string]string{"team": "search"}, http.Header{"X-Fairlead-Tags": {"run = 7, team=x, stage"}})
 	if diff := cmp.Diff(map[string]string{"team": "search", "run": "7", "stage": ""}, got); diff != "" {
 		t.Error(diff)
 	}

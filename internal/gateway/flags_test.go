@@ -1,4 +1,4 @@
-package modelapi
+package gateway
 
 import (
 	"net/http"

@@ -1,11 +1,6 @@
-// Package modelapi defines the types that the operations of the model API share: the incoming request and its caller, the settings, and
-// the running requests.
-package modelapi
+package gateway
 
 import (
-	"encoding/json"
-	"net/http"
-	"strconv"
 	"time"
 
 	"fairlead.dev/internal/account"
@@ -14,7 +9,6 @@ import (
 	"fairlead.dev/internal/ingress"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/realtime"
-	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/upload"
 	"fairlead.dev/internal/wire"
@@ -53,28 +47,4 @@ type Settings struct {
 // models: their cost cannot be reserved.
 func (s *Settings) AllowsUnpriced(grant *account.Grant) bool {
 	return (s.AllowUnpriced || grant.Key.AllowUnpriced) && !budget.CanReject(grant)
-}
-
-// ErrorClient describes the client that gets an error. The grant is nil before authentication.
-func ErrorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
-	c := wire.ErrorClient{Requested: r.Header.Get("X-Fairlead-Error-Format"), UserAgent: r.UserAgent()}
-	if grant != nil {
-		c.KeyFormat = grant.Key.ErrorFormat
-	}
-	return c
-}
-
-// WriteJSON responds with v as JSON.
-func WriteJSON(w http.ResponseWriter, r *http.Request, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		response.WriteError(w, llm.AsError(err), llm.AsError(err).Body(w.Header().Get("X-Request-Id")))
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // fails only when the client has disconnected
-	}
 }
