@@ -3,7 +3,6 @@ package bill
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"fairlead.dev/internal/catalog"
@@ -31,7 +30,6 @@ const (
 // Terms holds a request and the limits that determine its cost.
 type Terms struct {
 	Request   *llm.Request
-	Client    provider.Client // request format, used to count the text of the request exactly
 	Counter   *token.Counter
 	At        time.Time     // arrival time of the request, which determines the prices
 	MaxOutput int64         // output limit of a policy when the caller sets none; 0 for none
@@ -210,8 +208,6 @@ func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int6
 // Estimate estimates the usage for a provider that does not report it. The prompt is counted exactly when the vocabulary is published and
 // the prompt is short. For moderation, audio, image and reranking requests without a price for input tokens, Estimate returns an empty
 // usage.
-//
-//nolint:contextcheck // a prompt is also counted after the client has disconnected
 func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
 	if (t.Request.Op == llm.Moderate || t.Request.Op.Media()) && (target.Price == nil || target.Price.At(t.At).Input == 0) {
 		return llm.Usage{}
@@ -219,8 +215,7 @@ func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
 	m, prompt := model(target.Model), token.PromptOf(t.Request)
 	u := llm.Usage{Output: output, Estimated: true}
 	if t.Request.Op == llm.Chat && prompt.Bytes <= token.MaxExact {
-		conv, err := t.Client.Conversation(context.Background(), t.Request)
-		if err == nil {
+		if conv, err := t.Request.Translate(); err == nil && conv != nil { // background responses keep no conversation
 			if n, ok := t.Counter.Prompt(m, prompt, conv.Texts()...); ok {
 				u.Input = n
 				return u

@@ -18,7 +18,7 @@ func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Measure()
-	terms := Terms{Request: req, Client: openai.Format{}, Counter: token.NewCounter()}
+	terms := Terms{Request: req, Counter: token.NewCounter()}
 	// According to OpenAI's cookbook: 6 tokens for each text in o200k, 4 for each message, 3 for the prompt.
 	const want = 6 + 6 + 2*4 + 3
 	gpt := &provider.Target{Model: &catalog.Model{Vendor: "OpenAI", Name: "gpt-4o"}}

@@ -163,7 +163,7 @@ func readRequest(in ingress, body []byte) {
 	_ = token.Model{Vendor: "OpenAI"}.Prompt(token.PromptOf(req))
 	_ = promptcache.Build(req, 1000)
 	if in.op == llm.Chat {
-		if conv, err := in.format.Conversation(context.Background(), req); err == nil {
+		if conv, err := req.Translate(); err == nil {
 			_ = conv.Texts()
 		}
 	}

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"slices"
 
 	"fairlead.dev/internal/llm"
@@ -12,15 +11,15 @@ import (
 // request, so that the hold covers it. The returned function selects the client format for a target. If the target signs its reasoning,
 // this format adds the recalled reasoning to the request and keeps the reasoning of the response. The function is nil when no target of
 // the plan needs such a format.
-func (r *run) recall(ctx context.Context, p plan) func(*provider.Target) provider.Client {
+func (r *run) recall(p plan) func(*provider.Target) provider.Client {
 	if p.req.Op != llm.Chat || !slices.ContainsFunc(p.decision.Plan, func(t *provider.Target) bool { return losesSignatures(p.req, t) }) {
 		return nil
 	}
 	session := r.Reasoning.Begin(r.call.Grant.Workspace.ID, !p.req.Controls.Provider.ZeroRetention)
 	if p.req.Answers > 0 {
 		// A conversion error is ignored, because the request then fails only at targets with another format.
-		if conv, err := r.call.Route.Format.Conversation(ctx, p.req); err == nil {
-			p.req.RestoredBytes = session.Recall(p.req, conv)
+		if conv, err := p.req.Translate(); err == nil {
+			p.req.RestoredBytes = session.Recall(conv)
 		}
 	}
 	format := provider.Client(r.call.Route.Format)

@@ -190,7 +190,7 @@ func (r *run) serve(client context.Context) error {
 	}
 	var clientOf func(*provider.Target) provider.Client
 	if r.Reasoning != nil && p.req.Needs.Has(llm.Tools) {
-		clientOf = r.recall(ctx, plan) // before the hold, which must cover the recalled reasoning
+		clientOf = r.recall(plan) // before the hold, which must cover the recalled reasoning
 	}
 
 	// Hold the maximum cost, and record that the call begins.

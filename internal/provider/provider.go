@@ -275,7 +275,7 @@ func (c *Call) RequireParameters() error {
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {
 		names := map[string]bool{}
-		conv, err := c.Client.Conversation(context.Background(), c.Request)
+		conv, err := c.Conversation()
 		if err != nil {
 			return nil // unreachable: the request was converted to build the call
 		}
@@ -291,31 +291,34 @@ func (c *Call) CustomTool() func(name string) bool {
 
 // Client contains the parts of the client's format that adapters of other formats need.
 type Client interface {
-	// Conversation converts a chat request.
-	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// EncodeResponse encodes a response in the client's format: several events for a stream, one event otherwise. model is the model name
 	// in the encoded response. An error among the deltas is yielded and ends the events.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
-// WithEffort returns a client whose conversations request a reasoning effort. The reasoning is hidden unless the client requests it.
-func WithEffort(c Client, level string) Client { return effortClient{c, level} }
-
-type effortClient struct {
-	Client
-	level string
+// Restorer is implemented by clients that add reasoning to the conversation of a request, because the caller did not send it back.
+type Restorer interface {
+	// Restore returns the conversation with the reasoning. It does not change conv.
+	Restore(conv *llm.Conversation) *llm.Conversation
 }
 
-// Conversation implements Client.
-func (c effortClient) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	conv, err := c.Client.Conversation(ctx, req)
+// Conversation returns the conversation of the request for a provider of another format, with restored reasoning and the effort of the
+// target. Reasoning that only the target's effort requests is hidden.
+func (c *Call) Conversation() (*llm.Conversation, error) {
+	conv, err := c.Request.Translate()
 	if err != nil {
 		return nil, err
 	}
-	changed := *conv
-	changed.Effort.Hide = conv.Effort.Hide || conv.Effort == llm.Effort{}
-	changed.Effort.Level = c.level
-	return &changed, nil
+	if r, ok := c.Client.(Restorer); ok {
+		conv = r.Restore(conv)
+	}
+	if c.Target.Effort != "" {
+		changed := *conv
+		changed.Effort.Hide = conv.Effort.Hide || conv.Effort == llm.Effort{}
+		changed.Effort.Level = c.Target.Effort
+		conv = &changed
+	}
+	return conv, nil
 }
 
 // Exchange builds the call for one operation and decodes its response. It never sends the call.

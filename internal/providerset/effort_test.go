@@ -50,7 +50,7 @@ func TestAdaptersSendEveryEffortOfTheCatalog(t *testing.T) {
 					}
 					chosen := *p.Targets[0]
 					chosen.Effort = e
-					call := &provider.Call{Target: &chosen, Request: req, Client: provider.WithEffort(client.format, e), Access: provider.Access{Secret: "secret-0123456789"}}
+					call := &provider.Call{Target: &chosen, Request: req, Client: client.format, Access: provider.Access{Secret: "secret-0123456789"}}
 					out, err := p.Chat.NewRequest(t.Context(), call)
 					if err != nil {
 						t.Fatalf("%s of %s to %s: %v", req.Format, o.Model, v.Name, err)

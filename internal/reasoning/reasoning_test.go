@@ -1,7 +1,6 @@
 package reasoning
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -42,7 +41,7 @@ func conversation(ids ...string) *llm.Conversation {
 func restored(t *testing.T, s *Store, workspace, model string, conv *llm.Conversation) (signatures []string) {
 	t.Helper()
 	session := s.Begin(workspace, true)
-	session.Recall(nil, conv)
+	session.Recall(conv)
 	for _, m := range session.restore(conv, model).Messages {
 		for _, p := range m.Parts {
 			if p.Kind == llm.ThinkingPart {
@@ -131,7 +130,7 @@ func TestRestoredReasoningIsBoundedPerRequest(t *testing.T) {
 		ids = append(ids, long.key.call)
 	}
 	session := s.Begin("ws", true)
-	if n := session.Recall(nil, conversation(ids...)); n > maxRestored || n < maxRestored/2 {
+	if n := session.Recall(conversation(ids...)); n > maxRestored || n < maxRestored/2 {
 		t.Errorf("%d bytes were restored with a limit of %d, want at least half of it", n, maxRestored)
 	}
 	if session.recalled["c99"] == nil || session.recalled["c0"] != nil {
@@ -154,7 +153,7 @@ func TestRestoreKeepsTheOrderOfATurn(t *testing.T) {
 		{Role: llm.Assistant, Parts: []llm.Part{part("a"), part("b")}},
 	}}
 	session := s.Begin("ws", true)
-	session.Recall(nil, conv)
+	session.Recall(conv)
 	var got []string
 	for i, m := range session.restore(conv, "thinker").Messages {
 		for _, p := range m.Parts {
@@ -194,7 +193,7 @@ func TestRepeatedIDRestoresTheLastCall(t *testing.T) {
 	s.keep([]*call{signedCall("ws", "a")})
 	conv := conversation("a", "a")
 	session := s.Begin("ws", true)
-	session.Recall(nil, conv)
+	session.Recall(conv)
 	got := session.restore(conv, "thinker")
 	if got.Messages[1].Parts[0].Kind != llm.CallPart || got.Messages[3].Parts[0].Kind != llm.ThinkingPart {
 		t.Errorf("first parts are of kinds %v and %v; want reasoning only before the last call",
@@ -208,11 +207,7 @@ func TestRepeatedIDRestoresTheLastCall(t *testing.T) {
 }
 
 // format is a client format whose responses are the deltas themselves.
-type format struct{ conv *llm.Conversation }
-
-func (f format) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
-	return f.conv, nil
-}
+type format struct{}
 
 func (format) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
@@ -284,13 +279,11 @@ func TestClientRestoresTheText(t *testing.T) {
 		llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "vendor"}},
 		callDelta("a", 0), llm.Delta{Kind: llm.FinishDelta})
 	session := s.Begin("ws", true)
-	session.Recall(nil, conversation("a"))
+	sent := conversation("a")
+	session.Recall(sent)
 	want := &llm.Thinking{Text: "look first", Signature: "s", Provider: "vendor"}
-	for range 2 { // the first call uses the conversation passed to Recall, the second converts the request
-		conv, err := session.Client(format{conversation("a")}, thinker()).Conversation(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for range 2 { // every attempt starts from the conversation that the client sent
+		conv := session.Client(format{}, thinker()).(provider.Restorer).Restore(sent)
 		if diff := cmp.Diff(want, conv.Messages[1].Parts[0].Thinking); diff != "" {
 			t.Error(diff)
 		}

@@ -1,11 +1,9 @@
 package reasoning
 
 import (
-	"context"
 	"iter"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
@@ -15,15 +13,8 @@ import (
 type Session struct {
 	store     *Store
 	workspace string
-	keeps     bool                      // whether the reasoning of the response is stored
-	recalled  map[string]*call          // stored calls by ID; nil for a call that is not restored
-	converted atomic.Pointer[converted] // request and conversation for the first attempt
-}
-
-// converted holds a request and its converted form, the conversation.
-type converted struct {
-	req  *llm.Request
-	conv *llm.Conversation
+	keeps     bool             // whether the reasoning of the response is stored
+	recalled  map[string]*call // stored calls by ID; nil for a call that is not restored
 }
 
 // Begin returns a session for a request. The reasoning of the response is stored if keeps is true.
@@ -32,9 +23,8 @@ func (s *Store) Begin(workspaceID string, keeps bool) *Session {
 }
 
 // Recall looks up the reasoning that the client did not send, newest first. It returns its length, an upper bound for the tokens that it
-// adds to the prompt. The first attempt uses conv instead of converting the request again.
-func (s *Session) Recall(req *llm.Request, conv *llm.Conversation) (bytes int) {
-	s.converted.Store(&converted{req, conv})
+// adds to the prompt.
+func (s *Session) Recall(conv *llm.Conversation) (bytes int) {
 	for _, turn := range unsignedTurns(conv.Messages) {
 		for _, m := range slices.Backward(turn) {
 			for _, p := range slices.Backward(m.Parts) {
@@ -154,16 +144,9 @@ type client struct {
 	model   string
 }
 
-// Conversation implements provider.Client.
-func (c *client) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	if done := c.session.converted.Swap(nil); done != nil && done.req == req {
-		return c.session.restore(done.conv, c.model), nil
-	}
-	conv, err := c.Client.Conversation(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return c.session.restore(conv, c.model), nil
+// Restore implements provider.Restorer.
+func (c *client) Restore(conv *llm.Conversation) *llm.Conversation {
+	return c.session.restore(conv, c.model)
 }
 
 // EncodeResponse implements provider.Client. It stores reasoning before the client receives the end of the response, so that the next

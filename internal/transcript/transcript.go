@@ -104,7 +104,7 @@ func asChat(f wire.Format, body []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	conv, err := f.Conversation(context.Background(), req)
+	conv, err := req.Translate()
 	if err != nil {
 		return nil
 	}

@@ -85,28 +85,6 @@ func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// TestConversationStopsWhenTheContextEnds cancels the context while a request is converted to a conversation.
-func TestConversationStopsWhenTheContextEnds(t *testing.T) {
-	t.Parallel()
-	for name, tc := range largeRequests(2000) {
-		decoded := tc.format.Name() != responses.Name // DecodeRequest of the other formats returns the conversation
-		if tc.op != llm.Chat || decoded {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			req, err := tc.format.DecodeRequest(t.Context(), tc.op, []byte(tc.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			stopsEarly(t, len(tc.body), func(ctx context.Context) error {
-				_, err := tc.format.Conversation(ctx, req)
-				return err
-			})
-		})
-	}
-}
-
 // TestRenderingStopsWhenTheContextEnds cancels the context while a conversation is encoded for a provider.
 func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
 	t.Parallel()

@@ -131,7 +131,7 @@ func TestPrefillAppendsAnAssistantMessage(t *testing.T) {
 		if tc.want != "" && string(got.Body) != tc.want {
 			t.Errorf("%s: prefilled body %s, want %s", tc.body, got.Body, tc.want)
 		}
-		conv, err := format.Conversation(t.Context(), got)
+		conv, err := got.Translate()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -161,7 +161,7 @@ func decode(t *rapid.T, f wire.Format, body []byte) *llm.Conversation {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, body)
 	}
-	conv, err := f.Conversation(t.Context(), req)
+	conv, err := req.Translate()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, body)
 	}

@@ -13,15 +13,11 @@ import (
 type Format interface {
 	// Name returns the format's short name, such as "chat".
 	Name() string
-	// DecodeRequest validates the body strictly and returns the properties of the request. The result refers to body, so the caller must
-	// not change body. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem in Details["problems"], or of kind
+	// DecodeRequest validates the body strictly and returns the request. The result refers to body, so the caller must not change body. Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem in Details["problems"], or of kind
 	// ClientCancelled when ctx is cancelled before the body is decoded.
 	DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error)
 	// Framing returns the framing of streams in this format.
 	Framing() Framing
-	// Conversation converts a validated chat request for a provider of another format. It returns ClientCancelled when ctx is cancelled
-	// during the conversion.
-	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// EncodeResponse encodes a response in this format, as many events if it is streamed, otherwise as one event. model is the model name
 	// that the client sees. If the deltas contain an error, EncodeResponse yields the error and stops.
 	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]

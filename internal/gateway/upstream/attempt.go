@@ -134,9 +134,6 @@ func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *
 	if s.Request != nil {
 		a.call.Request = s.Request(a.call.Request, t)
 	}
-	if t.Effort != "" {
-		a.call.Client = provider.WithEffort(a.call.Client, t.Effort)
-	}
 	if !last {
 		limit := t.FirstToken
 		if !a.streams() {

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"context"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -41,11 +40,6 @@ type joiner struct {
 	format wire.Format
 	rest   wire.Continuation
 	c      *continuation
-}
-
-// Conversation implements provider.Client.
-func (j *joiner) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return j.format.Conversation(ctx, req)
 }
 
 // EncodeResponse implements provider.Client. It encodes only the part after the delivered text.

@@ -235,7 +235,7 @@ func (r *Rescue) options(ctx context.Context, broken *Attempt, e *llm.Error) []o
 		fresh = append(fresh, broken.Target())
 	}
 	var prefills, restarts []option
-	accepts := strings.TrimSpace(r.text) != "" && r.acceptsPrefill(ctx)
+	accepts := strings.TrimSpace(r.text) != "" && r.acceptsPrefill()
 	for _, t := range fresh {
 		if accepts && t.Model.Abilities.Has(llm.Prefill) && r.outputLeft(t) >= 0 {
 			prefills = append(prefills, option{target: t, prefill: true, repeat: same})

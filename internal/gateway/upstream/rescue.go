@@ -57,12 +57,12 @@ func (r *Rescue) Warning(broken, next *Attempt) string {
 
 // acceptsPrefill reports whether the conversation can end with a partial response. This is impossible if the output has a prescribed
 // format, starts with reasoning, must be a tool call, or already has a prefill.
-func (r *Rescue) acceptsPrefill(ctx context.Context) bool {
+func (r *Rescue) acceptsPrefill() bool {
 	req := r.series.Terms.Request
 	if req.Needs&(llm.JSONMode|llm.JSONSchema|llm.Reasoning) != 0 {
 		return false
 	}
-	conv, err := r.series.Format.Conversation(ctx, req)
+	conv, err := req.Translate()
 	if err != nil {
 		return false
 	}

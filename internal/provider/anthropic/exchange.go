@@ -97,7 +97,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([][]byte, err
 	if !m.translates(c) {
 		return m.rewrite(c), nil
 	}
-	conv, err := c.Client.Conversation(ctx, c.Request)
+	conv, err := c.Conversation()
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	if !mayHave {
 		return "", nil
 	}
-	conv, err := c.Client.Conversation(context.Background(), c.Request)
+	conv, err := c.Conversation()
 	if err != nil {
 		return "", nil // unreachable: the request was converted before the call
 	}

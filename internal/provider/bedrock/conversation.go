@@ -16,7 +16,7 @@ type conversation struct{ caller }
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	conv, err := c.Client.Conversation(ctx, c.Request)
+	conv, err := c.Conversation()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func isClaude(t *provider.Target) bool {
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	var plan bedrock.Plan // plan for tools and schema; empty for a request without them
 	if c.Request.Needs&(llm.Tools|llm.JSONSchema) != 0 {
-		conv, err := c.Client.Conversation(context.Background(), c.Request)
+		conv, err := c.Conversation()
 		if err != nil {
 			return llm.Single(llm.Event{}, err)
 		}
@@ -62,7 +62,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.ID(),
 		MaxMessage: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		Stop: func() string {
-			conv, err := c.Client.Conversation(context.Background(), c.Request)
+			conv, err := c.Conversation()
 			if err != nil || len(conv.Stop) != 1 {
 				return ""
 			}

@@ -52,7 +52,7 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 	if call.Request.Format == responses.Name {
 		return c.newRequest(ctx, call.Secret, accept(call), openai.Pieces(call.Request, responsesEdit(call))...)
 	}
-	conv, err := call.Client.Conversation(ctx, call.Request)
+	conv, err := call.Conversation()
 	if err != nil {
 		return nil, err
 	}

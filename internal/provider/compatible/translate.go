@@ -23,7 +23,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 			return c, nil
 		}
 	} else {
-		conv, err := c.Client.Conversation(ctx, c.Request)
+		conv, err := c.Conversation()
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,6 @@
 package compatible
 
 import (
-	"context"
 	"io"
 	"iter"
 	"net/http"
@@ -18,15 +17,7 @@ import (
 )
 
 // another is a client format other than chat. It records the deltas of the response.
-type another struct {
-	conv *llm.Conversation
-	err  error
-	got  *[]llm.Delta
-}
-
-func (a another) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
-	return a.conv, a.err
-}
+type another struct{ got *[]llm.Delta }
 
 func (a another) EncodeResponse(_ *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
@@ -43,10 +34,10 @@ func (a another) EncodeResponse(_ *llm.Request, model string, pieces iter.Seq2[l
 	}
 }
 
-func foreignCall(client another, model *catalog.Model, stream bool) *provider.Call {
+func foreignCall(client another, conv *llm.Conversation, model *catalog.Model, stream bool) *provider.Call {
 	return &provider.Call{
 		Target: &provider.Target{Provider: "vee", Model: model, Upstream: "up"}, Client: client,
-		Request: &llm.Request{Op: llm.Chat, Payload: llm.Payload{Format: "other"}, Model: "auto", ResponseOptions: llm.ResponseOptions{Stream: stream}},
+		Request: &llm.Request{Op: llm.Chat, Conversation: conv, Payload: llm.Payload{Format: "other"}, Model: "auto", ResponseOptions: llm.ResponseOptions{Stream: stream}},
 	}
 }
 
@@ -55,7 +46,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 	v := row
 	v.Asks.NineCharCallIDs = true
 	v.Takes.Thinking = true
-	call := foreignCall(another{conv: &llm.Conversation{
+	call := foreignCall(another{}, &llm.Conversation{
 		Messages: []llm.Message{
 			{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: "s"}}},
 			{Role: llm.Assistant, Parts: []llm.Part{
@@ -65,7 +56,7 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 			{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "toolu_1", Parts: []llm.Part{{Kind: llm.TextPart, Text: "1"}}}}}},
 		},
 		MaxOutput: 9, Sampling: llm.Sampling{Temperature: "0.2"}, Dropped: []string{"odd\r\n"},
-	}}, &catalog.Model{Name: "thinker", Op: llm.Chat, CompletionTokens: true, FixedSampling: true}, true)
+	}, &catalog.Model{Name: "thinker", Op: llm.Chat, CompletionTokens: true, FixedSampling: true}, true)
 	_, body := providertest.Sent(t, New(v, provider.Settings{}).Chat, call)
 	id := openai.NineCharID("toolu_1")
 	// The signature y is from this provider and is sent without the provider name. The signature x is from another provider and is dropped.
@@ -85,11 +76,12 @@ func TestRequestsOfOtherFormatsAreTranslated(t *testing.T) {
 func TestTranslationErrorsAreReturned(t *testing.T) {
 	t.Parallel()
 	rejected := llm.Errorf(llm.InvalidRequest, "no")
-	call := foreignCall(another{err: rejected}, &catalog.Model{Name: "m", Op: llm.Chat}, false)
+	call := foreignCall(another{}, &llm.Conversation{}, &catalog.Model{Name: "m", Op: llm.Chat}, false)
+	call.Request.Untranslatable = rejected
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); llm.AsError(err) != rejected {
 		t.Errorf("NewRequest: %v, want %v", err, rejected)
 	}
-	call.Client = another{conv: &llm.Conversation{}} // the conversation is empty, so there is nothing to send
+	call.Request.Untranslatable = nil // the conversation is empty, so there is nothing to send
 	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); err == nil {
 		t.Error("NewRequest with an unsupported request returned no error")
 	}
@@ -101,7 +93,7 @@ func TestResponsesUseTheClientsFormat(t *testing.T) {
 		`data: {"id":"c","choices":[{"index":0,"delta":{"thinking_blocks":[{"thinking":"t","signature":"x"}]},"finish_reason":"tool_calls"}]}` + "\n\n" +
 		`data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}` + "\n\ndata: [DONE]\n\n"
 	var got []llm.Delta
-	call := foreignCall(another{got: &got}, &catalog.Model{Name: "m", Op: llm.Chat}, true)
+	call := foreignCall(another{got: &got}, nil, &catalog.Model{Name: "m", Op: llm.Chat}, true)
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
 	for ev, err := range llm.All(New(row, provider.Settings{}).Chat.Events(call, resp)) {
 		if err != nil || string(ev.Data) != "m" {

@@ -63,7 +63,7 @@ func Body(ctx context.Context, c *provider.Call, traits gemini.Traits) ([]byte, 
 			Traits: traits, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput, FixedSampling: c.Target.Model.FixedSampling, Effort: c.Target.Effort,
 		})
 	} else {
-		conv, err := c.Client.Conversation(ctx, c.Request)
+		conv, err := c.Conversation()
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func BenchmarkDecodeRequest(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := (Format{}).Conversation(b.Context(), req); err != nil {
+				if _, err := req.Translate(); err != nil {
 					b.Fatal(err)
 				}
 			}

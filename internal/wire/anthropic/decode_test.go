@@ -144,7 +144,7 @@ func TestDeepBodiesAreReadOnce(t *testing.T) {
 		t.Errorf("%d bytes counted, want at least 1 MiB", req.ASCIIBytes)
 	}
 	nested := strings.Repeat(`{"type":"tool_result","content":[`, 250) + strings.Repeat(`]}`, 250)
-	if _, err := (Format{}).Conversation(t.Context(), decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`)); err != nil {
+	if _, err := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`).Translate(); err != nil {
 		t.Error(err)
 	}
 }
@@ -166,7 +166,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			}
 			return
 		}
-		conv, err := Format{}.Conversation(t.Context(), req)
+		conv, err := req.Translate()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -154,7 +154,7 @@ func TestSignaturesRoundTrip(t *testing.T) {
 	events := collect(t, Format{}.EncodeResponse(&llm.Request{Payload: llm.Payload{Body: []byte("{}")}}, "m", seq(slices.Insert(slices.Clone(someAnswer), 5, after), nil)))
 	content := rawjson.Get(events[0].Data, "content").Raw
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
-	conv, err := Format{}.Conversation(t.Context(), req)
+	conv, err := req.Translate()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package anthropic
 
 import (
 	"cmp"
-	"context"
 	"io"
 
 	"fairlead.dev/internal/llm"
@@ -47,11 +46,6 @@ func (framing) WriteEnd(io.Writer) error { return nil }
 // WriteError implements wire.Framing with the format's error event.
 func (framing) WriteError(w io.Writer, body []byte, _ int) error {
 	return sse.WriteEvent(w, "error", body)
-}
-
-// Conversation implements wire.Format.
-func (Format) Conversation(_ context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return req.Translate()
 }
 
 // ErrorBody implements wire.ErrorFormat. The gateway's error code and details follow the members that the format defines.

@@ -107,7 +107,7 @@ func TestConversationRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		read, err := Format{}.Conversation(t.Context(), req)
+		read, err := req.Translate()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestEffortRoundTrip(t *testing.T) {
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%s: render: %v, warnings %q; want none", name, err, warnings)
 		}
-		read, err := Format{}.Conversation(t.Context(), decoded(t, string(body)))
+		read, err := decoded(t, string(body)).Translate()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func checkRequest(t interface {
 		}
 		return
 	}
-	conv, err := f.Conversation(context.Background(), req)
+	conv, err := req.Translate()
 	if err != nil && llm.AsError(err).Kind != llm.Untranslatable {
 		t.Fatalf("convert %q: %v, want Untranslatable", body, err)
 	}
@@ -85,7 +85,7 @@ func TestConversation(t *testing.T) {
 		"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}],
 		"generationConfig":{"temperature":0.5,"topP":0.9,"topK":64,"seed":7,"presencePenalty":0.1,"frequencyPenalty":0.2,"maxOutputTokens":100,"stopSequences":["END"],"mediaResolution":"MEDIA_RESOLUTION_LOW",
 			"responseMimeType":"application/json","responseSchema":{"anyOf":[{"type":"STRING"}]},"thinkingConfig":{"thinkingBudget":2048},"speechConfig":{}}}`
-	conv, err := gemini.Format{}.Conversation(t.Context(), decode(t, body))
+	conv, err := decode(t, body).Translate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestRequestsWithGoogleFeaturesAreNotConverted(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{`"cachedContent":"cachedContents/1"`, `"generationConfig":{"responseModalities":["TEXT","IMAGE"]}`} {
 		req := decode(t, `{"contents":[{"parts":[{"text":"x"}]}],`+more+`}`)
-		if _, err := (gemini.Format{}).Conversation(t.Context(), req); llm.AsError(err).Kind != llm.Untranslatable {
+		if _, err := req.Translate(); llm.AsError(err).Kind != llm.Untranslatable {
 			t.Errorf("%s: %v, want Untranslatable", more, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"context"
 	"io"
 	"math"
 	"net/http"
@@ -46,11 +45,6 @@ func (f Format) ForModel(model string, query url.Values) wire.Format {
 	f.Model = model
 	f.Array = f.Stream && query.Get("alt") != "sse"
 	return f
-}
-
-// Conversation implements wire.Format.
-func (Format) Conversation(_ context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return req.Translate()
 }
 
 // TokenCount implements wire.TokenCounter.

@@ -41,11 +41,6 @@ func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.Wr
 // them.
 func errNotChat() error { return llm.Errorf(llm.Untranslatable, "This request cannot be translated.") }
 
-// Conversation implements wire.Format.
-func (Format) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
-	return nil, errNotChat()
-}
-
 // EncodeResponse implements wire.Format.
 func (Format) EncodeResponse(*llm.Request, string, iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, errNotChat()) }

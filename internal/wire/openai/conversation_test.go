@@ -15,7 +15,7 @@ import (
 func read(t *testing.T, body string) *llm.Conversation {
 	t.Helper()
 	req := decode(t, llm.Chat, body)
-	conv, err := Format{}.Conversation(t.Context(), req)
+	conv, err := req.Translate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestConversationRejectsUnsupportedContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req := decode(t, llm.Chat, `{"model":"m",`+tc.body+`}`)
-			_, err := Format{}.Conversation(t.Context(), req)
+			_, err := req.Translate()
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != llm.Untranslatable || e.Param != tc.param || e.Details["problems"] == nil {
 				t.Errorf("got %v with param %q, want Untranslatable with param %q", err, llm.AsError(err).Param, tc.param)
@@ -274,7 +274,7 @@ func roundTrip(t *testing.T, conv *llm.Conversation) *llm.Conversation {
 	if err != nil {
 		t.Fatalf("round trip: %v in %s", err, body)
 	}
-	again, err := Format{}.Conversation(t.Context(), req)
+	again, err := req.Translate()
 	if err != nil {
 		t.Fatalf("round trip: %v in %s", err, body)
 	}
@@ -301,7 +301,7 @@ func FuzzConversation(f *testing.F) {
 		if err != nil {
 			return
 		}
-		conv, err := Format{}.Conversation(t.Context(), req)
+		conv, err := req.Translate()
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.Untranslatable {
 				t.Fatalf("rejected as %s: %v, want Untranslatable", kind, err)

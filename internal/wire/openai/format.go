@@ -4,7 +4,6 @@
 package openai
 
 import (
-	"context"
 	"io"
 	"iter"
 	"time"
@@ -43,11 +42,6 @@ func (framing) WriteEnd(w io.Writer) error { return sse.WriteData(w, []byte("[DO
 
 // WriteError implements wire.Framing. It does not write [DONE], which would mark the response as complete.
 func (framing) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
-
-// Conversation implements wire.Format.
-func (Format) Conversation(_ context.Context, req *llm.Request) (*llm.Conversation, error) {
-	return req.Translate()
-}
 
 // EncodeResponse implements wire.Format.
 func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {

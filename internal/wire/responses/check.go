@@ -11,13 +11,12 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// requestReader validates one request and records its properties or converts it to a conversation.
+// requestReader validates one request, records its properties and converts it to a conversation.
 type requestReader struct {
 	validate.Reader
 	req    *llm.Request
-	conv   *llm.Conversation // conversation; contains only the settings if build is false
-	source string            // request body as a string
-	build  bool              // whether to build the conversation; otherwise, only the properties of the request are recorded
+	conv   *llm.Conversation
+	source string // request body as a string
 
 	toolNames      map[string]string           // tool names by call ID
 	callSignatures map[string]wrappedSignature // signatures by call ID

@@ -13,7 +13,7 @@ import (
 
 // content holds the decoded content of a message or a tool result.
 type content struct {
-	parts  []llm.Part     // set only if requestReader.build is true
+	parts  []llm.Part
 	speaks bool           // whether the content has text or a refusal
 	calls  bool           // whether the content has a tool call
 	first  rawjson.String // first text
@@ -26,9 +26,7 @@ func (r *requestReader) addText(c *content, kind llm.PartKind, v value, cache *l
 	if kind == llm.TextPart && !c.found {
 		c.first, c.found = v.text, true
 	}
-	if r.build {
-		c.parts = append(c.parts, llm.Part{Kind: kind, Text: v.String(), Cache: cache})
-	}
+	c.parts = append(c.parts, llm.Part{Kind: kind, Text: v.String(), Cache: cache})
 	r.count(v)
 }
 
@@ -69,7 +67,7 @@ func (r *requestReader) part(at place, c *content) {
 		return
 	}
 	var cache *llm.CacheMark
-	if r.build && o.get("prompt_cache_breakpoint").IsObject() {
+	if o.get("prompt_cache_breakpoint").IsObject() {
 		cache = &llm.CacheMark{}
 	}
 	switch kind := r.str(&o, "type"); kind {
@@ -79,9 +77,8 @@ func (r *requestReader) part(at place, c *content) {
 		r.addText(c, llm.RefusalPart, r.textOf(&o, "refusal"), cache)
 	default:
 		p, ok := r.mediaPart(kind, at.String(), rawjson.Value{Kind: rawjson.Object, Raw: r.source[from:r.Pos], Index: from})
-		if p.Cache = cache; ok && r.build {
+		if p.Cache = cache; ok {
 			c.parts = append(c.parts, p)
-		} else if ok {
 			r.describeMedia(p)
 			if p.Media.FileID != "" {
 				r.req.AddStoredFile(p.Media.FileID, at.member("file_id"))

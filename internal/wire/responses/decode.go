@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/internal/wire/validate"
 )
 
-// DecodeRequest validates a Responses request strictly and returns its properties. It reads the body in one pass.
+// DecodeRequest validates a Responses request strictly and converts it. It reads the body in one pass.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat && op != llm.Count {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
@@ -23,7 +23,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}
 	r := requestReader{
 		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
-		source: unsafe.String(unsafe.SliceData(body), len(body)), // shares memory with body; the request keeps only copies of substrings
+		source: unsafe.String(unsafe.SliceData(body), len(body)), // shares memory with body, as the conversation does; the properties of the request are copies
 	}
 	defer r.Release()
 	r.Spans = &req.PromptSample
@@ -42,6 +42,8 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	}
 	req.Stores = Stores(&req.Payload)
 	r.describe()
+	r.conv.EndUser, r.conv.ServiceTier = req.EndUser, req.ServiceTier
+	req.Conversation = r.conv
 	return req, llm.Cancelled(ctx)
 }
 
@@ -79,28 +81,6 @@ func (r *requestReader) readMember(key []byte) string {
 		r.conv.DropField(name)
 	}
 	return name
-}
-
-// Conversation converts a validated request.
-func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	own := *req // decoding again must not change the request
-	own.Messages = 0
-	r := requestReader{
-		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: req.Body, Context: ctx}}, req: &own, conv: &llm.Conversation{Choices: 1},
-		source: string(req.Body), build: true,
-	}
-	for _, f := range req.Fields {
-		r.Pos = f.Value
-		r.readMember([]byte(f.Name))
-	}
-	if err := llm.Cancelled(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.Reject(); err != nil {
-		return nil, err
-	}
-	r.conv.EndUser, r.conv.ServiceTier = own.EndUser, own.ServiceTier
-	return r.conv, nil
 }
 
 // describe records the properties of the conversation that routing, limits and the log need.
@@ -187,7 +167,7 @@ func (r *requestReader) describeMedia(p llm.Part) {
 
 // count adds the length of a string in the body to the prompt size.
 func (r *requestReader) count(v value) {
-	if v.Kind == rawjson.Text && !r.build {
+	if v.Kind == rawjson.Text {
 		r.ASCII += v.text.ASCII
 		r.NonASCII += v.text.NonASCII
 		r.Spans.Add(v.text.Start, v.text.End)

@@ -25,7 +25,7 @@ func converse(t testing.TB, body string) *llm.Conversation {
 	t.Helper()
 	req := decode(t, body)
 	before := *req
-	conv, err := Format{}.Conversation(t.Context(), req)
+	conv, err := req.Translate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 			got := decode(t, tc.body)
 			want := tc.want
 			want.Op, want.Format, want.Choices = llm.Chat, Name, 1
-			if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Text", "PromptSample", "Asked", "Instructed", "Answers", "Plain")); diff != "" {
+			if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Text", "PromptSample", "Asked", "Instructed", "Answers", "Plain", "Conversation")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -282,7 +282,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			}
 			return
 		}
-		conv, err := Format{}.Conversation(t.Context(), req)
+		conv, err := req.Translate()
 		if err != nil || len(conv.Messages) != req.Messages || req.Messages == 0 || req.Model == "" {
 			t.Errorf("conversation: %v, request has %d messages; want the same number and a model", err, req.Messages)
 		}

@@ -21,10 +21,7 @@ func (r *requestReader) instructions() {
 	}
 	r.req.Messages++
 	r.count(v)
-	if r.build {
-		r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
-		return
-	}
+	r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: v.String()}}}}, r.conv.Messages...)
 	r.instructed = v.text // the instructions take precedence over a system message in the input
 }
 
@@ -131,18 +128,13 @@ func (r *requestReader) add(role llm.Role, c content) {
 	again := c.speaks && r.hasText && !r.hasCall
 	if role == llm.Assistant && r.last == role && !again {
 		r.hasText, r.hasCall = r.hasText || c.speaks, r.hasCall || c.calls
-		if r.build {
-			last := &r.conv.Messages[len(r.conv.Messages)-1]
-			last.Parts = append(last.Parts, c.parts...)
-		}
+		last := &r.conv.Messages[len(r.conv.Messages)-1]
+		last.Parts = append(last.Parts, c.parts...)
 		return
 	}
 	r.last, r.hasText, r.hasCall = role, c.speaks, c.calls
 	r.req.Messages++
-	if r.build {
-		r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: c.parts})
-		return
-	}
+	r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: c.parts})
 	switch {
 	case role == llm.Assistant:
 		r.req.Answers++
@@ -175,13 +167,9 @@ func (r *requestReader) call(o *object, arguments string) {
 		r.Problem(o.at.member("call_id"), "%s.call_id is missing. Send the id that the model gave the call.", o.at)
 	}
 	namespace := r.str(o, "namespace")
-	if !r.build {
-		r.count(id)
-		r.count(o.get("name"))
-		r.count(sent)
-		r.add(llm.Assistant, content{calls: true})
-		return
-	}
+	r.count(id)
+	r.count(o.get("name"))
+	r.count(sent)
 	call := llm.ToolCall{ID: id.String(), Name: joinNamespace(namespace, name), Arguments: sent.String(), Custom: arguments == "input"}
 	s := r.callSignatures[call.ID]
 	call.Signature, call.Provider = s.Signature, s.Provider
@@ -199,13 +187,11 @@ func (r *requestReader) result(o *object, c content) {
 	}
 	r.count(id)
 	var result content // contains no text, because the text of a tool result must not become the text of the user message
-	if r.build {
-		name, called := r.toolNames[id.String()]
-		if !called {
-			name = r.str(o, "name")
-		}
-		result.parts = []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id.String(), Name: name, Parts: c.parts}}}
+	name, called := r.toolNames[id.String()]
+	if !called {
+		name = r.str(o, "name")
 	}
+	result.parts = []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id.String(), Name: name, Parts: c.parts}}}
 	r.add(llm.User, result)
 }
 
@@ -239,11 +225,7 @@ func (r *requestReader) reasoning(o *object) {
 		}
 		thinking = &llm.Thinking{Text: strings.Join(texts, "\n\n")}
 	}
-	var c content
-	if r.build {
-		c.parts = []llm.Part{{Kind: llm.ThinkingPart, Thinking: thinking}}
-	}
-	r.add(llm.Assistant, c)
+	r.add(llm.Assistant, content{parts: []llm.Part{{Kind: llm.ThinkingPart, Thinking: thinking}}})
 }
 
 // thoughts returns the text of each reasoning part in a list and counts it.

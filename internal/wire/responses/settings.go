@@ -2,7 +2,6 @@ package responses
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"fairlead.dev/internal/llm"
@@ -136,7 +135,7 @@ func (r *requestReader) tool(at place, namespace string) {
 	for key := range r.Members {
 		switch string(key) {
 		case "name", "description", "parameters", "format":
-			r.Count = !r.build
+			r.Count = true
 		}
 		r.member(&o, key)
 		r.Count = false
@@ -147,10 +146,10 @@ func (r *requestReader) tool(at place, namespace string) {
 	tool := llm.Tool{Description: r.str(&o, "description")}
 	switch kind := r.str(&o, "type"); kind {
 	case "function":
-		tool.Name, tool.Schema = joinNamespace(namespace, r.requireName(&o)), r.raw(o.get("parameters"))
+		tool.Name, tool.Schema = joinNamespace(namespace, r.requireName(&o)), raw(o.get("parameters").Value)
 		tool.Strict = r.flag(at.member("strict"), o.get("strict").Value)
 	case "custom":
-		tool.Name, tool.Format, tool.Custom = joinNamespace(namespace, r.requireName(&o)), r.raw(o.get("format")), true
+		tool.Name, tool.Format, tool.Custom = joinNamespace(namespace, r.requireName(&o)), raw(o.get("format").Value), true
 	case "namespace":
 		name := r.requireName(&o)
 		if namespace != "" {
@@ -182,14 +181,6 @@ func (r *requestReader) requireName(o *object) string {
 		r.Problem(o.at.member("name"), "%s.name is missing. Name the tool.", o.at)
 	}
 	return name
-}
-
-// raw returns the JSON of a value, or nil for null. It also returns nil if r.build is false.
-func (r *requestReader) raw(v value) json.RawMessage {
-	if !r.build {
-		return nil
-	}
-	return raw(v.Value)
 }
 
 func (r *requestReader) toolChoice(v rawjson.Value) {

@@ -107,10 +107,8 @@ func (r *requestReader) storedPrompt(v rawjson.Value) {
 
 // storedFiles records the file IDs in v. v is the value of the named member, which only the provider interprets.
 func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
-	if !r.build {
-		for id := range validate.FileIDs(name, v) {
-			r.req.AddStoredFile(id.String(), param)
-		}
+	for id := range validate.FileIDs(name, v) {
+		r.req.AddStoredFile(id.String(), param)
 	}
 }
 

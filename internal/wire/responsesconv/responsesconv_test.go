@@ -58,7 +58,7 @@ func TestRenderedConversationRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	got, err := responses.Format{}.Conversation(t.Context(), req)
+	got, err := req.Translate()
 	if err != nil {
 		t.Fatal(err)
 	}
