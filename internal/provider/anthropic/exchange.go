@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"regexp"
@@ -129,12 +128,8 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messages.Deltas(resp.Body, o)))
 }
 
-// special returns the tools whose calls are converted. It parses the request only if it may contain such tools.
+// special returns the tools whose calls are converted.
 func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
-	mayHave := c.Request.Needs.Has(llm.JSONSchema) && !m.Schemas || bytes.Contains(c.Request.Body, []byte(`"custom"`))
-	if !mayHave {
-		return "", nil
-	}
 	conv, err := c.Conversation()
 	if err != nil {
 		return "", nil // unreachable: the request was converted before the call
