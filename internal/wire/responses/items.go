@@ -96,6 +96,13 @@ func (r *requestReader) item(n int) {
 			r.req.Unsized++ // the result may be media, such as a screenshot
 			r.storedFiles(at.member("output"), "output", o.get("output").Value)
 			r.results = true
+			if strings.HasSuffix(kind, "_output") { // only for the properties of the request; its format stays the same
+				result := llm.ToolResult{ID: o.get("call_id").String()}
+				if v := o.get("output"); v.Kind == rawjson.Text {
+					result.Parts = []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
+				}
+				r.add(llm.User, content{parts: []llm.Part{{Kind: llm.ResultPart, Result: &result}}})
+			}
 			return
 		}
 		r.conv.DropField("input." + show.Cut(kind, validate.MaxName))
