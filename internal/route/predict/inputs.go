@@ -33,10 +33,7 @@ func RequestInputs(req *llm.Request) Inputs {
 // TextInputs returns the inputs of the table for results or replies, whose stems have the prefix "result " or "reply ".
 func TextInputs(prefix, text string) Inputs {
 	in := Inputs{Stems: []string{}}
-	if len(text) > resultBytes {
-		text = head(text, resultBytes/4*3) + "\n" + tail(text, resultBytes/4) // as in contentText
-	}
-	s := scan(&table{}, prefix, text, &in.Stems)
+	s := scan(&table{}, prefix, shorten(text, resultBytes), &in.Stems)
 	in.setMeasures(s.count[:])
 	return in
 }

@@ -3,7 +3,6 @@ package predict
 import (
 	"math"
 	"strings"
-	"unsafe"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
@@ -55,7 +54,7 @@ const (
 	withTools     = 0.25 // added for a request with tools
 )
 
-// Read reads a request. The cost is linear in the size of the body. Only the beginning and the end of long content are decoded.
+// Read reads a request. The cost is linear in the number of messages and parts. Only the beginning and the end of long content are read.
 func Read(req *llm.Request) Reading {
 	c, task, system := readRequest(req, nil)
 	estimate := requests.offset
@@ -84,9 +83,8 @@ func Read(req *llm.Request) Reading {
 
 // readRequest finds the task of a request and scans its text.
 func readRequest(req *llm.Request, stems *[]string) (c *conversation, task, system *scanner) {
-	body := unsafe.String(unsafe.SliceData(req.Body), len(req.Body)) // shares memory with req.Body; the returned values contain only copies
 	c = &conversation{}
-	text := c.readBody(body, req)
+	text := c.readConversation(req)
 	task, system = scan(requests, "task ", text, stems), scan(requests, "system ", c.system, stems)
 	m := &c.measures
 	copy(m[:textMeasures], task.count[:])
@@ -111,71 +109,45 @@ type conversation struct {
 	findings Findings
 }
 
-// readBody reads the members of the body and returns the text of the current task.
-func (c *conversation) readBody(body string, req *llm.Request) string {
-	for _, f := range req.Fields {
-		if f.Value < 0 || f.Value > f.End || f.End > len(body) {
-			continue
-		}
-		switch raw := body[f.Value:f.End]; f.Name {
-		case "messages", "input", "contents":
-			c.messages = elements(raw, req.Messages)
-		case "systemInstruction", "system_instruction":
-			c.addSystem(member(rawjson.ParseString(raw), `"parts"`))
-		case "system", "instructions":
-			c.addSystem(rawjson.ParseString(raw))
-		case "tools":
-			c.countTools(rawjson.ParseString(raw))
-		case "response_format", "text", "output_config", "output_format", "generationConfig", "generation_config":
-			c.countFields(rawjson.ParseString(head(raw, maxSchema)), 0)
-		}
+// readConversation reads the messages, the tools and the response schema, and returns the text of the current task.
+func (c *conversation) readConversation(req *llm.Request) string {
+	if req.Conversation == nil {
+		return c.instruction(turn{text: req.Asked.Text(maxText)})
 	}
-	first := -1 // index of the first user message
-	for i := range c.messages {
-		switch c.messages[i].author {
-		case bySystem:
-			c.addSystem(c.messages[i].content())
-		case byUser:
-			if first < 0 {
-				first = i
-			}
-		case byModel, byTool, byOther:
+	c.measures[tools] = float64(len(req.Conversation.Tools))
+	schema := req.Conversation.Output.Schema
+	c.countFields(rawjson.Parse(schema[:min(len(schema), maxSchema)]), 0)
+	first := -1 // index of the first message that the user wrote
+	c.messages = make([]message, 0, len(req.Conversation.Messages))
+	for i := range req.Conversation.Messages {
+		m := newMessage(&req.Conversation.Messages[i])
+		c.messages = append(c.messages, m)
+		if m.Role == llm.System {
+			c.addSystem(m.Parts)
+		}
+		if m.Role == llm.User && !m.isResult && first < 0 {
+			first = i
 		}
 	}
 	c.identify(c.system)
 	if first < 0 {
-		if req.Op == llm.Chat && len(c.messages) > 0 {
-			return ""
-		}
-		return c.instruction(turn{text: req.Asked.Text(maxText)})
+		return ""
 	}
 	c.identify(c.messages[first].readText())
 	last := &c.messages[len(c.messages)-1]
-	c.findings.Loop = last.isResult() || last.author == byUser && c.isOutput(last.readText())
+	c.findings.Loop = last.Role == llm.User && (last.isResult || c.isOutput(last.readText()))
 	return c.task(first)
 }
 
 // addSystem appends instructions, up to maxSystem bytes.
-func (c *conversation) addSystem(content rawjson.Value) {
+func (c *conversation) addSystem(parts []llm.Part) {
 	if room := maxSystem - len(c.system); room > 0 {
-		text := contentText(content, room)
+		text := partsText(parts, room)
 		if c.system != "" && text != "" {
 			text = "\n" + text
 		}
 		c.system += head(text, room)
 	}
-}
-
-// countTools counts the tools that the model may call.
-func (c *conversation) countTools(list rawjson.Value) {
-	list.ForEach(func(_, tool rawjson.Value) bool {
-		c.measures[tools]++
-		if functions := member(tool, `"functionDeclarations"`, `"function_declarations"`); functions.IsList() {
-			c.measures[tools]--
-			functions.ForEach(func(_, _ rawjson.Value) bool { c.measures[tools]++; return true })
-		}
-		return true
-	})
 }
 
 const (
@@ -191,7 +163,7 @@ func (c *conversation) countFields(v rawjson.Value, depth int) {
 	v.ForEach(func(key, value rawjson.Value) bool {
 		if key.Raw == `"properties"` {
 			value.ForEach(func(_, property rawjson.Value) bool {
-				if kind := member(property, `"type"`).Raw; strings.EqualFold(kind, `"array"`) || strings.EqualFold(kind, `"object"`) {
+				if kind := property.Get("type").Raw; strings.EqualFold(kind, `"array"`) || strings.EqualFold(kind, `"object"`) {
 					c.measures[nested]++
 				} else {
 					c.measures[fields]++
@@ -211,7 +183,7 @@ func (c *conversation) task(first int) string {
 	seen := 0
 	for i := len(c.messages) - 1; i >= 0 && seen < maxTurns; i-- {
 		m := &c.messages[i]
-		if m.author != byUser || c.isOutput(m.readText()) {
+		if m.Role != llm.User || c.isOutput(m.readText()) {
 			continue
 		}
 		if seen == 0 {
@@ -240,7 +212,7 @@ func (c *conversation) task(first int) string {
 // answerBefore returns the last text of the model before a message, or nil.
 func (c *conversation) answerBefore(i int) *message {
 	for i--; i >= 0; i-- {
-		if c.messages[i].author == byModel && c.messages[i].readText() != "" {
+		if c.messages[i].Role == llm.Assistant && c.messages[i].readText() != "" {
 			return &c.messages[i]
 		}
 	}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,6 +16,11 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/anthropic"
+	"fairlead.dev/internal/wire/gemini"
+	"fairlead.dev/internal/wire/openai"
+	"fairlead.dev/internal/wire/responses"
 )
 
 var update = flag.Bool("update", false, "rewrite the readings")
@@ -39,7 +45,7 @@ func TestReadings(t *testing.T) {
 			}
 			req := request(t, part.Data)
 			findings, _ := json.Marshal(Read(req).Findings) // a struct of plain values always marshals
-			got := fmt.Sprintf("task: %q\nfindings: %s\n", (&conversation{}).readBody(string(req.Body), req), findings)
+			got := fmt.Sprintf("task: %q\nfindings: %s\n", (&conversation{}).readConversation(req), findings)
 			if i+1 < len(archive.Files) && !*update {
 				if diff := cmp.Diff(string(archive.Files[i+1].Data), got); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", file, part.Name, diff)
@@ -56,25 +62,23 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// request returns a validated request with this body.
+// request decodes a body in the format that its members indicate. Members that the format requires are added.
 func request(t testing.TB, body []byte) *llm.Request {
 	t.Helper()
-	if !json.Valid(body) {
-		t.Fatalf("not JSON: %s", body)
+	body = rawjson.AppendMember(body, "model", []byte(`"auto"`))
+	var format wire.Format = openai.Format{}
+	switch members := rawjson.Parse(body); {
+	case members.Get("input").Exists():
+		format = responses.Format{}
+	case members.Get("contents").Exists():
+		format = gemini.Format{Model: "auto"}
+	case members.Get("system").Exists() || bytes.Contains(body, []byte(`"tool_use"`)):
+		format, body = anthropic.Format{}, rawjson.AppendMember(body, "max_tokens", []byte("1000000"))
 	}
-	req := &llm.Request{Op: llm.Chat, Payload: llm.Payload{Body: body}}
-	rawjson.Parse(body).ForEach(func(key, value rawjson.Value) bool {
-		req.Fields = append(req.Fields, llm.Field{Name: key.String(), Value: value.Index, End: value.Index + len(value.Raw)})
-		switch key.String() {
-		case "tools":
-			req.Needs |= llm.Tools
-		case "response_format":
-			req.Needs |= llm.JSONSchema
-		case "max_tokens":
-			req.MaxOutput = value.Int()
-		}
-		return true
-	})
+	req, err := format.DecodeRequest(t.Context(), llm.Chat, body)
+	if err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
 	return req
 }
 
@@ -195,13 +199,13 @@ func TestOutputKeepsLimits(t *testing.T) {
 
 // FuzzRead checks that any valid request can be read, with the same result every time.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"a","arguments":"{"}}]},{"role":"tool","tool_call_id":"1","content":"Error"}]}`))
-	f.Add([]byte(`{"input":[{"type":"function_call","call_id":"a","name":"b","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":"x"}],"instructions":"y"}`))
+	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"a","arguments":"{"}}]},{"role":"tool","tool_call_id":"1","content":"Error"}]}`))
+	f.Add([]byte(`{"model":"m","messages":[{"role":"developer","content":"y"},{"role":"user","content":[{"type":"text","text":"<task>x</task>"}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if !json.Valid(body) {
+		req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, body)
+		if err != nil {
 			return
 		}
-		req := request(t, body)
 		if diff := cmp.Diff(Read(req), Read(req)); diff != "" {
 			t.Error(diff)
 		}

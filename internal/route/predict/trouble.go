@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 )
 
@@ -65,7 +66,7 @@ const (
 func (c *conversation) trouble() Trouble {
 	from, count := 0, 0
 	for i := len(c.messages) - 1; i > 0 && from == 0; i-- {
-		if by := c.messages[i].author; by == byTool || by == byUser {
+		if c.messages[i].Role == llm.User {
 			if count++; count > maxResults {
 				from = i + 1
 			}
@@ -97,7 +98,7 @@ type loop struct {
 
 // call describes a tool call of the model.
 type call struct {
-	id        uint64 // hash of the call's ID
+	id        string
 	signature uint64 // hash of name and arguments
 }
 
@@ -109,95 +110,46 @@ type seen struct {
 
 // message adds the tool calls, tool results and user text of a message.
 func (l *loop) message(m *message) {
-	switch m.author {
-	case byModel:
-		l.readCalls(m.value)
-		l.answered = true
-	case byTool: // a result in a separate message
-		var id, output rawjson.Value
-		m.value.ForEach(func(key, value rawjson.Value) bool {
-			switch key.Raw {
-			case `"tool_call_id"`, `"call_id"`:
-				id = value
-			case `"content"`, `"output"`:
-				output = value
+	switch {
+	case m.Role == llm.User && !m.isResult:
+		l.userTurn(m)
+	case m.Role == llm.User, m.Role == llm.Assistant:
+		l.answered = l.answered || m.Role == llm.Assistant
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Call != nil {
+				l.call(p.Call)
+			} else if p.Result != nil {
+				l.result(p.Result)
 			}
-			return true
-		})
-		l.result(id, output, false)
-	case byUser:
-		if !m.isResult() {
-			l.userTurn(m)
-			return
 		}
-		m.content().ForEach(func(_, part rawjson.Value) bool {
-			if member(part, `"type"`).Raw == `"tool_result"` {
-				l.result(member(part, `"tool_use_id"`), member(part, `"content"`), member(part, `"is_error"`).Bool())
-			} else if one := member(part, `"functionResponse"`, `"function_response"`); one.Exists() {
-				output := member(one, `"response"`)
-				l.result(member(one, `"id"`), output, member(output, `"error"`).Exists())
-			}
-			return true
-		})
-	case bySystem, byOther:
 	}
 }
 
-// readCalls reads the tool calls in a model message.
-func (l *loop) readCalls(turn rawjson.Value) {
-	turn.ForEach(func(key, value rawjson.Value) bool {
-		switch key.Raw {
-		case `"tool_calls"`:
-			value.ForEach(func(_, one rawjson.Value) bool {
-				function := member(one, `"function"`)
-				l.call(member(one, `"id"`), member(function, `"name"`), member(function, `"arguments"`))
-				return true
-			})
-		case `"content"`, `"parts"`:
-			value.ForEach(func(_, part rawjson.Value) bool {
-				if member(part, `"type"`).Raw == `"tool_use"` {
-					l.call(member(part, `"id"`), member(part, `"name"`), member(part, `"input"`))
-				} else if one := member(part, `"functionCall"`, `"function_call"`); one.Exists() {
-					l.call(member(one, `"id"`), member(one, `"name"`), member(one, `"args"`))
-				}
-				return value.IsList()
-			})
-		case `"call_id"`: // an item of the Responses format
-			l.call(value, member(turn, `"name"`), member(turn, `"arguments"`, `"input"`))
-		}
-		return true
-	})
-}
-
-// call adds a tool call. If the model was cut off, the arguments are a string that is not valid JSON.
-func (l *loop) call(id, name, arguments rawjson.Value) {
+// call adds a tool call. If the model was cut off, the arguments are not valid JSON.
+func (l *loop) call(c *llm.ToolCall) {
 	var digest xxhash.Digest
 	digest.Reset()
-	_, _ = digest.WriteString(name.Raw)
-	_, _ = digest.WriteString(arguments.Raw)
-	if arguments.Kind == rawjson.Text && len(arguments.Raw) <= maxArguments && strings.HasPrefix(arguments.Raw, `"{`) && !rawjson.Valid([]byte(arguments.String())) {
+	_, _ = digest.WriteString(c.Name + "\x00")
+	_, _ = digest.WriteString(c.Arguments)
+	if !c.Custom && len(c.Arguments) <= maxArguments && strings.HasPrefix(c.Arguments, "{") && !rawjson.Valid([]byte(c.Arguments)) {
 		l.InvalidArguments++
 	}
 	if len(l.calls) == maxCalls {
 		l.calls = l.calls[:copy(l.calls, l.calls[1:])]
 	}
-	l.calls = append(l.calls, call{xxhash.Sum64String(id.Raw), digest.Sum64()})
+	l.calls = append(l.calls, call{c.ID, digest.Sum64()})
 }
 
 // result adds a tool result.
-func (l *loop) result(id, output rawjson.Value, isError bool) {
-	text := contentText(output, resultBytes)
-	if output.IsObject() {
-		text = head(output.Raw, resultBytes)
-	}
-	signature, hash := uint64(0), xxhash.Sum64String(id.Raw)
+func (l *loop) result(r *llm.ToolResult) {
+	text, signature := partsText(r.Parts, resultBytes), uint64(0)
 	for i := len(l.calls) - 1; i >= 0 && signature == 0; i-- {
-		if l.calls[i].id == hash {
+		if l.calls[i].id == r.ID {
 			signature = l.calls[i].signature
 			l.calls = slices.Delete(l.calls, i, i+1)
 		}
 	}
-	l.outcome(isError || HasFailed(text), text, signature)
+	l.outcome(r.Failed || HasFailed(text), text, signature)
 }
 
 // userTurn adds the user's text, or tool output that a client sends as text.
