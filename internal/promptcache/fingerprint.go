@@ -4,8 +4,6 @@
 package promptcache
 
 import (
-	"bytes"
-	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -59,13 +57,6 @@ func (fp *Fingerprint) Tokens() int64 {
 	return fp.Links[len(fp.Links)-1].Tokens
 }
 
-// headMembers are the request members that precede the messages in the prompt, and messageMembers those that hold the messages, in the
-// order in which they are hashed.
-var (
-	headMembers    = [...]string{"tools", "functions", "response_format", "text", "system", "systemInstruction", "system_instruction", "instructions"}
-	messageMembers = [...]string{"messages", "input", "contents"}
-)
-
 const (
 	// MaxLinks is the maximum number of links. Longer conversations keep the links of their last messages and evenly spaced
 	// links of the earlier messages.
@@ -76,47 +67,21 @@ const (
 	maxRetention  = 24 * time.Hour // longest retention that any provider offers
 )
 
-// Build computes the fingerprint of a validated chat request in one pass over its body. tokens is the estimated length of the whole prompt
-// and is distributed over the links by size.
+// Build computes the fingerprint of a decoded chat request. tokens is the estimated length of the whole prompt and is distributed over the
+// links by size.
 func Build(req *llm.Request, tokens int64) Fingerprint {
-	fp := Fingerprint{Session: req.Controls.SessionID, Links: make([]Link, 0, min(req.Messages+1, 4*MaxLinks))}
+	fp := Fingerprint{Session: req.Controls.SessionID}
+	end := fp.readOptions(req)
+	c := req.Conversation
+	if c == nil || len(c.Messages) == 0 {
+		return fp
+	}
+	fp.Links = make([]Link, 0, min(len(c.Messages)+1, 4*MaxLinks))
 	b := builder{fingerprint: &fp}
 	b.hash.Reset()
-	var heads [len(headMembers)][]byte
-	var messages [len(messageMembers)][]byte
-	end := Unmarked
-	for _, f := range req.Fields {
-		raw := req.Body[f.Value:f.End]
-		switch f.Name {
-		case "prompt_cache_retention":
-			fp.Retention = lifetime(rawjson.Parse(raw))
-		case "prompt_cache_options":
-			options := rawjson.Parse(raw)
-			fp.Retention, fp.MarksOnly = lifetime(options.Get("ttl")), options.Get("mode").String() == "explicit"
-		case "cache_control": // a top-level cache_control marks the last message
-			end = markOf(raw)
-		default:
-			if i := slices.Index(headMembers[:], f.Name); i >= 0 {
-				heads[i] = raw
-			} else if i := slices.Index(messageMembers[:], f.Name); i >= 0 {
-				messages[i] = raw
-			}
-		}
-	}
-	for i, raw := range heads {
-		if raw != nil {
-			b.write([]byte(headMembers[i]))
-			b.addValue(raw, 0, 0)
-		}
-	}
-	if b.weight > 0 {
-		b.endLink()
-	}
-	for _, raw := range messages {
-		b.addMessages(raw)
-	}
-	if len(fp.Links) == 0 {
-		return fp
+	b.addTools(c)
+	for i := range c.Messages {
+		b.addMessage(&c.Messages[i])
 	}
 	last := &fp.Links[len(fp.Links)-1]
 	last.Mark = max(last.Mark, end)
@@ -129,6 +94,24 @@ func Build(req *llm.Request, tokens int64) Fingerprint {
 	}
 	fp.Links = thin(fp.Links)
 	return fp
+}
+
+// readOptions reads the members of a request that concern only the cache. It returns the mark of the last message.
+func (fp *Fingerprint) readOptions(req *llm.Request) (end Mark) {
+	for _, f := range req.Fields {
+		switch raw := req.Body[f.Value:f.End]; f.Name {
+		case "prompt_cache_retention":
+			fp.Retention = lifetime(rawjson.Parse(raw))
+		case "prompt_cache_options":
+			options := rawjson.Parse(raw)
+			fp.Retention, fp.MarksOnly = lifetime(options.Get("ttl")), options.Get("mode").String() == "explicit"
+		case "cache_control":
+			if mark := rawjson.Parse(raw); mark.IsObject() {
+				end = markOf(&llm.CacheMark{TTL: mark.Get("ttl").String()})
+			}
+		}
+	}
+	return end
 }
 
 // lifetime parses a duration such as "24h" or "30m". It returns 0 for any other value.
@@ -158,46 +141,90 @@ func thin(links []Link) []Link {
 	return kept
 }
 
-// builder computes a fingerprint. It scans JSON that a wire format has already validated. On other input it stops early and never reads
-// past the end.
+// builder computes a fingerprint.
 type builder struct {
 	fingerprint *Fingerprint
 	hash        xxhash.Digest
-	weight      int64  // size in bytes of the values so far, in which media have a fixed size
-	mark        Mark   // mark on content that has no link yet
-	role        []byte // role of the current message
+	weight      int64 // size in bytes of the values so far, in which encoded data has a limited size
+	mark        Mark  // mark on content that has no link yet
 }
 
-const (
-	mediaBytes  = 2048 // length in bytes above which a string may be media
-	mediaSample = 512  // number of bytes checked to detect media
-	mediaWeight = 4096 // number of bytes counted for an image, about a thousand tokens
-)
+// maxOpaque is the maximum number of bytes counted for encoded data, such as an image: about a thousand tokens.
+const maxOpaque = 4096
 
-// write hashes a name or a value.
-func (b *builder) write(p []byte) {
-	_, _ = b.hash.Write(p) // a hash never fails
-	size := len(p)
-	if size > mediaBytes && !bytes.ContainsAny(p[:mediaSample], " \\") { // probably encoded media rather than text
-		size = mediaWeight
+// write hashes values and adds their lengths to the size of the prompt.
+func (b *builder) write(values ...string) {
+	for _, value := range values {
+		_, _ = b.hash.WriteString(value) // a hash never fails
+		_, _ = b.hash.WriteString("\x00")
+		b.weight += int64(len(value))
 	}
-	b.weight += int64(size)
 }
 
-// addMessages adds a link for each message of a list. A value that is not a list is one message.
-func (b *builder) addMessages(raw []byte) {
-	i := skipSpace(raw, 0)
-	if i < len(raw) && raw[i] == '[' {
-		i = skipSpace(raw, i+1)
+// writeJSON is like write for a JSON value.
+func (b *builder) writeJSON(raw []byte) {
+	_, _ = b.hash.Write(raw)
+	b.write("")
+	b.weight += int64(len(raw))
+}
+
+// writeOpaque hashes encoded data.
+func (b *builder) writeOpaque(data string) {
+	b.write(data)
+	b.weight -= int64(max(0, len(data)-maxOpaque))
+}
+
+// addTools adds a link for the tools and the response format, which precede the messages in the prompt.
+func (b *builder) addTools(c *llm.Conversation) {
+	for i := range c.Tools {
+		t := &c.Tools[i]
+		b.write("tool", t.Name, t.Description, t.Hosted)
+		b.writeJSON(t.Schema)
+		b.writeJSON(t.Format)
+		b.writeJSON(t.Raw)
+		b.mark = max(b.mark, markOf(t.Cache))
 	}
-	for i < len(raw) && raw[i] != ']' {
-		b.role = nil
-		i = skipSpace(raw, b.addValue(raw, i, 0))
+	if out := &c.Output; out.Kind != llm.OutputText {
+		b.write(string(out.Kind), out.Name, out.Description)
+		b.writeJSON(out.Schema)
+	}
+	if b.weight > 0 {
 		b.endLink()
-		if b.fingerprint.Opening == 0 && (len(b.role) == 0 || string(b.role) == `"user"`) {
-			b.fingerprint.Opening = b.hash.Sum64()
-		}
 	}
+}
+
+// addMessage adds a link for a message.
+func (b *builder) addMessage(m *llm.Message) {
+	b.write(string(m.Role), m.Name)
+	results := b.addParts(m.Parts)
+	b.endLink()
+	if b.fingerprint.Opening == 0 && m.Role == llm.User && !results {
+		b.fingerprint.Opening = b.hash.Sum64()
+	}
+}
+
+// addParts adds the parts of a message. It reports whether they contain a tool result.
+func (b *builder) addParts(parts []llm.Part) (results bool) {
+	for i := range parts {
+		p := &parts[i]
+		b.write(string(p.Kind), p.Text)
+		switch {
+		case p.Media != nil:
+			b.write(p.Media.Type, p.Media.URL, p.Media.FileID, p.Media.Name)
+			b.writeOpaque(p.Media.Data)
+		case p.Thinking != nil:
+			b.write(p.Thinking.Text)
+			b.writeOpaque(p.Thinking.Signature + p.Thinking.Redacted)
+		case p.Call != nil:
+			b.write(p.Call.ID, p.Call.Name, p.Call.Arguments)
+		case p.Result != nil:
+			results = true
+			b.write(p.Result.ID)
+			b.addParts(p.Result.Parts)
+		}
+		b.mark = max(b.mark, markOf(p.Cache))
+	}
+	return results
 }
 
 // endLink appends a link for the content that was added since the last link.
@@ -206,81 +233,13 @@ func (b *builder) endLink() {
 	b.mark = Unmarked
 }
 
-// addValue hashes the names and values of the JSON value at an offset and returns its end. It skips punctuation, cache marks and the names
-// of text parts: a client may send a message as a string in one turn and as a text part with a cache mark in the next turn, and both must
-// have the same hash.
-func (b *builder) addValue(raw []byte, i, depth int) (end int) {
+// markOf returns the mark for a breakpoint, which may be nil.
+func markOf(m *llm.CacheMark) Mark {
 	switch {
-	case i >= len(raw):
-		return len(raw)
-	case raw[i] == '"':
-		end = rawjson.SkipString(raw, i)
-		b.write(raw[i:end])
-		return end
-	case raw[i] == '[':
-		for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != ']'; {
-			i = skipSpace(raw, b.addValue(raw, i, depth+1))
-		}
-		return min(i+1, len(raw))
-	case raw[i] == '{':
-		for i = skipSpace(raw, i+1); i < len(raw) && raw[i] == '"'; {
-			i = skipSpace(raw, b.addMember(raw, i, depth))
-		}
-		return min(i+1, len(raw))
-	}
-	end = len(raw)
-	if n := bytes.IndexAny(raw[i+1:], " \t\r\n,]}"); n >= 0 {
-		end = i + 1 + n
-	}
-	b.write(raw[i:end])
-	b.write([]byte{','}) // separates numbers
-	return end
-}
-
-// addMember adds the object member at an offset and returns its end.
-func (b *builder) addMember(raw []byte, i, depth int) (end int) {
-	start := rawjson.SkipString(raw, i)
-	name := raw[i:start]
-	start = skipSpace(raw, start)
-	switch string(name) {
-	case `"cache_control"`, `"prompt_cache_breakpoint"`:
-		before := *b
-		end = b.addValue(raw, start, depth+1)
-		*b = before
-		b.mark = max(b.mark, markOf(raw[start:end]))
-		return end
-	case `"text"`:
-		return b.addValue(raw, start, depth+1)
-	case `"type"`:
-		for _, kind := range [...]string{`"text"`, `"input_text"`, `"output_text"`} {
-			if bytes.HasPrefix(raw[start:], []byte(kind)) {
-				return start + len(kind)
-			}
-		}
-	}
-	b.write(name)
-	end = b.addValue(raw, start, depth+1)
-	if depth == 0 && string(name) == `"role"` {
-		b.role = raw[start:end]
-	}
-	return end
-}
-
-// markOf parses the value of a mark. It returns Unmarked for null, false and an empty value.
-func markOf(raw []byte) Mark {
-	switch {
-	case len(raw) == 0 || raw[0] == 'n' || raw[0] == 'f':
+	case m == nil:
 		return Unmarked
-	case bytes.Contains(raw, []byte(`"1h"`)):
+	case m.TTL == "1h":
 		return LongMark
 	}
 	return ShortMark
-}
-
-// skipSpace returns the index of the next byte that is not white space, a comma or a colon.
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t' || b[i] == ',' || b[i] == ':') {
-		i++
-	}
-	return i
 }
