@@ -135,6 +135,34 @@ func (s *Store) WithoutForeign(req *llm.Request, workspace, target, assumed stri
 	}
 	own.Body = append(own.Body, req.Body[end:]...)
 	own.LostThinking = true
+	if req.Conversation != nil {
+		own.Conversation = withoutForeign(req.Conversation, c.foreign)
+	}
+	return &own
+}
+
+// withoutForeign returns the conversation without the same signatures. Signatures that the gateway wrapped have a provider.
+func withoutForeign(conv *llm.Conversation, foreign func(signature string) bool) *llm.Conversation {
+	own := *conv
+	own.Messages = make([]llm.Message, 0, len(conv.Messages))
+	for _, m := range conv.Messages {
+		parts := make([]llm.Part, 0, len(m.Parts))
+		for _, p := range m.Parts {
+			if t := p.Thinking; t != nil && t.Provider == "" && t.Signature+t.Redacted != "" && foreign(t.Signature+t.Redacted) {
+				continue
+			}
+			if call := p.Call; call != nil && call.Provider == "" && call.Signature != "" && foreign(call.Signature) {
+				unsigned := *call
+				unsigned.Signature = ""
+				p.Call = &unsigned
+			}
+			parts = append(parts, p)
+		}
+		if len(parts) > 0 || len(m.Parts) == 0 {
+			m.Parts = parts
+			own.Messages = append(own.Messages, m)
+		}
+	}
 	return &own
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/anthropic"
 )
 
 // request returns a request with the positions of its members, which must be separated by ", ".
@@ -82,6 +83,31 @@ func TestUnknownSignaturesGoToTheAssumedTarget(t *testing.T) {
 	req := request(t, `"messages":[{"content":[{"type":"thinking","signature":"?"},{"type":"text"}]}]`)
 	if got := New().WithoutForeign(req, "ws", "a/y", "a/x"); string(got.Body) != `{"messages":[{"content":[{"type":"text"}]}]}` {
 		t.Errorf("the body for another target is %s", got.Body)
+	}
+}
+
+func TestForeignSignaturesAreRemovedFromTheConversation(t *testing.T) {
+	t.Parallel()
+	s := New()
+	s.Record("ws", "a/y").Read([]byte(`{"content":[{"type":"thinking","signature":"Y"}]}`))
+	req, err := anthropic.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},
+		{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"Y"},{"type":"text","text":"b"}]},
+		{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"X"}]},
+		{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"Y"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(req.Conversation.Messages[1].Parts)
+	got := s.WithoutForeign(req, "ws", "a/x", "a/x")
+	again, err := anthropic.Format{}.DecodeRequest(t.Context(), llm.Chat, got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(again.Conversation, got.Conversation); diff != "" {
+		t.Errorf("conversation (-body +got):\n%s", diff)
+	}
+	if len(req.Conversation.Messages[1].Parts) != before || len(got.Conversation.Messages) != 3 {
+		t.Errorf("%d messages are left, want 3 and an unchanged request", len(got.Conversation.Messages))
 	}
 }
 
