@@ -92,7 +92,9 @@ func (v Value) String() string {
 		if strings.IndexByte(inner, '\\') < 0 {
 			return inner
 		}
-		return string(Unescape(make([]byte, 0, len(inner)), []byte(inner), len(inner)))
+		raw := unsafe.Slice(unsafe.StringData(inner), len(inner)) // safe, because Unescape does not modify the bytes
+		text := Unescape(make([]byte, 0, len(inner)), raw, len(inner))
+		return unsafe.String(unsafe.SliceData(text), len(text)) // safe, because nothing else refers to text
 	default:
 		return v.Raw
 	}
