@@ -170,20 +170,20 @@ class Table:
                     x[i, 1 + len(self.steps) + self.stems[s]] = 1 / math.sqrt(total[s.split(" ")[0]])
         return x * self.scale
 
-    def write(self, path, columns, w, smallest, levels=None):
-        w = w * self.scale[:, None]
-        size = np.abs(w / SPREAD[:w.shape[1]]).max(axis=1)
+    def large(self, w, smallest):
+        """Whether an input stays: a step that counts at all, or a stem with a weight of at least smallest."""
+        size = np.abs(w * self.scale[:, None] / SPREAD[:w.shape[1]]).max(axis=1)
+        return size >= np.where([name == "offset" or ">" in name for name in self.names], 0.01, smallest)
+
+    def write(self, path, columns, w, kept, levels=None):
         with open(path, "w", encoding="utf-8") as f:
             f.write("input," + ",".join(columns) + "\n")
             for i, level in enumerate(levels or []):
                 f.write("level %d,%.3f\n" % (i, level))
-            written = 0
-            for name, row, s in zip(self.names, w, size):
-                step = name == "offset" or ">" in name
-                if step and s >= 0.01 or not step and s >= smallest:
-                    f.write(name + "," + ",".join("%g" % round(float(v), 3 if step else 2) for v in row) + "\n")
-                    written += 1
-        print("%s: %d of %d rows" % (os.path.basename(path), written, len(self.names)))
+            for name, row, stays in zip(self.names, w * self.scale[:, None], kept):
+                if stays:
+                    f.write(name + "," + ",".join("%g" % round(float(v), 3 if name == "offset" or ">" in name else 2) for v in row) + "\n")
+        print("%s: %d of %d rows" % (os.path.basename(path), kept.sum(), len(self.names)))
 
 
 class Ridge:
@@ -232,7 +232,7 @@ MINIMUM = 3  # rows that a stem must occur in
 TEXT_PENALTY, TEXT_SMALLEST = 1.0, 0.15  # penalty, and smallest weight of a stem, for results and replies
 BAND = 0.3  # difficulties that count as right around the labelled one
 SPREAD = np.array([1, 1.5, 0.4] + [0.5] * len(FAMILIES))  # weights of a column that matter alike
-SMALLEST = 0.4  # stems with smaller weights are left out
+SMALLEST = 0.5  # stems with smaller weights are left out
 BENCHMARK_WEIGHT = 0.6
 
 
@@ -273,10 +273,10 @@ def train_requests(program, items, tasks, out):
     classes = np.array([CLASSES.index(m[2]["c"]) if m[2].get("c") else -1 for m in meta])
     fit = Ridge(x, weight)
 
-    def solve(method, *more):
-        return np.hstack([method((y - y0)[:, part], known[:, part[0]], penalty, *more) for part, penalty in PARTS])[:, np.argsort(sum((part for part, _ in PARTS), []))]
+    def solve(method, change, *more):
+        return np.hstack([method(change[:, part], known[:, part[0]], penalty, *more) for part, penalty in PARTS])[:, np.argsort(sum((part for part, _ in PARTS), []))]
 
-    p = y0 + solve(fit.folds, groups)
+    p = y0 + solve(fit.folds, y - y0, groups)
     real = np.array([m[1] == 1 for m in meta])
     a = real & (classes >= 0)
     loop = np.array(["loop" in r["reading"]["Findings"] for r in read_rows])
@@ -294,7 +294,9 @@ def train_requests(program, items, tasks, out):
     for limit in (0.3, 0.35, 0.4, 0.5):
         h, t = p[real, 2] > limit, y[real, 2] > 0.5
         print("housekeeping above %.2f: precision %.3f recall %.3f of %d" % (limit, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), t.sum()))
-    w = table.present + solve(fit.weights)
+    kept = table.large(table.present + solve(fit.weights, y - y0), SMALLEST)
+    few = table.present * kept[:, None]
+    w = few + solve(Ridge(x * kept, weight).weights, y - x @ few)  # the inputs that stay make up for the others
     if judge:
         judged = inputs(program, [{"request": request(i)} for i in judge])
         q = table.matrix(judged) @ w
@@ -302,7 +304,7 @@ def train_requests(program, items, tasks, out):
         for item, row in zip(judge, q):
             right[item["b"]].append((FAMILIES[row[3:].argmax()] == item["f"], float(difficulty(levels, row[0]))))
         print("held-out benchmark tasks, family and mean difficulty: " + ", ".join("%s %.2f %.1f" % (b, *np.mean(v, axis=0)) for b, v in right.items()))
-    table.write(os.path.join(out, "requests.csv"), columns, w, SMALLEST, levels)
+    table.write(os.path.join(out, "requests.csv"), columns, w, kept, levels)
 
 
 def report(name, d, classes):
@@ -329,7 +331,8 @@ def train_texts(program, out, kind, texts, columns, y, weight):
         for c, column in enumerate(columns):
             h, t = q[:, c] > 0.5, y[:, c] > 0.5
             print("%s, %s: %d %s, precision %.3f recall %.3f, of the others %.3f" % (column, name, len(rows), kind, (h & t).sum() / max(1, h.sum()), (h & t).sum() / t.sum(), h[~t].mean()))
-    table.write(path, columns, table.present + fit.weights(y - y0, every, TEXT_PENALTY), TEXT_SMALLEST)
+    w = table.present + fit.weights(y - y0, every, TEXT_PENALTY)
+    table.write(path, columns, w, table.large(w, TEXT_SMALLEST))
 
 
 def main():
