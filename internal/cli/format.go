@@ -117,9 +117,6 @@ func CostChange(saved, baseline money.Amount) string {
 	return Count(int64(rounded)) + " %"
 }
 
-// Score formats a score with three decimals.
-func Score(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
-
 // Tokens formats a number of tokens, such as 128K, 1M or 8,192.
 func Tokens(n int64) string {
 	switch {
