@@ -126,16 +126,21 @@ func (o modelOffer) describeRoute(name string) modelInfo {
 		pool, listed = definition.Pool, true
 	}
 	var abilities llm.Abilities
+	var others modelInfo // limits of all models, for an account that offers none of the pool
 	for _, t := range o.Snapshot.Targets() {
 		inPool := slices.Contains(pool, t.Model.Name)
 		if t.Model.Op != llm.Chat || t.Price == nil || listed && !inPool || !route.Allowed(o.Grant.Key.AllowedModels, t) {
 			continue
 		}
 		abilities |= t.Model.Abilities
+		limits := &others
 		if inPool {
-			info.Context = smallest(info.Context, t.Model.Context)
-			info.MaxOutput = smallest(info.MaxOutput, t.Model.MaxOutput)
+			limits = &info
 		}
+		limits.Context, limits.MaxOutput = smallest(limits.Context, t.Model.Context), smallest(limits.MaxOutput, t.Model.MaxOutput)
+	}
+	if info.Context == 0 {
+		info.Context, info.MaxOutput = others.Context, others.MaxOutput
 	}
 	info.Abilities = abilities.Names()
 	return info
