@@ -1,12 +1,9 @@
 package sdk
 
 import (
-	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,82 +15,47 @@ import (
 	"fairlead.dev/test/vendors"
 )
 
-// agent is a coding agent, with the settings that docs/guides/agents.md describes.
+// agent is a coding agent that `fairlead connect` sets up.
 type agent struct {
 	program  string
+	connect  string   // name of the agent in the command
 	args     []string // arguments before the prompt
 	env      []string
-	settings map[string]string // content of files by path below the home directory
+	settings map[string]string // files of the user before connecting, by path below the home directory
 	endpoint string            // route that the agent calls
 	cached   string            // file below the home directory that must contain claude-auto after the run
 }
 
-// codingAgents returns the agents that have tools. catalog is the file with the properties of auto that Codex reads.
-func codingAgents(gateway *harness.Gateway, key, catalog string) []agent {
+// codingAgents returns the agents that have tools.
+func codingAgents() []agent {
 	return []agent{
 		{
-			program: "claude", args: []string{"--print", "--permission-mode", "acceptEdits", "--allowed-tools", "Bash", "--"}, endpoint: "messages",
-			env: []string{
-				"ANTHROPIC_BASE_URL=" + gateway.URL() + "/proxy", "ANTHROPIC_AUTH_TOKEN=" + key, "ANTHROPIC_MODEL=claude-auto",
-				"ANTHROPIC_DEFAULT_HAIKU_MODEL=claude-auto:cost",
-				"CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY=1", "CLAUDE_CODE_AUTO_COMPACT_WINDOW=200000", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-			},
+			program: "claude", connect: "claude-code", args: []string{"--print", "--permission-mode", "acceptEdits", "--allowed-tools", "Bash", "--"}, endpoint: "messages",
+			env:    []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
 			cached: ".claude/cache/gateway-models.json",
 		},
 		{
 			// The sandbox of Codex needs user namespaces, which containers lack.
-			program: "codex", args: []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, endpoint: "responses",
-			env: []string{"FAIRLEAD_API_KEY=" + key},
-			settings: map[string]string{".codex/config.toml": `
-model = "auto"
-model_provider = "fairlead"
-model_reasoning_effort = "medium"
-model_catalog_json = "` + catalog + `"
-
-[model_providers.fairlead]
-name = "Fairlead"
-base_url = "` + gateway.BaseURL() + `"
-env_key = "FAIRLEAD_API_KEY"
-wire_api = "responses"
-`},
+			program: "codex", connect: "codex", args: []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, endpoint: "responses",
+			settings: map[string]string{".codex/config.toml": "# mine\nhide_agent_reasoning = true\n"},
 		},
 		{
-			program: "opencode", args: []string{"run"}, endpoint: "chat/completions",
-			env: []string{"FAIRLEAD_API_KEY=" + key, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"},
+			program: "opencode", connect: "opencode", args: []string{"run"}, endpoint: "chat/completions",
+			env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"},
 			settings: map[string]string{
 				// Without these two files, opencode installs a library for plugins from the registry in every new home directory.
 				".config/opencode/node_modules/.package-lock.json": `{}`,
 				".config/opencode/package-lock.json":               `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`,
-				".config/opencode/opencode.json": `{
-				"model": "fairlead/auto", "small_model": "fairlead/auto:cost",
-				"provider": {"fairlead": {
-					"npm": "@ai-sdk/openai-compatible", "name": "Fairlead",
-					"options": {"baseURL": "` + gateway.BaseURL() + `", "apiKey": "{env:FAIRLEAD_API_KEY}"},
-					"models": {
-						"auto": {"name": "Fairlead auto", "reasoning": true, "attachment": true, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}, "options": {"reasoningEffort": "medium"}, "limit": {"context": 200000, "output": 32000}},
-						"auto:cost": {"name": "Fairlead auto:cost", "attachment": true, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}, "limit": {"context": 200000, "output": 32000}}
-					}
-				}}
-			}`,
 			},
 		},
 		{
-			program: "gemini", args: []string{"--model", "gemini-auto", "--approval-mode", "yolo", "--skip-trust", "--prompt"}, endpoint: "streamGenerateContent",
-			env: []string{"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + gateway.URL() + "/proxy"},
+			program: "gemini", connect: "gemini-cli", args: []string{"--approval-mode", "yolo", "--skip-trust", "--prompt"}, endpoint: "streamGenerateContent",
 			settings: map[string]string{".gemini/settings.json": `{
-				"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}
+				// mine
+				"general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}
 			}`},
 		},
-		{
-			program: "cline", args: []string{"--thinking", "medium"}, endpoint: "chat/completions",
-			settings: map[string]string{".cline/data/settings/providers.json": `{
-				"version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
-				"providers": {"openai-compatible": {
-					"settings": {"provider": "openai-compatible", "apiKey": "` + key + `", "model": "auto", "baseUrl": "` + gateway.BaseURL() + `"},
-					"updatedAt": "2026-01-01T00:00:00Z", "tokenSource": "manual"
-				}}
-			}`},
-		},
+		{program: "cline", connect: "cline", args: []string{"--thinking", "medium"}, endpoint: "chat/completions"},
 	}
 }
 
@@ -107,37 +69,6 @@ func aider(gateway *harness.Gateway, key string) agent {
 		},
 		env: []string{"OPENAI_API_BASE=" + gateway.BaseURL(), "OPENAI_API_KEY=" + key, "LITELLM_LOCAL_MODEL_COST_MAP=True"},
 	}
-}
-
-// codexCatalog writes the file with the properties of auto, copied from a built-in model of Codex. Codex offers apply_patch only to
-// models with known properties.
-func codexCatalog(t *testing.T, root string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), agentProgram(root, "codex"), "debug", "models")
-	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
-	printed, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("codex debug models: %v", err)
-	}
-	var known struct{ Models []map[string]any }
-	if err := json.Unmarshal(printed, &known); err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(known.Models, func(m map[string]any) bool { return m["slug"] == "gpt-5.5" })
-	if i < 0 {
-		t.Fatal("codex debug models does not list gpt-5.5")
-	}
-	maps.Copy(known.Models[i], map[string]any{
-		"slug": "auto", "display_name": "Fairlead auto", "prefer_websockets": false, "supports_search_tool": false, "web_search_tool_type": "text", "upgrade": nil,
-		"context_window": 200000, "max_context_window": 200000,
-	})
-	text, err := json.Marshal(map[string]any{"models": known.Models[i : i+1]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "fairlead.json")
-	writeFile(t, file, string(text))
-	return file
 }
 
 // agentProgram returns the path of an installed agent.
@@ -172,16 +103,15 @@ var agentVendors = []agentVendor{
 // vendor would reject.
 func TestCodingAgentsEditFiles(t *testing.T) {
 	root := install(t)
-	catalog := codexCatalog(t, root)
 	for _, vendor := range agentVendors {
 		t.Run(vendor.name, func(t *testing.T) {
 			t.Parallel()
 			mock := vendor.mock()
 			gateway := harness.Start(t, harness.Options{Config: vendor.config(harness.Serve(t, mock))})
-			for _, a := range codingAgents(gateway, gateway.Key(t), catalog) {
+			for _, a := range codingAgents() {
 				t.Run(a.program, func(t *testing.T) {
 					before := len(mock.Calls())
-					a.edit(t, root, mock)
+					a.edit(t, gateway, root, mock)
 					checkLoop(t, vendor, a, mock.Calls()[before:])
 					if a.program == "codex" {
 						checkPatches(t, mock.Calls()[before:])
@@ -290,13 +220,15 @@ func endProcessesOf(home string) {
 	}
 }
 
-// edit runs the agent in a project with one file, and checks the file and the output of the agent.
-func (a agent) edit(t *testing.T, root string, mock *simulator.Mock) {
+// edit connects the agent and runs it in a project with one file, and checks the file and the output of the agent. Undoing must leave the
+// files as they were.
+func (a agent) edit(t *testing.T, gateway *harness.Gateway, root string, mock *simulator.Mock) {
 	t.Helper()
 	home := agentHome(t)
 	for name, text := range a.settings {
 		writeFile(t, filepath.Join(home, name), text)
 	}
+	a.connectTo(t, gateway, root, home)
 	file := filepath.Join(home, "project", "notes.txt")
 	writeFile(t, file, "first line\ncount: 0\nlast line\n")
 	output := a.run(t, root, mock, home, "Count to nine in the file "+file+" [edit loop]")
@@ -306,11 +238,33 @@ func (a agent) edit(t *testing.T, root string, mock *simulator.Mock) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "first line\ncount: 9\nlast line\n" {
 		t.Errorf("the edited file is %q (%v), want count: 9", text, err)
 	}
+	a.connectTo(t, gateway, root, home, "--undo")
+	for name, text := range a.settings {
+		if restored, err := os.ReadFile(filepath.Join(home, name)); err != nil || string(restored) != text {
+			t.Errorf("%s is %q (%v) after undoing, want %q", name, restored, err, text)
+		}
+	}
 	if a.cached != "" {
 		if list, err := os.ReadFile(filepath.Join(home, a.cached)); err != nil || !strings.Contains(string(list), `"claude-auto"`) {
 			t.Errorf("the agent's list of models is %s (%v), want claude-auto", list, err)
 		}
 	}
+}
+
+// connectTo runs `fairlead connect` for the agent, with arguments.
+func (a agent) connectTo(t *testing.T, gateway *harness.Gateway, root, home string, arguments ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", gateway.Command("connect "+strings.Join(append([]string{a.connect}, arguments...), " ")))
+	cmd.Env = append(gateway.Environment(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), listenAt(gateway),
+		"PATH="+filepath.Dir(agentProgram(root, a.program))+":"+os.Getenv("PATH"))
+	if printed, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("connect %s: %v\n%s", a.connect, err, printed)
+	}
+}
+
+// listenAt returns the variable from which commands learn the address of the gateway, which was started with a flag.
+func listenAt(gateway *harness.Gateway) string {
+	return "FAIRLEAD_LISTEN=" + strings.TrimPrefix(gateway.URL(), "http://")
 }
 
 // run runs the agent in the project, without the machine's settings, and returns its output.

@@ -23,8 +23,12 @@ type guideSection struct {
 	after    string // command that uses the files of a section without commands
 }
 
+// preparation is the section that every section about an agent builds on.
+const preparation = "by-hand"
+
 var guideSections = map[string]guideSection{
-	"": {},
+	"with-one-command": {program: "claude", endpoint: "messages", wrap: "claude --print 'Explain this repository'", after: "claude"},
+	preparation:        {},
 	"claude-code": {
 		program: "claude", endpoint: "messages", files: ".claude/settings.json", wrap: "claude --print 'Explain this repository'",
 		after: "env -u ANTHROPIC_BASE_URL -u ANTHROPIC_AUTH_TOKEN -u ANTHROPIC_MODEL claude",
@@ -88,8 +92,8 @@ func TestCodingAgentsGuide(t *testing.T) {
 	scripts := guideScripts(t, string(page))
 	mock := vendors.Anthropic()
 	gateway := harness.Start(t, harness.Options{Config: agentVendors[1].config(harness.Serve(t, mock))})
-	for _, name := range []string{"", "claude-code", "codex", "opencode", "aider", "cline", "gemini-cli", "check-the-connection"} {
-		t.Run(strings.Trim("guide "+name, " "), func(t *testing.T) {
+	for _, name := range []string{"with-one-command", preparation, "claude-code", "codex", "opencode", "aider", "cline", "gemini-cli", "check-the-connection"} {
+		t.Run("guide "+name, func(t *testing.T) {
 			section := guideSections[name]
 			if section.program != "" {
 				if _, err := os.Stat(agentProgram(root, section.program)); err != nil {
@@ -112,16 +116,17 @@ func TestCodingAgentsGuide(t *testing.T) {
 			}
 			writeFile(t, filepath.Join(home, "project", "README.md"), "A repository.\n")
 			writeFile(t, filepath.Join(home, ".gemini", "settings.json"), `{"security": {"auth": {"selectedType": "gemini-api-key"}}}`) // the page describes it in a sentence
-			text := "set -eu\n" + scripts[""] + "git init -q\n"
-			if name != "" {
-				text += scripts[name]
+			text := "set -eu\ngit init -q\n"
+			if name != "with-one-command" && name != preparation {
+				text += scripts[preparation]
 			}
+			text += scripts[name]
 			placeholders := strings.NewReplacer("http://127.0.0.1:8080", gateway.URL(), "fl_…", key, "/home/me", home)
 			before := len(gateway.Log())
 			cmd := exec.CommandContext(t.Context(), "bash", "-c", placeholders.Replace(text))
 			cmd.Dir = filepath.Join(home, "project")
 			cmd.Env = slices.Concat(gateway.Environment(), []string{
-				"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "LITELLM_LOCAL_MODEL_COST_MAP=True", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1",
+				listenAt(gateway), "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "LITELLM_LOCAL_MODEL_COST_MAP=True", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1",
 			})
 			printed, err := runWatched(t.Context(), cmd, func() int { return len(mock.Calls()) })
 			if err != nil {

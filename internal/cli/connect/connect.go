@@ -3,10 +3,12 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +66,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&k.server, "server", "", "address of a gateway on another machine; its key is read from FAIRLEAD_API_KEY or asked for")
+	flags.StringVar(&k.server, "server", "", "address of the gateway (default: the configured one on this machine); on another machine, its key is read from FAIRLEAD_API_KEY or asked for")
 	flags.StringVar(&k.budget, "budget", "", "maximum spending of the agent, such as 20/week (periods: day, week, month, total)")
 	flags.BoolVar(&k.project, "project", false, "change the settings of the project in this directory instead of the user's")
 	flags.BoolVar(&k.print, "print", false, "print the files instead of changing them, without creating a key")
@@ -219,12 +221,12 @@ func (k *command) connect(ctx context.Context, a *agent, s *site, at string) (er
 	if err != nil {
 		return err
 	}
-	r := record{Agent: a.name, Project: s.project, Remote: k.server != ""}
+	r := record{Agent: a.name, Project: s.project}
 	var gateway remote
 	if gateway, r.KeyID, err = k.obtainKey(ctx, a, limit); err != nil {
 		return err
 	}
-	r.Gateway, s.gateway, s.key = gateway.base, gateway.base, gateway.key
+	r.Gateway, r.Remote, s.gateway, s.key = gateway.base, gateway.remote, gateway.base, gateway.key
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, k.revoke(context.WithoutCancel(ctx), &r, gateway.key))
@@ -302,7 +304,7 @@ func (k *command) report(a *agent, s *site, first answer, changes []change) {
 // obtainKey returns the gateway with a key for the agent, and the ID of the key if it was created.
 func (k *command) obtainKey(ctx context.Context, a *agent, limit *budget) (gateway remote, id string, err error) {
 	if k.server == "" {
-		return k.createLocalKey(ctx, a, limit)
+		return k.createLocalKey(ctx, a, limit, "")
 	}
 	u, err := server.ParseAddress(k.server)
 	if err != nil {
@@ -310,6 +312,9 @@ func (k *command) obtainKey(ctx context.Context, a *agent, limit *budget) (gatew
 	}
 	gateway.base = strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/proxy/v1")
 	if gateway.key = k.console.Getenv("FAIRLEAD_API_KEY"); gateway.key == "" {
+		if isLoopback(u.Hostname()) { // a gateway on this machine at another address than the configured one
+			return k.createLocalKey(ctx, a, limit, gateway.base)
+		}
 		if !k.console.CanAsk {
 			return gateway, "", cli.Usagef("set FAIRLEAD_API_KEY to a key of this gateway", "--server needs a key")
 		}
@@ -318,6 +323,7 @@ func (k *command) obtainKey(ctx context.Context, a *agent, limit *budget) (gatew
 			return gateway, "", err
 		}
 	}
+	gateway.remote = true
 	id, key, err := gateway.createKey(ctx, a.name, limit)
 	if errors.Is(err, errCannotCreate) {
 		if limit != nil {
@@ -332,11 +338,17 @@ func (k *command) obtainKey(ctx context.Context, a *agent, limit *budget) (gatew
 	return gateway, id, nil
 }
 
-// createLocalKey creates a key in the data of the gateway on this machine, whose server must run.
-func (k *command) createLocalKey(ctx context.Context, a *agent, limit *budget) (gateway remote, id string, err error) {
+func isLoopback(host string) bool {
+	at, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && at.IsLoopback()
+}
+
+// createLocalKey creates a key in the data of the gateway on this machine, whose server must run. base is its address; empty for the
+// configured one.
+func (k *command) createLocalKey(ctx context.Context, a *agent, limit *budget, base string) (gateway remote, id string, err error) {
 	err = instance.With(ctx, k.console, k.options, func(i *instance.Instance) error {
-		gateway.base = instance.ListenURL(i.Config)
-		if strings.HasPrefix(gateway.base, "https:") {
+		gateway.base = cmp.Or(base, instance.ListenURL(i.Config))
+		if base == "" && strings.HasPrefix(gateway.base, "https:") {
 			gateway.base = instance.BaseURL(i.Config) // a certificate is for the public name
 		}
 		u, err := server.ParseAddress(gateway.base)
@@ -344,7 +356,7 @@ func (k *command) createLocalKey(ctx context.Context, a *agent, limit *budget) (
 			return err
 		}
 		if _, _, err := server.AskReady(ctx, u, true); err != nil {
-			return err
+			return cli.WithFix(err, "start it with  fairlead serve,  or name its address with --server")
 		}
 		w, err := i.Workspace(ctx, "")
 		if err != nil {
@@ -419,7 +431,7 @@ func (k *command) printFiles(ctx context.Context, a *agent, s *site) error {
 	s.Auto = model{ID: "auto", Context: 200_000, MaxOutput: outputTokens, Abilities: []string{"tools", "vision", "files", "reasoning"}}
 	s.Context = s.Auto.Context
 	if key := k.console.Getenv("FAIRLEAD_API_KEY"); key != "" {
-		o, err := withTime(s.now, remote{s.gateway, key}, ctx)
+		o, err := withTime(s.now, remote{base: s.gateway, key: key}, ctx)
 		if err != nil {
 			return err
 		}

@@ -256,6 +256,23 @@ func TestRemoteGatewayUsesTheGivenKey(t *testing.T) {
 	l.Run(cli.ExitUsage, "connect", "adier")
 }
 
+func TestLocalGatewayAtAnotherAddressGetsItsOwnKey(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	gateway := newFakeGateway(t)
+	l, _ := newLab(t, gateway)
+	l.Console.Env = append(l.Console.Env, "FAIRLEAD_LISTEN=127.0.0.1:1")
+
+	l.Run(cli.ExitFailed, "connect", "aider")
+	l.Run(cli.ExitOK, "connect", "aider", "--server", gateway.URL)
+	l.Run(cli.ExitOK, "connect", "aider", "--undo")
+
+	instance, workspace := l.Open()
+	keys, err := instance.Accounts.Keys(t.Context(), workspace.ID)
+	if err != nil || len(keys) != 1 || keys[0].RevokedAt.IsZero() {
+		t.Errorf("the keys are %+v (%v), want one that was created and revoked", keys, err)
+	}
+}
+
 func TestListShowsInstalledAndConnectedAgents(t *testing.T) {
 	bin := t.TempDir()
 	write(t, filepath.Join(bin, "opencode"), "")

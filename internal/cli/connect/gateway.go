@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +25,9 @@ const (
 	shortTime   = 10 * time.Second
 	answerTime  = 2 * time.Minute
 )
+
+// unknownContext is the context window that agents get if the gateway does not know it. Nearly all current models have at least this.
+const unknownContext = 128_000
 
 // model is a model or a route in the gateway's list.
 type model struct {
@@ -53,8 +57,9 @@ type offer struct {
 
 // remote is a gateway with a key for it.
 type remote struct {
-	base string // address without a path
-	key  string
+	base   string // address without a path
+	key    string
+	remote bool // whether its data is on another machine, so that keys are managed with its admin API
 }
 
 // send sends a JSON request and returns the response with its body. An error of the gateway is returned with its message.
@@ -147,6 +152,9 @@ func (r remote) readOffer(ctx context.Context) (offer, error) {
 	if o.Auto.MaxOutput == 0 {
 		o.Auto.MaxOutput = outputTokens
 	}
+	if o.Auto.Context == 0 { // with 0, agents shorten the conversation without end
+		o.Auto.Context = unknownContext
+	}
 	o.Context = o.Auto.Context
 	return o, nil
 }
@@ -234,15 +242,18 @@ func codexCatalog(s *site) ([]byte, error) {
 	if err := json.Unmarshal(printed, &known); err != nil || len(known.Models) == 0 {
 		return nil, errors.New("codex debug models lists no models: update Codex")
 	}
+	// The newest models of Codex call all tools through one program (tool_mode). Other models have to be offered the tools themselves.
 	base := known.Models[0]
+	if i := slices.IndexFunc(known.Models, func(m map[string]json.RawMessage) bool { return m["tool_mode"] == nil }); i >= 0 {
+		base = known.Models[i]
+	}
 	catalog := codexModels{}
 	for _, m := range s.chatModels() {
 		entry := map[string]json.RawMessage{}
-		for name, value := range base {
-			entry[name] = value
-		}
+		maps.Copy(entry, base)
+		delete(entry, "tool_mode")
 		for name, value := range map[string]any{
-			"slug": m.ID, "display_name": "Fairlead " + m.ID, "prefer_websockets": false, "supports_search_tool": false, "web_search_tool_type": "text",
+			"slug": m.ID, "display_name": "Fairlead " + m.ID, "visibility": "list", "prefer_websockets": false, "use_responses_lite": false, "supports_search_tool": false, "web_search_tool_type": "text",
 			"upgrade": nil, "context_window": m.Context, "max_context_window": m.Context, "input_modalities": m.inputs("text", "image"),
 		} {
 			if entry[name], err = json.Marshal(value); err != nil {
