@@ -45,6 +45,7 @@ type site struct {
 	home    string
 	getenv  func(name string) string
 	env     []string // environment for the agent's program
+	now     string   // time of the command, for files that record it
 	offer
 	program string // path of the agent's program; empty if it is not installed
 }

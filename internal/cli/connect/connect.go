@@ -232,7 +232,7 @@ func (k *command) connect(ctx context.Context, a *agent, s *site, at string) (er
 			err = errors.Join(err, k.revoke(context.WithoutCancel(ctx), &r, gateway.key))
 		}
 	}()
-	if s.offer, err = withTime(s.now, gateway, ctx); err != nil {
+	if s.offer, err = gateway.readOffer(ctx); err != nil {
 		return err
 	}
 	first, err := gateway.askOnce(ctx, a)
@@ -257,13 +257,6 @@ func (k *command) connect(ctx context.Context, a *agent, s *site, at string) (er
 	}
 	k.report(a, s, first, changes)
 	return nil
-}
-
-// withTime reads the offer of the gateway and keeps the time of the site.
-func withTime(now string, gateway remote, ctx context.Context) (offer, error) {
-	o, err := gateway.readOffer(ctx)
-	o.now = now
-	return o, err
 }
 
 // report prints what was done. With --json it prints one object.
@@ -431,7 +424,7 @@ func (k *command) printFiles(ctx context.Context, a *agent, s *site) error {
 	s.Auto = model{ID: "auto", Context: 200_000, MaxOutput: outputTokens, Abilities: []string{"tools", "vision", "files", "reasoning"}}
 	s.Context = s.Auto.Context
 	if key := k.console.Getenv("FAIRLEAD_API_KEY"); key != "" {
-		o, err := withTime(s.now, remote{base: s.gateway, key: key}, ctx)
+		o, err := remote{base: s.gateway, key: key}.readOffer(ctx)
 		if err != nil {
 			return err
 		}

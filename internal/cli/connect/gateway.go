@@ -52,7 +52,6 @@ type offer struct {
 	Auto    model // the route auto
 	Models  []model
 	Context int64 // context window of auto: the smallest of its models
-	now     string
 }
 
 // remote is a gateway with a key for it.
