@@ -76,6 +76,7 @@ var agents = []agent{
 				set("claude-auto:cost", "env", "ANTHROPIC_DEFAULT_HAIKU_MODEL"),
 				set("1", "env", "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY"),
 				set(strconv.FormatInt(s.Context, 10), "env", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"),
+				unset("env", "ANTHROPIC_AUTH_TOKEN"), unset("env", "ANTHROPIC_API_KEY"), unset("env", "ANTHROPIC_MODEL"),
 			)}}, nil
 		},
 	},
@@ -96,6 +97,7 @@ var agents = []agent{
 			}
 			const table = "model_providers.fairlead"
 			settings = append(settings,
+				unset(table, "env_key"), unset(table, "experimental_bearer_token"), unset(table, "requires_openai_auth"), unset(table, "supports_websockets"),
 				set("Fairlead", table, "name"), set(s.gateway+"/proxy/v1", table, "base_url"), set("responses", table, "wire_api"),
 				set("cat", table+".auth", "command"), set([]string{s.keyFile}, table+".auth", "args"))
 			return append(files, file{filepath.Join(dir, "config.toml"), mergeTOML(settings...)}), nil

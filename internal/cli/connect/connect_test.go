@@ -155,6 +155,28 @@ func TestConnectAndUndo(t *testing.T) {
 	}
 }
 
+func TestConnectChangesTheTargetOfALink(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	l, home := newLab(t, newFakeGateway(t))
+	target, link := filepath.Join(home, "dotfiles", "claude.json"), filepath.Join(home, ".claude", "settings.json")
+	write(t, filepath.Join(home, ".claude", "mine"), "")
+	if err := os.Symlink("../dotfiles/claude.json", link); err != nil {
+		t.Fatal(err)
+	}
+	l.Run(cli.ExitFailed, "connect", "claude-code") // the target is missing
+	write(t, target, "{\"env\": {\r\n  \"ANTHROPIC_AUTH_TOKEN\": \"sk-mine\"\r\n}}\r\n")
+
+	l.Run(cli.ExitOK, "connect", "claude-code")
+
+	text := readTree(t, home)["dotfiles/claude.json"]
+	if !strings.Contains(text, `"claude-auto"`) || strings.Contains(text, "sk-mine") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
+		t.Errorf("the target is %q, want the settings without the other credential and with the same line breaks", text)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v %v", info, err)
+	}
+}
+
 func TestUndoKeepsChangedFilesAside(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	l, home := newLab(t, newFakeGateway(t))
@@ -162,13 +184,13 @@ func TestUndoKeepsChangedFilesAside(t *testing.T) {
 	write(t, path, `{"theme": "dark"}`)
 	l.Run(cli.ExitOK, "connect", "claude-code")
 	write(t, path, `{"theme": "light"}`)
+	l.Run(cli.ExitOK, "connect", "claude-code")
 
 	_, printed := l.Run(cli.ExitOK, "connect", "claude-code", "--undo")
 
 	files := readTree(t, filepath.Dir(path))
-	want := map[string]string{"settings.json": `{"theme": "dark"}`, "settings.json.fairlead-changed": `{"theme": "light"}`}
-	if diff := cmp.Diff(want, files); diff != "" {
-		t.Error(diff)
+	if files["settings.json"] != `{"theme": "dark"}` || !strings.HasPrefix(files["settings.json.fairlead-changed"], `{"theme": "light"`) {
+		t.Errorf("the files are %v, want the original, and the changed version beside it", files)
 	}
 	if !strings.Contains(printed, "settings.json.fairlead-changed") {
 		t.Errorf("the output does not name the changed version:\n%s", printed)
@@ -182,6 +204,13 @@ func TestFailedConnectChangesNothing(t *testing.T) {
 		"the file is invalid":     func(_ *fakeGateway, home string) { write(t, filepath.Join(home, ".claude", "settings.json"), `{"a": `) },
 		"the gateway is stopped":  func(f *fakeGateway, _ string) { f.Close() },
 		"the file is a directory": func(_ *fakeGateway, home string) { write(t, filepath.Join(home, ".claude", "settings.json", "x"), "") },
+		"the file is read-only": func(_ *fakeGateway, home string) {
+			write(t, filepath.Join(home, ".claude", "settings.json"), "{}")
+			if err := os.Chmod(filepath.Join(home, ".claude", "settings.json"), 0o400); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the directory is a file": func(_ *fakeGateway, home string) { write(t, filepath.Join(home, ".claude"), "mine") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			gateway := newFakeGateway(t)

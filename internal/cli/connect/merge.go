@@ -15,7 +15,7 @@ import (
 // setting is one value that a file must have.
 type setting struct {
 	path    []string
-	value   any
+	value   any  // nil removes an existing value
 	missing bool // whether an existing value is kept
 }
 
@@ -31,6 +31,9 @@ func set(value any, path ...string) setting { return setting{path: slices.Clone(
 func setDefault(value any, path ...string) setting {
 	return setting{path: slices.Clone(path), value: value, missing: true}
 }
+
+// unset removes a value that would take precedence over the settings of the gateway.
+func unset(path ...string) setting { return setting{path: slices.Clone(path)} }
 
 // replaceWith replaces the whole file.
 func replaceWith(content []byte) func([]byte) ([]byte, error) {
@@ -103,6 +106,9 @@ const indentation = "  "
 // setJSON sets a value below an object at the given depth. It creates missing objects.
 func setJSON(o *hujson.Object, s setting, depth int) error {
 	at := slices.IndexFunc(o.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == s.path[0] })
+	if at < 0 && s.value == nil {
+		return nil
+	}
 	if len(s.path) > 1 {
 		if at < 0 {
 			at = addMember(o, s.path[0], &hujson.Object{}, depth)
@@ -115,6 +121,10 @@ func setJSON(o *hujson.Object, s setting, depth int) error {
 		return setJSON(inner, s, depth+1)
 	}
 	if at >= 0 && s.missing {
+		return nil
+	}
+	if s.value == nil {
+		removeMember(o, at)
 		return nil
 	}
 	if entry, ok := s.value.(listEntry); ok {
@@ -197,6 +207,21 @@ func addMember(o *hujson.Object, name string, value hujson.ValueTrimmed, depth i
 	o.AfterExtra = closing
 	o.Members = append(o.Members, member)
 	return len(o.Members) - 1
+}
+
+// removeMember removes a member with the comments above it. It keeps a comment on the line of the member before.
+func removeMember(o *hujson.Object, at int) {
+	removed := o.Members[at]
+	line, _, _ := bytes.Cut(removed.Name.BeforeExtra, []byte("\n"))
+	after := &o.AfterExtra
+	o.Members = slices.Delete(o.Members, at, at+1)
+	switch {
+	case at < len(o.Members):
+		after = &o.Members[at].Name.BeforeExtra
+	case at > 0: // the last member carries the trailing comma
+		o.Members[at-1].Value.AfterExtra = removed.Value.AfterExtra
+	}
+	*after = append(bytes.Clone(line), *after...)
 }
 
 // mergeYAML sets top-level values of a YAML document. It keeps comments and all other values.
@@ -293,13 +318,20 @@ func mergeTOML(settings ...setting) func([]byte) ([]byte, error) {
 			return nil, err
 		}
 		for _, s := range settings {
-			value, err := encodeTOML(s.value)
-			if err != nil {
-				return nil, err
-			}
 			table, key := "", s.path[len(s.path)-1]
 			if len(s.path) > 1 {
 				table = s.path[0]
+			}
+			if doc.writes(table) {
+				return nil, fmt.Errorf("read TOML: write %s as a table with a header", table)
+			}
+			if s.value == nil {
+				doc.remove(table, key)
+				continue
+			}
+			value, err := encodeTOML(s.value)
+			if err != nil {
+				return nil, err
 			}
 			doc.set(table, key, value)
 		}
@@ -405,6 +437,24 @@ func tomlStringEnd(text string) (int, error) {
 		}
 	}
 	return 0, errors.New("read TOML: a string has no end")
+}
+
+// writes reports whether the document defines a table or values in it with a dotted key or as an inline table.
+func (d *tomlDocument) writes(table string) bool {
+	return table != "" && slices.ContainsFunc(d.tables, func(t tomlTable) bool {
+		return slices.ContainsFunc(t.statements, func(s tomlStatement) bool {
+			within := strings.HasPrefix(t.name+".", table+".")
+			return !within && s.key != "" && strings.HasPrefix(strings.TrimPrefix(t.name+"."+s.key, ".")+".", table+".")
+		})
+	})
+}
+
+func (d *tomlDocument) remove(table, key string) {
+	for i := range d.tables {
+		if t := &d.tables[i]; t.name == table {
+			t.statements = slices.DeleteFunc(t.statements, func(s tomlStatement) bool { return s.key == key })
+		}
+	}
 }
 
 // set sets a key of a table, which is added if it does not exist.

@@ -26,6 +26,11 @@ func TestMergeKeepsCommentsAndOtherSettings(t *testing.T) {
 		"JSON on one line": {
 			mergeJSON(set("auto", "model")), `{"a": [1, 2]}`, "{\"a\": [1, 2],\n  \"model\": \"auto\"\n}",
 		},
+		"removed JSON": {
+			mergeJSON(unset("a"), unset("env", "TOKEN"), unset("no", "such"), set(1, "env", "N")),
+			"{\n  // a\n  \"a\": 1,\n  \"env\": {\n    \"KEEP\": 2, // keep\n    \"TOKEN\": \"x\",\n  },\n}\n",
+			"{\n  \"env\": {\n    \"KEEP\": 2, // keep\n    \"N\": 1,\n  },\n}\n",
+		},
 		"entry of a JSON list": {
 			mergeJSON(set(entry, "models")),
 			`{"models": [{"id": "mine"}, {"id": "auto", "old": true},]}`,
@@ -47,6 +52,10 @@ func TestMergeKeepsCommentsAndOtherSettings(t *testing.T) {
 			mergeTOML(set("auto", "model"), set("http://x", "providers.f", "url"), set("chat", "providers.f", "api")),
 			"# mine\nmodel = \"old\"\ntext = \"\"\"\n[no.table]\nmodel = 1\n\"\"\"\n\n# other\n[[tools]]\nmodel = 'kept' # [x]\nlist = [\n  \"model = 2\", # ]\n]\n\n[providers.\"f\"]\nurl = \"http://y\"\n",
 			"# mine\nmodel = \"auto\"\ntext = \"\"\"\n[no.table]\nmodel = 1\n\"\"\"\n\n# other\n[[tools]]\nmodel = 'kept' # [x]\nlist = [\n  \"model = 2\", # ]\n]\n\n[providers.\"f\"]\nurl = \"http://x\"\napi = \"chat\"\n",
+		},
+		"removed TOML": {
+			mergeTOML(unset("providers.f", "env_key"), unset("none", "x"), set("cat", "providers.f.auth", "command")),
+			"[providers.f]\nenv_key = \"K\" # mine\nretries = 2\n\n[providers.f.auth]\ncommand = \"old\"\n", "[providers.f]\nretries = 2\n\n[providers.f.auth]\ncommand = \"cat\"\n",
 		},
 		"TOML that begins with a table": {
 			mergeTOML(set("auto", "model")), "[a]\nb = 1\n", "model = \"auto\"\n[a]\nb = 1\n",
@@ -89,6 +98,8 @@ func TestMergeRejectsInvalidFiles(t *testing.T) {
 		"YAML list":        {mergeYAML(set("a", "model")), "- a\n"},
 		"TOML string":      {mergeTOML(set("a", "model")), "a = \"b\n"},
 		"TOML line":        {mergeTOML(set("a", "model")), "nonsense\n"},
+		"inline table":     {mergeTOML(set("a", "providers.f", "url")), "[providers]\nf = {url = \"x\"}\n"},
+		"dotted table":     {mergeTOML(set("a", "providers.f", "url")), "providers.f.url = \"x\"\n"},
 	} {
 		if got, err := c.merge([]byte(c.old)); err == nil {
 			t.Errorf("%s: got %q, want an error", name, strings.TrimSpace(string(got)))

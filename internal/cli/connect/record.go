@@ -10,7 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
+	"strings"
 
 	"fairlead.dev/internal/cli"
 )
@@ -62,34 +63,19 @@ func readRecord(path string) (*record, error) {
 
 // change is a file with its old and new content.
 type change struct {
-	path     string
-	old, new []byte
-	existed  bool
-	mode     fs.FileMode
+	path      string
+	old, new  []byte
+	existed   bool
+	mode, was fs.FileMode
 }
 
 // plan reads the files and computes their new content. It writes nothing.
 func plan(files []file, key string) ([]change, error) {
 	changes := make([]change, 0, len(files))
 	for _, f := range files {
-		path := f.path
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			path = target // settings are often links into a repository
-		}
-		c := change{path: path, mode: 0o644}
-		old, err := os.ReadFile(path)
-		switch {
-		case err == nil:
-			info, err := os.Stat(path)
-			if err != nil {
-				return nil, err
-			}
-			c.old, c.existed, c.mode = old, true, info.Mode().Perm()
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, err
-		}
-		if c.new, err = f.merge(c.old); err != nil {
-			return nil, cli.WithFix(fmt.Errorf("%s: %w", path, err), "correct the file or move it away, and run the command again")
+		c, err := f.plan()
+		if err != nil {
+			return nil, cli.WithFix(fmt.Errorf("%s: %w", f.path, err), "correct the file or move it away, and run the command again")
 		}
 		if bytes.Contains(c.new, []byte(key)) {
 			c.mode &= 0o700
@@ -99,31 +85,85 @@ func plan(files []file, key string) ([]change, error) {
 	return changes, nil
 }
 
+// plan reads a file and computes its new content. Added lines get the line breaks of the file.
+func (f file) plan() (change, error) {
+	c := change{path: f.path, mode: 0o644}
+	if _, err := os.Lstat(f.path); err == nil {
+		if c.path, err = filepath.EvalSymlinks(f.path); err != nil { // settings are often links into a repository
+			return c, err
+		}
+		info, err := os.Stat(c.path)
+		if err != nil {
+			return c, err
+		}
+		c.existed, c.was, c.mode = true, info.Mode().Perm(), info.Mode().Perm()
+		if c.mode&0o200 == 0 {
+			return c, errors.New("the file is read-only")
+		}
+		if c.old, err = os.ReadFile(c.path); err != nil {
+			return c, err
+		}
+	}
+	lf, crlf := []byte("\n"), []byte("\r\n")
+	text, err := f.merge(bytes.ReplaceAll(c.old, crlf, lf))
+	if bytes.Contains(c.old, crlf) {
+		text = bytes.ReplaceAll(text, lf, crlf)
+	}
+	c.new = text
+	return c, err
+}
+
 // apply writes the files after saving backups and the record. previous is the record of an earlier connection of the same agent, whose
-// backups remain, because they are from before the first connection.
-func apply(at string, r *record, previous *record, changes []change) error {
-	backups := at[:len(at)-len(".json")] + ".backup"
+// backups remain, because they are from before the first connection. If a file cannot be written, apply changes none.
+func apply(at string, r *record, previous *record, changes []change) (err error) {
+	var writes []*pendingWrite
+	var dirs []string
+	stage := func(path string, text []byte, mode fs.FileMode) error {
+		dirs = append(dirs, missingDirs(filepath.Dir(path))...)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		w, err := stageFile(path, text, mode)
+		if err == nil {
+			writes = append(writes, w)
+		}
+		return err
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, w := range writes {
+			_ = os.Remove(w.temporary) // fails if it has replaced the file
+		}
+		for _, dir := range slices.Backward(dirs) {
+			_ = os.Remove(dir)
+		}
+	}()
 	earlier := map[string]fileRecord{}
 	if previous != nil {
 		for _, f := range previous.Files {
 			earlier[f.Path] = f
 		}
 	}
-	if err := os.MkdirAll(backups, 0o700); err != nil {
+	backups := backupDir(at)
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 		return err
 	}
-	for i, c := range changes {
+	for _, c := range changes {
 		f, known := earlier[c.path]
 		if !known {
 			f = fileRecord{Path: c.path, Dirs: missingDirs(filepath.Dir(c.path))}
 			if c.existed {
-				f.Backup, f.Mode = filepath.Join(backups, strconv.Itoa(i)), fileMode(c.path)
-				if err := writeFile(f.Backup, c.old, 0o600); err != nil {
+				f.Backup, f.Mode = filepath.Join(backups, digest([]byte(c.path))[:16]), c.was
+				if err := stage(f.Backup, c.old, 0o600); err != nil {
 					return err
 				}
 			}
 		}
-		f.Written = digest(c.new)
+		if !known || f.Written == digest(c.old) { // a file that was edited since stays recorded as edited, so that undoing keeps a copy
+			f.Written = digest(c.new)
+		}
 		delete(earlier, c.path)
 		r.Files = append(r.Files, f)
 	}
@@ -134,27 +174,23 @@ func apply(at string, r *record, previous *record, changes []change) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(at, append(text, '\n'), 0o600); err != nil {
+	if err := stage(at, append(text, '\n'), 0o600); err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil {
+		if err := stage(c.path, c.new, c.mode); err != nil {
 			return err
 		}
-		if err := writeFile(c.path, c.new, c.mode); err != nil {
+	}
+	for _, w := range writes {
+		if err := w.commit(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func fileMode(path string) fs.FileMode {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0o600
-	}
-	return info.Mode().Perm()
-}
+func backupDir(at string) string { return strings.TrimSuffix(at, ".json") + ".backup" }
 
 // missingDirs returns the directories that have to be created for dir, the outermost first.
 func missingDirs(dir string) []string {
@@ -169,21 +205,31 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// pendingWrite is the new content of a file under a temporary name in the same directory.
+type pendingWrite struct{ temporary, path string }
+
+// stageFile writes the new content of a file under a temporary name.
+func stageFile(path string, text []byte, mode fs.FileMode) (*pendingWrite, error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".fairlead-*")
+	if err != nil {
+		return nil, err
+	}
+	_, err = temporary.Write(text)
+	if err = errors.Join(err, temporary.Chmod(mode), temporary.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(temporary.Name()))
+	}
+	return &pendingWrite{temporary.Name(), path}, nil
+}
+
+func (w *pendingWrite) commit() error { return os.Rename(w.temporary, w.path) }
+
 // writeFile replaces a file in one step.
 func writeFile(path string, text []byte, mode fs.FileMode) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".fairlead-*")
+	w, err := stageFile(path, text, mode)
 	if err != nil {
 		return err
 	}
-	_, err = temporary.Write(text)
-	err = errors.Join(err, temporary.Chmod(mode), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(temporary.Name()))
-	}
-	return nil
+	return w.commit()
 }
 
 // restore undoes a connection: every file gets its content from before. A file that has changed since is kept beside it. It returns the
@@ -218,7 +264,7 @@ func restore(at string, r *record) (kept []string, err error) {
 			return kept, err
 		}
 	}
-	return kept, errors.Join(os.RemoveAll(at[:len(at)-len(".json")]+".backup"), os.Remove(at))
+	return kept, errors.Join(os.RemoveAll(backupDir(at)), os.Remove(at))
 }
 
 // firstExisting returns the first path that exists, or the last one.
