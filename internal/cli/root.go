@@ -35,10 +35,9 @@ func NewRoot(c *Console, commands ...Command) *cobra.Command {
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)
 	root.SetIn(c.In)
-	root.SetVersionTemplate("fairlead {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpTemplate(helpTemplate)
-	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpFunc(printHelp)
+	root.SetUsageFunc(printUsage)
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-")) // query parameters use underscores
 	})

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,31 +12,42 @@ import (
 	"fairlead.dev/internal/spelling"
 )
 
-// helpTemplate starts with examples, because most readers look for them.
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+// printHelp prints the description of a command and its usage. Cobra's templates call methods by name: with them, the linker
+// would keep every exported method of the program.
+func printHelp(cmd *cobra.Command, _ []string) {
+	if text := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)); text != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", text)
+	}
+	fmt.Fprint(cmd.OutOrStdout(), cmd.UsageString())
+}
 
-{{end}}{{.UsageString}}`
-
-const usageTemplate = `{{if .HasExample}}Examples:
-{{.Example}}
-
-{{end}}Usage:
-{{- if .Runnable}}{{if .HasParent}}
-  {{.UseLine}}{{end}}{{end}}
-{{- if .HasAvailableSubCommands}}
-  {{.CommandPath}} [command]
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
-{{- if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
-{{- if .HasAvailableInheritedFlags}}
-
-Global flags:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
-`
+// printUsage prints the usage of a command. It starts with examples, because most readers look for them.
+func printUsage(cmd *cobra.Command) error {
+	var b strings.Builder
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "Examples:\n%s\n\n", cmd.Example)
+	}
+	b.WriteString("Usage:")
+	if cmd.Runnable() && cmd.HasParent() {
+		fmt.Fprintf(&b, "\n  %s", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n  %s [command]\n\nCommands:", cmd.CommandPath())
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		fmt.Fprintf(&b, "\n\nFlags:\n%s", strings.TrimRight(cmd.LocalFlags().FlagUsages(), "\n"))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		fmt.Fprintf(&b, "\n\nGlobal flags:\n%s", strings.TrimRight(cmd.InheritedFlags().FlagUsages(), "\n"))
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
+	return err
+}
 
 // Group returns a command that has only subcommands.
 func Group(use, short, example string, commands ...*cobra.Command) *cobra.Command {

@@ -5,9 +5,8 @@ package manual
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/hex"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
@@ -19,8 +18,8 @@ import (
 // Prefix is the path of the manual.
 const Prefix = "/docs"
 
-//go:embed page.html style.css
-var assets embed.FS
+//go:embed style.css
+var style []byte
 
 // Site serves a folder of Markdown files. The page index.md is the home page, and its lists of links are the navigation.
 type Site struct {
@@ -32,11 +31,9 @@ type Site struct {
 
 // content is the parsed folder of Markdown files.
 type content struct {
-	pages    map[string]*page // pages by path without extension, for example guides/agents
-	groups   []group
-	template *template.Template
-	style    []byte
-	search   func() []searchable // returns all sections; the first call collects them
+	pages  map[string]*page // pages by path without extension, for example guides/agents
+	groups []group
+	search func() []searchable // returns all sections; the first call collects them
 }
 
 // New returns a site. files must contain index.md. The reference of the admin API is rendered from the document that openAPI returns.
@@ -64,37 +61,29 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/llms.txt":
 		send(w, r, http.StatusOK, "text/plain; charset=utf-8", c.llms())
 	case name == "style.css":
-		send(w, r, http.StatusOK, "text/css; charset=utf-8", c.style)
+		send(w, r, http.StatusOK, "text/css; charset=utf-8", style)
 	case name == "search":
-		s.sendPage(w, r, http.StatusOK, c.results(r.URL.Query().Get("q")))
+		send(w, r, http.StatusOK, "text/html; charset=utf-8", c.results(r.URL.Query().Get("q")).html())
 	case name == "":
-		s.sendPage(w, r, http.StatusOK, c.view(c.pages[home]))
+		send(w, r, http.StatusOK, "text/html; charset=utf-8", c.view(c.pages[home]).html())
 	case isMarkdown && c.pages[markdown] != nil:
 		send(w, r, http.StatusOK, "text/markdown; charset=utf-8", c.markdown(c.pages[markdown]))
 	case c.pages[name] != nil:
-		s.sendPage(w, r, http.StatusOK, c.view(c.pages[name]))
+		send(w, r, http.StatusOK, "text/html; charset=utf-8", c.view(c.pages[name]).html())
 	case images[path.Ext(name)] != "" && fs.ValidPath(name):
 		image, err := fs.ReadFile(s.files, name)
 		if err != nil {
-			s.sendPage(w, r, http.StatusNotFound, c.missing())
+			send(w, r, http.StatusNotFound, "text/html; charset=utf-8", c.missing().html())
 			return
 		}
 		send(w, r, http.StatusOK, images[path.Ext(name)], image)
 	default:
-		s.sendPage(w, r, http.StatusNotFound, c.missing())
+		send(w, r, http.StatusNotFound, "text/html; charset=utf-8", c.missing().html())
 	}
 }
 
 // images maps the file extensions of images to media types.
 var images = map[string]string{".svg": "image/svg+xml", ".png": "image/png"}
-
-func (s *Site) sendPage(w http.ResponseWriter, r *http.Request, status int, v view) {
-	var out bytes.Buffer
-	if err := s.load().template.Execute(&out, v); err != nil {
-		panic(err) // the template is embedded, and a test executes it with every kind of view
-	}
-	send(w, r, status, "text/html; charset=utf-8", out.Bytes())
-}
 
 // send writes a response. Browsers must revalidate their cached copy, because the URL does not contain a version.
 func send(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {

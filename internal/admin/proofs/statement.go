@@ -7,10 +7,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairlead.dev/internal/account"
@@ -164,27 +165,64 @@ func (s *Statement) WriteCSV(to io.Writer) error {
 }
 
 //go:embed statement.html
-var statementSource string
-
-var statementPage = template.Must(template.New("statement").Funcs(template.FuncMap{
-	"usd":   func(a money.Amount) string { return a.Display() },
-	"count": grouped,
-	"share": share,
-	"table": func(title string, lines []StatementLine) any {
-		return struct {
-			Title string
-			Lines []StatementLine
-		}{title, lines}
-	},
-	"date": func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
-}).Parse(statementSource))
+var statementLayout string
 
 // WriteHTML writes the statement as a page for reading and printing.
 func (s *Statement) WriteHTML(w io.Writer) error {
-	if err := statementPage.Execute(w, s); err != nil {
-		return fmt.Errorf("write statement: %w", err)
+	date := func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+	period, simulated := date(s.From)+" to "+date(s.To), ""
+	if !s.Complete {
+		period += " (the month has not ended)"
 	}
-	return nil
+	if s.Simulated {
+		simulated = "<p>Includes simulated requests, which cost nothing.</p>"
+	}
+	t := s.Total
+	summary := "Spent " + t.Cost.Display() + ". Without a baseline model there is nothing to compare the cost with."
+	totals := []string{
+		"Requests", grouped(t.Requests), "Errors", grouped(t.Errors), "Input tokens", grouped(t.InputTokens), "Output tokens", grouped(t.OutputTokens),
+		"Cost (known for " + grouped(t.Priced) + " requests)", t.Cost.Display(),
+	}
+	if t.Compared > 0 {
+		summary = fmt.Sprintf("Saved %s of %s (%s).", t.Saved().Display(), t.BaselineCost.Display(), share(t.Saved(), t.BaselineCost))
+		totals = append(totals, "Baseline cost (known for "+grouped(t.Compared)+" requests)", t.BaselineCost.Display(), "Saved", t.Saved().Display())
+	}
+	var rows strings.Builder
+	for pair := range slices.Chunk(totals, 2) {
+		fmt.Fprintf(&rows, "<tr><td>%s</td><td>%s</td></tr>\n", pair[0], pair[1])
+	}
+	_, err := strings.NewReplacer(
+		"{month}", s.Month, "{workspace}", html.EscapeString(s.Workspace), "{period}", period, "{simulated}", simulated, "{summary}", summary,
+		"{totals}", rows.String(), "{tables}", table("model", "Model", s.Models)+table("API key", "Key", s.Keys)+table("day", "Day", s.Days),
+	).WriteString(w, statementLayout)
+	return err
+}
+
+// table returns lines as a table in HTML. It is not a template, because templates call methods by name: with them, the linker would
+// keep every exported method of the program.
+func table(by, title string, lines []StatementLine) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<h2>By %s</h2>\n<table>\n<thead><tr>", by)
+	for _, column := range []string{title, "Requests", "Cost", "Baseline cost", "Saved", "Share"} {
+		fmt.Fprintf(&b, `<th scope="col">%s</th>`, column)
+	}
+	b.WriteString("</tr></thead>\n<tbody>\n")
+	for _, l := range lines {
+		name, baseline, saved, part := html.EscapeString(l.Name), "—", "—", "—"
+		if l.Key != "" {
+			name = fmt.Sprintf(`%s <span class="small">%s</span>`, html.EscapeString(l.Key), name)
+		}
+		if l.Compared > 0 {
+			baseline, saved, part = l.BaselineCost.Display(), l.Saved().Display(), share(l.Saved(), l.BaselineCost)
+		}
+		b.WriteString("<tr>")
+		for _, cell := range []string{name, grouped(l.Requests), l.Cost.Display(), baseline, saved, part} {
+			fmt.Fprintf(&b, "<td>%s</td>", cell)
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody>\n</table>\n")
+	return b.String()
 }
 
 // grouped formats a number with thousands separators.

@@ -129,7 +129,7 @@ func TestVersion(t *testing.T) {
 	l := newLab(t)
 	out, _ := l.Run(cli.ExitOK, "version")
 	clitest.MustContain(t, out, "fairlead dev (", "/", "go1")
-	if out, _ := l.Run(cli.ExitOK, "--version"); out != "fairlead dev\n" {
-		t.Errorf("--version: got %q, want %q", out, "fairlead dev\n")
+	if out, _ := l.Run(cli.ExitOK, "--version"); out != "fairlead version dev\n" {
+		t.Errorf("--version: got %q, want %q", out, "fairlead version dev\n")
 	}
 }
