@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 
 	"fairlead.dev/internal/llm"
@@ -24,6 +25,7 @@ type Overrides []Override
 type Override struct {
 	Model    string // canonical name; an unknown name adds a model
 	Provider string
+	Vendor   string // provider in the catalog whose offer of the same model is the default of a new offer
 	Upstream string // model name at the provider; defaults to Model
 
 	Op         llm.Op
@@ -56,7 +58,7 @@ func (c *Catalog) With(o Overrides) *Catalog {
 		return c
 	}
 	models := maps.Clone(c.models)
-	list := &offerList{offers: slices.Clone(c.offers), byModel: map[string][]int{}, everywhere: map[string]Overrides{}}
+	list := &offerList{base: c, offers: slices.Clone(c.offers), byModel: map[string][]int{}, everywhere: map[string]Overrides{}}
 	for i := range list.offers {
 		list.byModel[list.offers[i].Model] = append(list.byModel[list.offers[i].Model], i)
 	}
@@ -75,7 +77,7 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	if known != nil {
 		*m = *known
 	} else {
-		if kin, ok := c.Model(o.Model); ok { // a dated ID inherits the facts of the catalog model
+		if kin, _ := c.kin(o); kin != nil {
 			*m = *kin
 			m.Name, m.Aliases = o.Model, nil
 		}
@@ -107,8 +109,28 @@ func (c *Catalog) describe(known *Model, o Override) *Model {
 	return m
 }
 
+// regionPrefix matches the prefix of an inference profile of Amazon Bedrock.
+var regionPrefix = regexp.MustCompile(`^(us|us-gov|eu|apac|jp|au|ca|global)\.`)
+
+// kin returns the catalog model that describes a new model, and its price at the vendor. It is the model with the same name without a date,
+// or the vendor's model that is called. Other servers may use the name of a model for something else.
+func (c *Catalog) kin(o Override) (*Model, *Price) {
+	m, ok := c.Model(o.Model)
+	if !ok && o.Vendor != "" {
+		if m, ok = c.Model(regionPrefix.ReplaceAllString(o.Upstream, "")); ok {
+			_, ok = c.Offer(o.Vendor, m.Name)
+		}
+	}
+	if !ok {
+		return nil, nil
+	}
+	offer, _ := c.Offer(o.Vendor, m.Name)
+	return m, offer.Price
+}
+
 // offerList holds the offers to which overrides are applied.
 type offerList struct {
+	base       *Catalog
 	offers     []Offer
 	byModel    map[string][]int
 	everywhere map[string]Overrides // overrides without a provider, by model; they also apply to offers added later
@@ -143,7 +165,7 @@ func (l *offerList) apply(m *Model, o Override) {
 	if found {
 		return
 	}
-	var known *Price
+	_, known := l.base.kin(o)
 	for _, general := range l.everywhere[o.Model] {
 		known = general.price(m, known)
 	}

@@ -68,7 +68,9 @@ func (b Builder) Assemble() (*Set, error) {
 	}
 	for _, p := range b.Config.Providers {
 		for _, m := range p.Models {
-			overrides = append(overrides, override(p.Name, m))
+			one := override(p.Name, m)
+			one.Vendor = cmp.Or(p.Vendor, p.Name)
+			overrides = append(overrides, one)
 		}
 	}
 	f := &Set{Catalog: priced.With(overrides), Sources: map[string]string{}, Priced: map[string]bool{}, sections: map[string]config.Provider{}, catalog: map[string]int{}}
