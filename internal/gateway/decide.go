@@ -8,12 +8,14 @@ import (
 	"fairlead.dev/internal/bill"
 	"fairlead.dev/internal/budget"
 	"fairlead.dev/internal/catalog"
+	"fairlead.dev/internal/ledger"
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/money"
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/policy/condition"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/responsecache"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/wire"
@@ -91,6 +93,42 @@ func (r *run) decide(ctx context.Context, p *prompt) (plan, error) {
 		r.req = p.req
 	}
 	return planned, err
+}
+
+// replanner returns a function that decides again once a provider has denied a model to the account, so that the request goes to the models
+// that the account offers. It returns nil for a call whose response must come from the models planned first.
+func (d *delivery) replanner() func(context.Context) []*provider.Target {
+	if d.req.Op != llm.Chat || d.call.Shadow != nil {
+		return nil
+	}
+	first, second := d.hold, (*ledger.Hold)(nil)
+	return func(ctx context.Context) []*provider.Target {
+		next := d.plan
+		var err error
+		if next.decision, err = d.route(next.prompt, readRequest(next.prompt)); err != nil {
+			return nil
+		}
+		// The second hold does not wait, because it might wait for the first one. The cost is charged to the first.
+		next.immediate = true
+		held, err := d.reserve(ctx, d.call.Grant, next)
+		if err != nil {
+			return nil
+		}
+		if second != nil {
+			second.Release()
+		}
+		second = held.hold
+		d.hold = ledger.NewHold(second.Amount(), func(cost money.Amount) {
+			first.Settle(cost)
+			second.Release()
+		})
+		d.plan, d.series.Terms, d.baseline = next, held.terms, next.baseline(d.snapshot)
+		d.recordDecision(next.decision)
+		if d.cache.Flight != nil {
+			d.cache.Flight.Discard(responsecache.OtherModel)
+		}
+		return held.targets
+	}
 }
 
 // bindReferences binds a request to the provider account that stores the objects to which the request refers.

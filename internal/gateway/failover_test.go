@@ -8,7 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fairlead.dev/internal/account"
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/money"
+	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/simulator"
@@ -84,19 +87,37 @@ func TestFailureOfOneModelDoesNotExcludeOthers(t *testing.T) {
 	}
 }
 
-// TestDeniedModelCostsNoAttempt allows one attempt per request. The first request learns that the first choice is not available.
-func TestDeniedModelCostsNoAttempt(t *testing.T) {
+// TestDeniedModelsCostNoAttempt uses an account that offers one of many models and does not list them, with one attempt per request and a
+// budget that pays for a few of the dearest models. The request that learns which models are denied is served like later ones.
+func TestDeniedModelsCostNoAttempt(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Attempts = true, 1 })
-		k.alpha.Always(failure(404, "model_not_found", "The model does not exist."))
-		for _, want := range []route.Kind{route.Fallback, route.Expected} {
-			got := k.post("/chat/completions", ask("auto:quality", `,"models":["large"]`))
-			if e := k.entry(); got.status != 200 || e.Provider != "beta" || e.DecisionKind != want {
-				t.Errorf("%d by %q, %s, want beta, %s: %s", got.status, path(e), e.DecisionKind, want, got.body)
-			}
-		}
-	})
+	for name, denial := range map[string]simulator.Behaviour{
+		"403": failure(403, "", "You may not use this model."),
+		"404": failure(404, "model_not_found", "The model does not exist."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Attempts = true, 1 })
+				var targets []*provider.Target
+				for i := range 40 {
+					m := target(fmt.Sprintf("model-%02d", i), 0.1+float64(i)/10, 0.4+float64(i)/10)
+					if targets = append(targets, m); i != 23 {
+						k.alpha.For(m.Upstream, denial)
+					}
+				}
+				p := k.provider("alpha", k.alpha, targets...)
+				k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), []*provider.Provider{p}, nil))
+				k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar / 5, Period: account.Daily}
+				for i := range 3 {
+					got := k.post("/chat/completions", ask("auto", ""))
+					if e := k.entry(); got.status != 200 || e.Model != "model-23" || e.DecisionKind != route.Expected || i > 0 && len(e.Attempts) > 1 {
+						t.Errorf("request %d: %d by %q, %s: %s", i, got.status, path(e), e.DecisionKind, got.body)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestTargetReadySoonIsRetried(t *testing.T) {

@@ -199,10 +199,10 @@ func (r *run) serve(client context.Context) error {
 	if err != nil {
 		return r.adviseBudget(plan, held.terms, err)
 	}
-	defer r.releaseHold(held.hold)
+	defer func() { r.releaseHold(d.hold) }()
 	d.hold = held.hold
 	d.series = r.newSeries(plan, held)
-	d.series.Client = clientOf
+	d.series.Client, d.series.Replan = clientOf, d.replanner()
 	if err := r.begin(d.series); err != nil {
 		return err
 	}

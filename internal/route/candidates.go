@@ -89,15 +89,29 @@ func (r *ranking) join(needs llm.Abilities) bool {
 	if len(able) > 1 || len(able) == 1 && !unable {
 		return false
 	}
+	// Retired models serve an account that turned out to offer no others.
+	joined := r.joinBest(needs, false)
+	if joined == 0 && len(able) == 0 && denied {
+		joined = r.joinBest(needs, true)
+	}
+	if joined == 0 && len(able) == 0 {
+		return r.addAllowed() // so that the rejection names why each of them cannot serve the request
+	}
+	return joined > 0
+}
+
+// joinBest adds the best able models outside the default pool, and those that the account turned out not to offer. It returns the number of
+// models that the account may offer.
+func (r *ranking) joinBest(needs llm.Abilities, retired bool) int {
 	var x Exclusion
 	var joining []option
 	prices := r.snap.pricesAt(r.in.At)
 	for i := range r.snap.entries {
 		entry := &r.snap.entries[i]
-		if t := entry.target; !t.Serves(llm.Chat) || t.NamedOnly() || slices.ContainsFunc(r.candidates, func(cand candidate) bool { return cand.target == t }) {
+		if t := entry.target; !t.Serves(llm.Chat) || t.NamedOnly() || t.Model.Deprecated != retired || slices.ContainsFunc(r.candidates, func(cand candidate) bool { return cand.target == t }) {
 			continue
 		}
-		cand := &candidate{Candidate: Candidate{Target: entry.id, Model: entry.target.Model.Name, Provider: entry.target.Provider}, entry: entry, target: entry.target, model: entry.model, price: &prices[i]}
+		cand := &candidate{Candidate: Candidate{Target: entry.id, Model: entry.target.Model.Name, Provider: entry.target.Provider}, entry: entry, target: entry.target, model: entry.model, price: &prices[i], named: retired}
 		cand.prompt = r.promptFor(cand)
 		if permanentlyExcluded(r.in, cand, needs, r.outputTokens(), &x) || r.rules.forbid(cand, &x) {
 			continue
@@ -112,13 +126,12 @@ func (r *ranking) join(needs llm.Abilities) bool {
 		if len(models) == maxJoined && !models[o.cand.model] {
 			continue
 		}
-		models[o.cand.model] = true
-		r.add(o.cand.entry, o.cand.price, 0, false)
+		if r.c.State == nil || !r.c.State(o.cand.Target).Denied { // a denied model takes no place of one that the account offers
+			models[o.cand.model] = true
+		}
+		r.add(o.cand.entry, o.cand.price, 0, retired)
 	}
-	if len(models) == 0 && len(able) == 0 {
-		return r.addAllowed() // so that the rejection names why each of them cannot serve the request
-	}
-	return len(models) > 0
+	return len(models)
 }
 
 // addAllowed replaces the candidates by all targets that the key allows. It reports whether there are others than before.

@@ -107,6 +107,9 @@ type CallOptions struct {
 	Cache  func(*provider.Target) provider.CacheHints // returns the cache breakpoint and cache key for a target; nil for none
 	// Request returns the request for calls to a target; nil to send it as it is.
 	Request func(*llm.Request, *provider.Target) *llm.Request
+	// Replan decides again after the provider denied a model to the account, which health has recorded. It returns the new plan, or nil to
+	// keep the plan.
+	Replan func(context.Context) []*provider.Target
 	// Propagate adds the trace context of an attempt to the headers of a provider call; nil for none.
 	Propagate func(h http.Header, provider string, attempt int)
 }
@@ -125,8 +128,9 @@ const (
 	// wholeFactor multiplies the first-token timeout for responses that are not streamed. They arrive only when they are
 	// complete, and after a timeout the response would have to be paid for twice.
 	wholeFactor = 6
-	// maxDenied limits the calls that are not counted because the provider denied the model.
-	maxDenied = 8
+	// maxDenied limits the calls that are not counted because the provider denied the model. It is large enough for an account that offers
+	// few of the vendor's models and does not list them.
+	maxDenied = 64
 	// maxPause is the maximum wait before a retry at the same target.
 	maxPause = 5 * time.Second
 	// shortPause is the maximum wait for which a retry at the same target is preferred to another target, which has no
@@ -146,16 +150,18 @@ func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.
 
 // left returns the number of remaining attempts. Calls for a model that the provider denies do not count, up to maxDenied.
 func (s *Series) left() int {
-	left, free := s.Settings.Attempts, maxDenied
+	denied := min(s.denied(), maxDenied)
+	return s.Settings.Attempts - len(s.Attempts) + denied
+}
+
+// denied returns the number of attempts that failed because the account does not offer the model.
+func (s *Series) denied() (n int) {
 	for i := range s.Attempts {
-		denied := s.Attempts[i].Class == llm.UpstreamDenied || s.Attempts[i].Class == llm.UpstreamNotFound
-		if denied && free > 0 {
-			free--
-		} else {
-			left--
+		if kind := s.Attempts[i].Class; kind == llm.UpstreamDenied || kind == llm.UpstreamNotFound {
+			n++
 		}
 	}
-	return left
+	return n
 }
 
 // TryInOrder tries the targets of the plan in order until one has content. Earlier failures are invisible to the client.
@@ -177,13 +183,29 @@ func (s *Series) TryInOrder(ctx context.Context) (*Attempt, error) {
 		case !s.mayTryNext(e):
 			return nil, s.rejected(e)
 		case s.left() > 0: // a pause is useful only if another attempt can follow
-			i = s.next(ctx, i, e)
+			if plan := s.replan(ctx, s.Plan[i]); plan != nil {
+				s.Plan, i = plan, 0
+			} else {
+				i = s.next(ctx, i, e)
+			}
 		}
 	}
 	if ctx.Err() != nil {
 		return nil, s.Ended(ctx) // ctx was cancelled during a pause between two attempts
 	}
 	return nil, s.exhausted()
+}
+
+// replan returns the plan after the failure of a target if the account offers none of the models tried so far; nil to keep the plan.
+func (s *Series) replan(ctx context.Context, failed *provider.Target) []*provider.Target {
+	if s.Replan == nil || s.denied() < len(s.Attempts) {
+		return nil
+	}
+	plan := s.Replan(ctx)
+	if len(plan) == 0 || plan[0].ID() == failed.ID() {
+		return nil
+	}
+	return plan
 }
 
 // option is a target that can continue the response, with a prefill or from the start.
