@@ -156,7 +156,7 @@ func holding(t testing.TB, in clientFormat, body string, budgeted bool) (Terms, 
 			AudioInput: rate(20), AudioOutput: rate(40), Source: "test",
 		},
 	}
-	terms := Terms{Request: req, Counter: token.NewCounter(), At: time.Now(), Budgeted: budgeted}
+	terms := Terms{Request: req, At: time.Now(), Budgeted: budgeted}
 	terms.Held = new(terms.MaxCost([]*provider.Target{target}))
 	return terms, target
 }

@@ -30,7 +30,6 @@ const (
 // Terms holds a request and the limits that determine its cost.
 type Terms struct {
 	Request   *llm.Request
-	Counter   *token.Counter
 	At        time.Time     // arrival time of the request, which determines the prices
 	MaxOutput int64         // output limit of a policy when the caller sets none; 0 for none
 	Budgeted  bool          // whether a budget can reject the request
@@ -205,25 +204,13 @@ func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int6
 	return model(target.Model).Output(ascii, nonASCII, t.Request.Text)
 }
 
-// Estimate estimates the usage for a provider that does not report it. The prompt is counted exactly when the vocabulary is published and
-// the prompt is short. For moderation, audio, image and reranking requests without a price for input tokens, Estimate returns an empty
+// Estimate estimates the usage for a provider that does not report it. For moderation, audio, image and reranking requests without a price for input tokens, Estimate returns an empty
 // usage.
 func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
 	if (t.Request.Op == llm.Moderate || t.Request.Op.Media()) && (target.Price == nil || target.Price.At(t.At).Input == 0) {
 		return llm.Usage{}
 	}
-	m, prompt := model(target.Model), token.PromptOf(t.Request)
-	u := llm.Usage{Output: output, Estimated: true}
-	if t.Request.Op == llm.Chat && prompt.Bytes <= token.MaxExact {
-		if conv, err := t.Request.Translate(); err == nil && conv != nil { // background responses keep no conversation
-			if n, ok := t.Counter.Prompt(m, prompt, conv.Texts()...); ok {
-				u.Input = n
-				return u
-			}
-		}
-	}
-	u.Input = m.Prompt(prompt)
-	return u
+	return llm.Usage{Input: model(target.Model).Prompt(token.PromptOf(t.Request)), Output: output, Estimated: true}
 }
 
 // Cost returns the cost of the usage at the target, or nil when the target has no price.

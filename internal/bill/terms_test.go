@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/internal/wire/openai"
 )
 
-func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {
+func TestEstimateIsCloseToTheCountOfTheVocabulary(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"model":"auto","messages":[{"role":"user","content":"tiktoken is great!"},{"role":"user","content":"antidisestablishmentarianism"}]}`)
 	req, err := openai.Format{}.DecodeRequest(t.Context(), llm.Chat, body)
@@ -18,16 +18,13 @@ func TestEstimateIsExactWhenTheVocabularyIsPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Measure()
-	terms := Terms{Request: req, Counter: token.NewCounter()}
+	terms := Terms{Request: req}
 	// According to OpenAI's cookbook: 6 tokens for each text in o200k, 4 for each message, 3 for the prompt.
 	const want = 6 + 6 + 2*4 + 3
-	gpt := &provider.Target{Model: &catalog.Model{Vendor: "OpenAI", Name: "gpt-4o"}}
-	if u := terms.Estimate(gpt, 5); u.Input != want || u.Output != 5 || !u.Estimated {
-		t.Errorf("%+v, want %d tokens of input", u, want)
-	}
-	llama := &provider.Target{Model: &catalog.Model{Vendor: "Meta", Name: "llama-3.3-70b-instruct"}}
-	if u := terms.Estimate(llama, 0); u.Input < want/2 || u.Input > want*2 || !u.Estimated {
-		t.Errorf("the estimate is %d tokens, want about %d", u.Input, want)
+	for _, m := range []*catalog.Model{{Vendor: "OpenAI", Name: "gpt-4o"}, {Vendor: "Meta", Name: "llama-3.3-70b-instruct"}} {
+		if u := terms.Estimate(&provider.Target{Model: m}, 5); u.Input < want*3/4 || u.Input > want*5/4 || u.Output != 5 || !u.Estimated {
+			t.Errorf("%s: %+v, want about %d tokens of input", m.Name, u, want)
+		}
 	}
 }
 

@@ -23,7 +23,6 @@ import (
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/route/predict"
 	"fairlead.dev/internal/session"
-	"fairlead.dev/internal/token"
 	"fairlead.dev/internal/upload"
 )
 
@@ -137,7 +136,6 @@ type Gateway struct {
 	settings atomic.Pointer[Settings]
 	snapshot atomic.Pointer[route.Snapshot]
 	uploads  upload.Budget
-	counter  *token.Counter
 	objects  objectState
 
 	background background
@@ -146,7 +144,7 @@ type Gateway struct {
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
 	g := &Gateway{
-		Parts: p, counter: token.NewCounter(),
+		Parts:    p,
 		Inflight: newInflight(),
 	}
 	g.background.ctx, g.background.stop = context.WithCancel(context.Background())

@@ -42,7 +42,7 @@ const (
 func (r *run) reserve(ctx context.Context, grant *account.Grant, p plan) (reservation, error) {
 	budgets := append(budget.Applied(grant), p.budgets...)
 	held := reservation{targets: p.decision.Plan, terms: bill.Terms{
-		Request: p.req, Counter: r.counter, At: r.call.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
+		Request: p.req, At: r.call.Start, MaxOutput: p.maxOutput, Budgeted: budget.CanReject(grant) || p.limited,
 	}}
 	if r.call.Shadow != nil { // a shadow call is compared with another response, so its output is not limited to fit the budget
 		return held.take(ctx, r.Ledger.TryHold, []ledger.Budget{r.call.Shadow.Budget})

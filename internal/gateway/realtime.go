@@ -165,7 +165,7 @@ func (r *realtimeSession) admission(p plan) realtimeAdmission {
 			Op: llm.Transcribe, Model: model, Payload: llm.Payload{Format: r.call.Route.Format.Name()},
 			ResponseOptions: llm.ResponseOptions{Choices: 1}, Attachments: llm.Attachments{Unsized: 1},
 		}
-		terms := bill.Terms{Request: req, Counter: r.counter, At: r.call.Start}
+		terms := bill.Terms{Request: req, At: r.call.Start}
 		var maxCost money.Amount
 		if t != nil {
 			maxCost = terms.MaxCost([]*provider.Target{t})

@@ -2,8 +2,6 @@ package token
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -78,36 +76,6 @@ func TestClaudeHasMoreTokensThanItsPublishedVocabulary(t *testing.T) {
 			t.Errorf("%s: %d tokens in the published vocabulary, %d and %d estimated for older and newer models",
 				c.name, published, older, newer)
 		}
-	}
-}
-
-func TestCounterCountsPublishedVocabulariesExactly(t *testing.T) {
-	t.Parallel()
-	counter := NewCounter()
-	for _, c := range counted {
-		for _, family := range []Family{O200K, CL100K} {
-			got, ok := counter.Text(models[family], c.text)
-			if !ok || got != c.want[family] {
-				t.Errorf("%s in %s: Text = %d, %t; want %d, true", c.name, family, got, ok, c.want[family])
-			}
-		}
-	}
-	for name, tc := range map[string]struct {
-		model Model
-		text  string
-	}{
-		"another vendor":            {models[Gemini], prose},
-		"a guessed vendor":          {Model{"", "gpt-6"}, prose},
-		"too long":                  {models[O200K], strings.Repeat("word ", MaxExact)},
-		"a long run without spaces": {models[O200K], strings.Repeat("x", maxRun+1)},
-		"too long, in parts":        {models[O200K], strings.Repeat(prose, 1+MaxExact/len(prose))},
-	} {
-		if n, ok := counter.Text(tc.model, tc.text, ""); ok {
-			t.Errorf("%s: Text = %d, true; want false", name, n)
-		}
-	}
-	if n, ok := counter.Prompt(models[O200K], Prompt{Messages: 2}, "one", "two"); !ok || n != 2+2*perMessage+perPrompt {
-		t.Errorf("Prompt = %d, %t; want %d, true", n, ok, 2+2*perMessage+perPrompt)
 	}
 }
 
@@ -267,20 +235,5 @@ func BenchmarkPrompt100KB(b *testing.B) {
 				b.Fatal("Prompt of 100 KB has fewer than 1000 tokens")
 			}
 		}
-	}
-}
-
-func BenchmarkExact(b *testing.B) {
-	counter := NewCounter()
-	for _, size := range []int{1_000, 8_000} {
-		text := strings.Repeat(prose+"\n"+code, 1+size/len(prose+code))[:size]
-		b.Run(strconv.Itoa(size/1000)+"KB", func(b *testing.B) {
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				if _, ok := counter.Text(models[O200K], text); !ok {
-					b.Fatal("Text returned false")
-				}
-			}
-		})
 	}
 }
