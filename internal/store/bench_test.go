@@ -54,7 +54,7 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 		},
 		Baseline: requestlog.Baseline{BaselineCost: &baseline, BaselineModel: "large-a"},
 		Labels: requestlog.Labels{
-			Session: fmt.Sprintf("s-%d", i/8), EndUser: fmt.Sprintf("u-%d", i%500),
+			Session: fmt.Sprintf("conv_%016x", uint64(i/2)*0x9e3779b97f4a7c15), EndUser: fmt.Sprintf("u-%d", i%500),
 			Tags: map[string]string{"team": "search"},
 		},
 		Connection: requestlog.Connection{Client: "openai-python/2"}, BodyState: requestlog.BodyStored,

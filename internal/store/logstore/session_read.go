@@ -20,7 +20,7 @@ const (
 )
 
 func sessionColumns() string {
-	return "s.session, s.first_id, s.last_id, s.source, s.key_id, s.end_user, s.client, s.simulated, s." + strings.Join(sessionSums(), ", s.")
+	return "s.session, s.first_id, s.last_id, s.source, s.key_id, s.end_user, s.client, s.models, s.simulated, s." + strings.Join(sessionSums(), ", s.")
 }
 
 // Sessions implements requestlog.SessionReader.
@@ -65,8 +65,11 @@ func sessionConditions(f *requestlog.SessionFilter, before string) *sqldb.Where 
 		w.Conds = append(w.Conds, "s.end_user <> ''") // required to use the index, which omits sessions without an end user
 	}
 	if len(f.Model) > 0 {
-		w.Conds = append(w.Conds, "exists (select 1 from log_session_models m where m.workspace_id = s.workspace_id and m.session = s.session and m.model in ("+
-			w.Marks(requestlog.Terms(f.Model))+"))")
+		var served []string
+		for _, m := range requestlog.Terms(f.Model) {
+			served = append(served, "replace(s.models, "+w.Arg(packModels([]string{m}))+", '') <> s.models")
+		}
+		w.Conds = append(w.Conds, "("+strings.Join(served, " or ")+")")
 	}
 	if f.Source != "" {
 		w.And("s.source = %s", f.Source)
@@ -95,51 +98,33 @@ func (s *SessionStore) Session(ctx context.Context, workspaceID, id string) (req
 	return found[0], nil
 }
 
-// read runs a query that selects sessionColumns, and adds the models and the first prompt of each session.
+// read runs a query that selects sessionColumns, and adds the first prompt of each session.
 func (s *SessionStore) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
 	rows, err := s.db.Query(ctx, q, args...)
 	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) {
 		v := requestlog.Session{WorkspaceID: workspace}
+		var models string
 		var simulated, latency, overhead int64
-		err := row.Scan(&v.ID, &v.FirstID, &v.LastID, &v.Source, &v.KeyID, &v.EndUser, &v.Client, &simulated,
+		err := row.Scan(&v.ID, &v.FirstID, &v.LastID, &v.Source, &v.KeyID, &v.EndUser, &v.Client, &models, &simulated,
 			&v.Turns, &v.Errors, &v.Rejected, &v.Unpriced, &v.Cost, &v.ComparedCost, &v.BaselineCost, &v.InputTokens, &v.CachedTokens, &v.OutputTokens, &latency, &overhead)
-		v.Simulated, v.Latency, v.Overhead = simulated == 1, time.Duration(latency), time.Duration(overhead)
+		v.Models, v.Simulated, v.Latency, v.Overhead = unpackModels(models), simulated == 1, time.Duration(latency), time.Duration(overhead)
 		return v, err
 	})
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
-	byID, byFirst := map[string]*requestlog.Session{}, map[string]*requestlog.Session{}
-	var ids, firsts []string
+	byFirst := map[string]*requestlog.Session{}
+	var firsts []string
 	for i := range found {
-		one := &found[i]
-		byID[one.ID], byFirst[one.FirstID] = one, one
-		ids, firsts = append(ids, one.ID), append(firsts, one.FirstID)
+		byFirst[found[i].FirstID] = &found[i]
+		firsts = append(firsts, found[i].FirstID)
 	}
-	if err := s.pairs(ctx, `select session, model from log_session_models where workspace_id = $1 and session in (%s)`, workspace, ids, func(id, model string) {
-		byID[id].Models = append(byID[id].Models, model)
-	}); err != nil {
-		return nil, err
-	}
-	if err := s.pairs(ctx, `select id, preview from requests where workspace_id = $1 and id in (%s)`, workspace, firsts, func(id, preview string) {
-		byFirst[id].Preview = preview
-	}); err != nil {
-		return nil, err
-	}
-	for i := range found {
-		slices.Sort(found[i].Models)
-	}
-	return found, nil
-}
-
-// pairs runs a query with two text columns for a list of ids, and calls the function each for every row.
-func (s *SessionStore) pairs(ctx context.Context, q, workspace string, ids []string, each func(a, b string)) error {
-	rows, err := s.db.Query(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
-	return sqldb.Each(rows, err, func(row sqldb.Scanner) error {
-		var a, b string
-		err := row.Scan(&a, &b)
+	previews, err := s.db.Query(ctx, `select id, preview from requests where workspace_id = $1 and id in (`+sqldb.Placeholders(2, len(firsts))+`)`, append([]any{workspace}, sqldb.Args(firsts)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
+	return found, sqldb.Each(previews, err, func(row sqldb.Scanner) error {
+		var id, preview string
+		err := row.Scan(&id, &preview)
 		if err == nil {
-			each(a, b)
+			byFirst[id].Preview = preview
 		}
 		return err
 	})

@@ -16,7 +16,6 @@ import (
 type SessionStore struct {
 	db       *sqldb.DB
 	sessions *sqldb.Inserter
-	models   *sqldb.Inserter
 	charges  *sqldb.Inserter
 }
 
@@ -26,15 +25,14 @@ func NewSessionStore(db *sqldb.DB) *SessionStore {
 	return &SessionStore{
 		db: db,
 		sessions: sqldb.NewInserter("log_sessions", slices.Concat(
-			text("workspace_id", "session", "first_id", "last_id", "source", "key_id", "end_user", "client"), number("simulated"), number(sessionSums()...)), mergeSessions()),
-		models:  sqldb.NewInserter("log_session_models", text("workspace_id", "session", "model"), sqldb.KeepExisting),
+			text("workspace_id", "session", "first_id", "last_id", "source", "key_id", "end_user", "client", "models"), number("simulated"), number(sessionSums()...)), mergeSessions()),
 		charges: sqldb.NewInserter("subject_charges", slices.Concat(text("subject"), number("at"), text("request_id"), number("amount")), sqldb.KeepExisting),
 	}
 }
 
 // Statements returns the SQLite statements of Write, for Prepare.
 func (s *SessionStore) Statements() []string {
-	return slices.Concat(s.sessions.Statements(), s.models.Statements(), s.charges.Statements())
+	return slices.Concat(s.sessions.Statements(), s.charges.Statements())
 }
 
 func sessionSums() []string {
@@ -43,8 +41,8 @@ func sessionSums() []string {
 	}
 }
 
-// mergeSessions returns the clause that adds the sums of a row to the sums of the session. Entries may arrive out of order, so fields
-// such as the key and the end user are taken from the row of the first request.
+// mergeSessions returns the clause that adds the sums of a row to the sums of the session, and its models if the session does not have
+// them yet. Entries may arrive out of order, so fields such as the key and the end user are taken from the row of the first request.
 func mergeSessions() string {
 	var sets []string
 	for _, c := range sessionSums() {
@@ -54,24 +52,36 @@ func mergeSessions() string {
 		sets = append(sets, fmt.Sprintf("%[1]s = case when excluded.first_id < log_sessions.first_id then excluded.%[1]s else log_sessions.%[1]s end", c))
 	}
 	sets = append(sets,
+		"models = log_sessions.models || case when replace(log_sessions.models, excluded.models, '') = log_sessions.models then excluded.models else '' end",
 		"first_id = case when excluded.first_id < log_sessions.first_id then excluded.first_id else log_sessions.first_id end",
 		"last_id = case when excluded.last_id > log_sessions.last_id then excluded.last_id else log_sessions.last_id end")
 	return "on conflict (workspace_id, session) do update set " + strings.Join(sets, ", ")
 }
 
+// packModels returns the column models.
+func packModels(models []string) string {
+	packed := ""
+	for _, m := range models {
+		packed += "\x1f" + m + "\x1f"
+	}
+	return packed
+}
+
+// unpackModels returns the models in the column models, in sorted order. A model is in the column more than once if it served a session
+// alone and with another model.
+func unpackModels(packed string) []string {
+	models := strings.FieldsFunc(packed, func(r rune) bool { return r == '\x1f' })
+	slices.Sort(models)
+	return slices.Compact(models)
+}
+
 // sessionBatch collects the sessions and charges of a batch of entries.
 type sessionBatch struct {
 	sessions map[sessionKey]requestlog.Session
-	models   map[sessionModelKey]bool
 	charges  [][]any
 }
 
 type sessionKey struct{ workspace, session string }
-
-type sessionModelKey struct {
-	sessionKey
-	model string
-}
 
 // Add counts an entry.
 func (b *sessionBatch) Add(e *requestlog.Entry) {
@@ -84,13 +94,10 @@ func (b *sessionBatch) Add(e *requestlog.Entry) {
 		return
 	}
 	if b.sessions == nil {
-		b.sessions, b.models = map[sessionKey]requestlog.Session{}, map[sessionModelKey]bool{}
+		b.sessions = map[sessionKey]requestlog.Session{}
 	}
 	one := requestlog.NewSession(e)
 	k := sessionKey{e.WorkspaceID, one.ID}
-	for _, model := range one.Models {
-		b.models[sessionModelKey{k, model}] = true
-	}
 	if known, ok := b.sessions[k]; ok {
 		one = joinSessions(known, one)
 	}
@@ -103,6 +110,11 @@ func joinSessions(a, b requestlog.Session) requestlog.Session {
 		a, b = b, a
 	}
 	a.LastID = max(a.LastID, b.LastID)
+	for _, m := range b.Models {
+		if i, known := slices.BinarySearch(a.Models, m); !known {
+			a.Models = slices.Insert(a.Models, i, m)
+		}
+	}
 	a.Turns, a.Errors, a.Rejected, a.Unpriced = a.Turns+b.Turns, a.Errors+b.Errors, a.Rejected+b.Rejected, a.Unpriced+b.Unpriced
 	a.Cost, a.ComparedCost, a.BaselineCost = a.Cost.Add(b.Cost), a.ComparedCost.Add(b.ComparedCost), a.BaselineCost.Add(b.BaselineCost)
 	a.InputTokens, a.CachedTokens, a.OutputTokens = a.InputTokens+b.InputTokens, a.CachedTokens+b.CachedTokens, a.OutputTokens+b.OutputTokens
@@ -120,22 +132,12 @@ func (s *SessionStore) Write(ctx context.Context, tx *sql.Tx, b sessionBatch) er
 	for i, k := range keys {
 		s := b.sessions[k]
 		rows[i] = []any{
-			s.WorkspaceID, s.ID, s.FirstID, s.LastID, s.Source, s.KeyID, s.EndUser, s.Client, sqldb.Flag(s.Simulated),
+			s.WorkspaceID, s.ID, s.FirstID, s.LastID, s.Source, s.KeyID, s.EndUser, s.Client, packModels(s.Models), sqldb.Flag(s.Simulated),
 			s.Turns, s.Errors, s.Rejected, s.Unpriced, int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost),
 			s.InputTokens, s.CachedTokens, s.OutputTokens, int64(s.Latency), int64(s.Overhead),
 		}
 	}
 	if _, err := s.db.Insert(ctx, tx, s.sessions, rows); err != nil {
-		return err
-	}
-	names := slices.SortedFunc(maps.Keys(b.models), func(a, b sessionModelKey) int {
-		return strings.Compare(a.workspace+"\x00"+a.session+"\x00"+a.model, b.workspace+"\x00"+b.session+"\x00"+b.model)
-	})
-	rows = rows[:0]
-	for _, m := range names {
-		rows = append(rows, []any{m.workspace, m.session, m.model})
-	}
-	if _, err := s.db.Insert(ctx, tx, s.models, rows); err != nil {
 		return err
 	}
 	_, err := s.db.Insert(ctx, tx, s.charges, b.charges)
@@ -144,14 +146,11 @@ func (s *SessionStore) Write(ctx context.Context, tx *sql.Tx, b sessionBatch) er
 
 // DeleteEmpty deletes the given sessions if they have no entries.
 func (s *SessionStore) DeleteEmpty(ctx context.Context, tx *sql.Tx, workspace string, sessions []string) error {
-	const empty = ` where workspace_id = $1 and session in (%s) and not exists
-		(select 1 from requests r where r.workspace_id = $1 and r.session = %s.session and r.session <> '')`
 	for some := range slices.Chunk(sessions, 500) {
-		args := append([]any{workspace}, sqldb.Args(some)...)
-		for _, table := range []string{"log_session_models", "log_sessions"} {
-			if _, err := tx.ExecContext(ctx, `delete from `+table+fmt.Sprintf(empty, sqldb.Placeholders(2, len(some)), table), args...); err != nil {
-				return fmt.Errorf("delete sessions: %w", err)
-			}
+		q := `delete from log_sessions where workspace_id = $1 and session in (` + sqldb.Placeholders(2, len(some)) + `) and not exists
+			(select 1 from requests r where r.workspace_id = $1 and r.session = log_sessions.session and r.session <> '')`
+		if _, err := tx.ExecContext(ctx, q, append([]any{workspace}, sqldb.Args(some)...)...); err != nil {
+			return fmt.Errorf("delete sessions: %w", err)
 		}
 	}
 	return nil
@@ -173,14 +172,9 @@ func (s *SessionStore) Expire(ctx context.Context, workspace, before string) err
 		if err != nil || len(old) == 0 {
 			return 0, err
 		}
-		args := append([]any{workspace}, sqldb.Args(old)...)
-		for _, table := range []string{"log_session_models", "log_sessions"} {
-			q := `delete from ` + table + ` where workspace_id = $1 and session in (` + sqldb.Placeholders(2, len(old)) + `)`
-			if _, err := tx.ExecContext(ctx, q, args...); err != nil {
-				return 0, err
-			}
-		}
-		return len(old), nil
+		q := `delete from log_sessions where workspace_id = $1 and session in (` + sqldb.Placeholders(2, len(old)) + `)`
+		_, err = tx.ExecContext(ctx, q, append([]any{workspace}, sqldb.Args(old)...)...)
+		return len(old), err
 	})
 	if err != nil {
 		return fmt.Errorf("expire sessions: %w", err)

@@ -466,7 +466,8 @@ create table subject_charges (
 );
 
 -- One row per session with the sums of its requests, in order of the latest request. A session begins with first_id; its text is read
--- from that request.
+-- from that request. models has the models that served the session, each between two unit separators (0x1f). They are in the row because
+-- most sessions have one request, and a second table with a row for each would double the cost of writing them.
 create table log_sessions (
     workspace_id  text collate "C" not null,
     session       text collate "C" not null,
@@ -476,6 +477,7 @@ create table log_sessions (
     key_id        text collate "C" not null,
     end_user      text collate "C" not null,
     client        text not null,
+    models        text not null,
     simulated     bigint not null,
     turns         bigint not null,
     errors        bigint not null,
@@ -495,14 +497,6 @@ create table log_sessions (
 create index log_sessions_last on log_sessions (workspace_id, last_id);
 create index log_sessions_key on log_sessions (workspace_id, key_id, last_id);
 create index log_sessions_end_user on log_sessions (workspace_id, end_user, last_id) where end_user <> '';
-
--- The models that served a session.
-create table log_session_models (
-    workspace_id text collate "C" not null,
-    session      text collate "C" not null,
-    model        text collate "C" not null,
-    primary key (workspace_id, session, model)
-);
 
 -- Sums over a minute, an hour, a day (UTC). Rows with the grain "all" have one combination of all dimensions; overviews read the other
 -- rows, which have sums by one dimension or none and are few, whatever the number of combinations. The id consists of all dimensions and

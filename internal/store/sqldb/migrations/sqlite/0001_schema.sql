@@ -447,7 +447,9 @@ create table subject_charges (
 ) without rowid;
 
 -- One row per session with the sums of its requests, in order of the latest request. A session begins with first_id; its text is read
--- from that request.
+-- from that request. models has the models that served the session, each between two unit separators (0x1f). They are in the row because
+-- most sessions have one request, and a second table would double the cost of writing them. The table has row ids, because session ids
+-- are hashes: rows in their order would be written to as many pages.
 create table log_sessions (
     workspace_id  text not null,
     session       text not null,
@@ -457,6 +459,7 @@ create table log_sessions (
     key_id        text not null,
     end_user      text not null,
     client        text not null,
+    models        text not null,
     simulated     bigint not null,
     turns         bigint not null,
     errors        bigint not null,
@@ -471,19 +474,11 @@ create table log_sessions (
     latency       bigint not null,
     overhead      bigint not null,
     primary key (workspace_id, session)
-) without rowid;
+);
 
 create index log_sessions_last on log_sessions (workspace_id, last_id);
 create index log_sessions_key on log_sessions (workspace_id, key_id, last_id);
 create index log_sessions_end_user on log_sessions (workspace_id, end_user, last_id) where end_user <> '';
-
--- The models that served a session.
-create table log_session_models (
-    workspace_id text not null,
-    session      text not null,
-    model        text not null,
-    primary key (workspace_id, session, model)
-) without rowid;
 
 -- Sums over a minute, an hour, a day (UTC). Rows with the grain "all" have one combination of all dimensions; overviews read the other
 -- rows, which have sums by one dimension or none and are few, whatever the number of combinations. The id consists of all dimensions and
