@@ -146,6 +146,9 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openExport(ctx, c); err != nil {
 		return err
 	}
+	if err := a.openRecords(ctx, c); err != nil {
+		return err
+	}
 	a.openComparison(c, set)
 	a.openAlerts()
 	if err := a.openGateway(c, set); err != nil {

@@ -29,6 +29,7 @@ var layers = []string{
 	"internal/store internal/store/* internal/spool",
 
 	// The nouns of a request, from its endpoints down to accounts and limits.
+	"internal/export",
 	"internal/alert internal/replay internal/report",
 	"internal/gateway/upstream internal/budget",
 	"internal/account/factor internal/account/keyring internal/account/passkey internal/batch internal/bill " +

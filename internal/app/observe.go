@@ -79,6 +79,7 @@ func (a *App) gauges() telemetry.Sources {
 			}
 			return list
 		},
+		Export:             a.exportFigures,
 		DroppedComparisons: func() int64 { return a.comparer.Dropped() },
 	}
 }

@@ -85,6 +85,7 @@ func (a *App) lead(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { a.maintenance.Lead(ctx) })
 	all.Go(func() { a.alerts.engine.Lead(ctx) })
+	all.Go(func() { a.leadExport(ctx) })
 	all.Go(func() { a.gateway.FollowBatches(ctx, a.report) })
 	all.Wait()
 }

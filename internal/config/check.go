@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,6 +31,7 @@ func (l *loader) check(o Options) {
 	})
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
+	l.checkExport()
 	l.checkSSO()
 	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)
@@ -144,6 +146,26 @@ func (l *loader) checkServer() {
 			path = "limits.buffered" // report the value that is set explicitly
 		}
 		l.complain(path, fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest allowed request would always be rejected", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
+	}
+}
+
+func (l *loader) checkExport() {
+	e := &l.config.Export
+	set := slices.DeleteFunc([]string{"file", "webhook", "otlp"}, func(name string) bool {
+		return map[string]string{"file": e.File, "webhook": e.Webhook, "otlp": e.OTLP}[name] == ""
+	})
+	switch {
+	case len(set) > 1:
+		l.complain("export."+set[1], fault{code: Contradictory, message: fmt.Sprintf("export has both %s and %s", set[0], set[1]), fix: "keep one of them"})
+	case e.Secret != "" && e.Webhook == "":
+		l.complain("export.secret", fault{code: Contradictory, message: "secret signs webhooks, but export has no webhook", fix: "remove secret, or set webhook"})
+	case len(e.Headers) > 0 && e.Webhook == "" && e.OTLP == "":
+		l.complain("export.headers", fault{code: Contradictory, message: "headers are sent by webhook and otlp, but export has neither", fix: "remove headers"})
+	case len(set) == 0 && e.Bodies:
+		l.complain("export.bodies", fault{code: Contradictory, message: "export has no receiver", fix: "set file, webhook or otlp"})
+	}
+	if e.File != "" && !filepath.IsAbs(e.File) {
+		l.complain("export.file", fault{code: BadValue, message: "file must be an absolute path, not " + document.Quote(e.File), fix: "write a path such as /var/log/fairlead/evidence.jsonl"})
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net"
@@ -30,6 +31,7 @@ var checks = map[string]func(name, text string) *fault{
 	"name":       checkSlug,
 	"credential": checkCredential,
 	"issuer":     checkIssuer,
+	"signing":    checkSigning,
 	"model": func(name, text string) *fault {
 		if lower := strings.TrimPrefix(strings.ToLower(text), "claude-"); lower == "auto" || strings.HasPrefix(lower, "auto:") {
 			return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, document.Quote(text)), fix: "choose another name"}
@@ -142,6 +144,15 @@ func checkURL(name, text string) *fault {
 		return bad("has an invalid host", "write an address such as https://host/v1")
 	}
 	return nil
+}
+
+// checkSigning requires the form of the Standard Webhooks specification.
+func checkSigning(name, text string) *fault {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
+	if strings.HasPrefix(text, "whsec_") && err == nil && len(key) >= 24 {
+		return nil
+	}
+	return &fault{code: WeakSecret, message: name + " must be whsec_ followed by at least 24 bytes in base64", fix: `generate one with  echo "whsec_$(openssl rand -base64 32)"`}
 }
 
 func checkStore(name, text string) *fault {

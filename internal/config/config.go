@@ -47,6 +47,7 @@ type Config struct {
 	ResponseCache         ResponseCache `yaml:"response_cache" doc:"Sizes of the response cache. API keys and policies enable it."`
 	Alerts                Alerts        `yaml:"alerts" reload:"true" doc:"How alerts are sent."`
 	Telemetry             Telemetry     `yaml:"telemetry" doc:"Export of traces and metrics over OTLP. The standard OTEL_* variables apply where a setting has its default."`
+	Export                Export        `yaml:"export" doc:"Continuous export of the audit log and the request log. Set one of file, webhook and otlp."`
 	AllowPrivateUpstreams []string      `yaml:"allow_private_upstreams" check:"cidr" reload:"true" doc:"Allowed address ranges of providers and alert channels on loopback or private networks. A base_url in this file implicitly allows its own host."`
 }
 
@@ -258,3 +259,16 @@ type Telemetry struct {
 	Content            bool              `yaml:"content" doc:"Include prompts and responses in traces, after redaction. Only for requests whose bodies are stored."`
 	Propagate          []string          `yaml:"propagate" check:"name" doc:"Names of providers that receive the trace context (traceparent and tracestate). Empty for none."`
 }
+
+// Export configures the continuous export of the audit log and the request log.
+type Export struct {
+	File    string            `yaml:"file" doc:"Path of a file to which JSON lines are appended. Use it with one replica, or on storage that all replicas share."`
+	Webhook string            `yaml:"webhook" check:"url" doc:"URL that receives batches of JSON lines by POST."`
+	OTLP    string            `yaml:"otlp" check:"url" doc:"URL of an OTLP receiver over HTTP, such as http://localhost:4318. /v1/logs is appended."`
+	Secret  string            `yaml:"secret" check:"signing" secret:"true" doc:"Key that signs webhooks: whsec_ and at least 24 bytes in base64. ${NAME} reads an environment variable, file:/path reads a file."`
+	Headers map[string]string `yaml:"headers" secret:"true" doc:"Additional headers of the webhook or of OTLP, such as an API key of the receiver."`
+	Bodies  bool              `yaml:"bodies" doc:"Include prompts, responses and messages that can quote them, as the request log stores them after redaction."`
+}
+
+// Enabled reports whether anything is exported.
+func (e Export) Enabled() bool { return e.File != "" || e.Webhook != "" || e.OTLP != "" }

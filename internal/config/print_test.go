@@ -82,6 +82,7 @@ func TestPrintedConfigurationIsReadBack(t *testing.T) {
 	second := mustLoad(t, Options{Path: write(t, b.String())}).Config
 	first.Models, first.Routing.Routes, first.AllowPrivateUpstreams, first.Log.Redact = []Model{}, []Route{}, []string{}, []string{}
 	first.Telemetry.Headers, first.Telemetry.ResourceAttributes, first.Telemetry.Propagate = map[string]string{}, map[string]string{}, []string{}
+	first.Export.Headers = map[string]string{}
 	first.SSO.AllowedDomains, first.SSO.Groups, first.SSO.BreakGlass, first.SSO.Params = []string{}, []Group{}, []string{}, map[string]string{}
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)

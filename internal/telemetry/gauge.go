@@ -1,6 +1,10 @@
 package telemetry
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Circuit is the state of a target's circuit breaker.
 type Circuit struct {
@@ -30,6 +34,14 @@ type Sources struct {
 	ModelLists   func() []ModelList
 	// DroppedComparisons returns the number of requests that were not compared because the queue was full or the budget was spent.
 	DroppedComparisons func() int64
+	Export             func() *Export // state of the export; nil while this replica does not export
+}
+
+// Export is the state of the export of the audit log and the request log.
+type Export struct {
+	Sent, Deleted int64
+	Lag           time.Duration // age of the oldest record that is not exported yet
+	Failing       bool          // whether the last attempt failed
 }
 
 // ModelList is the state of a provider's model list.
@@ -55,12 +67,16 @@ var (
 	newModelsDesc    = prometheus.NewDesc("fairlead_new_models", "Models in the provider's model list that are neither in the catalog nor in the configuration.", []string{"provider"}, nil)
 	listFailingDesc  = prometheus.NewDesc("fairlead_model_list_failing_credentials", "Credentials with which the provider's model list could not be fetched at the last attempt.", []string{"provider"}, nil)
 	droppedDesc      = prometheus.NewDesc("fairlead_comparisons_dropped_total", "Requests that were chosen for comparison and not compared, because the queue was full or the budget was spent.", nil, nil)
+	exportedDesc     = prometheus.NewDesc("fairlead_export_records_total", "Records that the receiver of the export has confirmed. Only the replica that exports has the series of the export.", nil, nil)
+	unexportedDesc   = prometheus.NewDesc("fairlead_export_deleted_records_total", "Records that were deleted from the database before they were exported.", nil, nil)
+	exportLagDesc    = prometheus.NewDesc("fairlead_export_lag_seconds", "Age of the oldest record that is not exported yet, 0 without such a record.", nil, nil)
+	exportFailDesc   = prometheus.NewDesc("fairlead_export_failing", "1 if the last attempt to export failed, otherwise 0.", nil, nil)
 	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the current state of a target's circuit, 0 for other states.", []string{"provider", "model", "state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, rejectedDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, droppedDesc} {
+	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, rejectedDesc, circuitDesc, listedDesc, newModelsDesc, listFailingDesc, droppedDesc, exportedDesc, unexportedDesc, exportLagDesc, exportFailDesc} {
 		descs <- d
 	}
 }
@@ -79,6 +95,18 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	if read := g.sources.DroppedComparisons; read != nil {
 		out <- prometheus.MustNewConstMetric(droppedDesc, prometheus.CounterValue, float64(read()))
+	}
+	if g.sources.Export != nil {
+		if e := g.sources.Export(); e != nil {
+			failing := 0.0
+			if e.Failing {
+				failing = 1
+			}
+			out <- prometheus.MustNewConstMetric(exportedDesc, prometheus.CounterValue, float64(e.Sent))
+			out <- prometheus.MustNewConstMetric(unexportedDesc, prometheus.CounterValue, float64(e.Deleted))
+			out <- prometheus.MustNewConstMetric(exportLagDesc, prometheus.GaugeValue, e.Lag.Seconds())
+			out <- prometheus.MustNewConstMetric(exportFailDesc, prometheus.GaugeValue, failing)
+		}
 	}
 	if g.sources.Circuits != nil {
 		g.collectCircuits(out)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -157,6 +158,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		Rejected:     func() int64 { return 2 },
 
 		DroppedComparisons: func() int64 { return 5 },
+		Export:             func() *Export { return &Export{Sent: 40, Deleted: 2, Lag: 90 * time.Second, Failing: true} },
 		Circuits: func() []Circuit {
 			return []Circuit{{"local", "small", state}, {"gone", "a", CircuitHalfOpen}, {"gone", "b", CircuitClosed}}
 		},
@@ -173,6 +175,10 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 		`fairlead_circuit_state{model="other",provider="other",state="half_open"} 1`,
 		`fairlead_circuit_state{model="small",provider="local",state="open"} 1`,
 		`fairlead_comparisons_dropped_total 5`,
+		`fairlead_export_deleted_records_total 2`,
+		`fairlead_export_failing 1`,
+		`fairlead_export_lag_seconds 90`,
+		`fairlead_export_records_total 40`,
 		`fairlead_in_flight_requests 3`,
 		`fairlead_listed_models{provider="local"} 12`,
 		`fairlead_model_list_failing_credentials{provider="local"} 1`,
@@ -186,7 +192,7 @@ func TestGaugesAreReadAtEachScrape(t *testing.T) {
 	}
 	inFlight, state = 4, CircuitClosed
 	want[1] = `fairlead_circuit_state{model="small",provider="local",state="closed"} 1`
-	want[3] = `fairlead_in_flight_requests 4`
+	want[7] = `fairlead_in_flight_requests 4`
 	if diff := cmp.Diff(want, gauges()); diff != "" {
 		t.Error(diff)
 	}

@@ -143,3 +143,18 @@ func TestBillShowsTheFeeOfSearches(t *testing.T) {
 		t.Errorf("%+v", tokens(u))
 	}
 }
+
+func TestExportWithoutBodiesHasNoContent(t *testing.T) {
+	t.Parallel()
+	const secret = "confidential"
+	e := requestlog.Entry{
+		ID: "req_1", Call: requestlog.Call{Preview: secret}, Result: requestlog.Result{Error: &requestlog.Failure{Message: secret, Origin: llm.FromProvider}},
+		Routing: requestlog.Routing{Attempts: []requestlog.Attempt{{AttemptResult: requestlog.AttemptResult{Message: secret}, Cost: new(money.Amount(1))}}},
+	}
+	for bodies, want := range map[bool]int{false: 0, true: 3} {
+		text, err := json.Marshal(ExportOf(&e, bodies))
+		if got := strings.Count(string(text), secret); err != nil || got != want || !strings.Contains(string(text), `"operator_cost_usd":"`) {
+			t.Errorf("bodies %t: %d times content, want %d, %v\n%s", bodies, got, want, err, text)
+		}
+	}
+}

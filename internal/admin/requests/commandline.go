@@ -17,6 +17,19 @@ func DetailOf(e *requestlog.Entry) RequestDetail {
 	return requestDetail(e, account.CommandLine(e.WorkspaceID))
 }
 
+// ExportOf returns the details of an entry for export. Without bodies, it omits the text that the permission read_bodies protects.
+func ExportOf(e *requestlog.Entry, bodies bool) RequestDetail {
+	d := DetailOf(e)
+	if bodies {
+		return d
+	}
+	d.RequestRow = requestRow(e, account.Actor{Role: account.Viewer})
+	for i := range d.Tries {
+		d.Tries[i].Message = nil
+	}
+	return d
+}
+
 // BodyOf returns the bodies of a request, or why they are not available.
 func BodyOf(state requestlog.BodyState, body requestlog.Body) RequestBody {
 	if state != requestlog.BodyStored {

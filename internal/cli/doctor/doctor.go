@@ -51,7 +51,7 @@ func New(c *cli.Console, o *cli.Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the installation and suggest fixes; the exit code is 3 on a failure", Args: cli.NoArgs,
 		Long: `Check everything a server needs, with or without a running server: configuration, port, certificate, data directory and free space,
-database, Redis, providers, clock, prices, keys and dashboard. Each line is ok, warn or fail, with a fix.
+database, Redis, providers, clock, prices, keys, export and dashboard. Each line is ok, warn or fail, with a fix.
 With --url it also requests a stream at that address to detect proxies that buffer streams. The API key for this request,
 with the scope read, is read from FAIRLEAD_API_KEY. The exit code is 3 when a check fails.`,
 		Example: `  fairlead doctor

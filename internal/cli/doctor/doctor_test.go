@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/internal/cli"
 	"fairlead.dev/internal/cli/clitest"
+	"fairlead.dev/internal/export"
 	"fairlead.dev/internal/store"
 )
 
@@ -282,5 +283,33 @@ func TestDoctorChecksDiskSpaceAndCertificate(t *testing.T) {
 			code = cli.ExitProblems
 		}
 		mustFind(t, examine(l, code), map[string]string{"certificate": want})
+	}
+}
+
+func TestDoctorReportsTheExport(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Configure("listen: 127.0.0.1:0\nexport: {file: " + filepath.Join(t.TempDir(), "evidence.jsonl") + "}\n")
+	l.Run(cli.ExitOK, "keys", "create", "--name", "ci")
+	mustFind(t, examine(l, cli.ExitOK), map[string]string{"export": "warn: configured, but no server has started it yet [start the server"})
+	db, err := store.Open(t.Context(), "sqlite", l.Dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.StartExport(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustFind(t, examine(l, cli.ExitOK), map[string]string{"export": "ok: 0 records sent since "})
+	l.Run(cli.ExitOK, "keys", "create", "--name", "waits")
+	if err := db.FinishExport(t.Context(), nil, func(s *export.State) {
+		s.Error, s.FailingSince, s.Deleted, s.DeletedAt = "siem returned status 503", clitest.Noon, 3, clitest.Noon
+	}); err != nil {
+		t.Fatal(err)
+	}
+	found := examine(l, cli.ExitOK)
+	clitest.MustContain(t, found["export"], "warn: failing since ", "the oldest waiting record is ", ": siem returned status 503 [correct the receiver",
+		"\nwarn: 3 records deleted before the export, last detected on ")
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

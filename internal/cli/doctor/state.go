@@ -51,6 +51,38 @@ func (d *doctor) state(ctx context.Context) []finding {
 	}
 	if instance != nil {
 		found = append(found, d.keys(ctx, instance))
+		found = append(found, d.export(ctx, instance)...)
+	}
+	return found
+}
+
+// export checks the continuous export of the audit log and the request log.
+func (d *doctor) export(ctx context.Context, instance *instance.Instance) (found []finding) {
+	const check = "export"
+	if !d.loaded.Config.Export.Enabled() {
+		return nil
+	}
+	s, started, err := instance.Store.ExportState(ctx)
+	if err != nil {
+		return []finding{{check, broken, err.Error(), "see the other findings about the database"}}
+	}
+	if !started {
+		return []finding{{check, doubt, "configured, but no server has started it yet", "start the server, or restart it"}}
+	}
+	now, waiting := d.console.Now(), "nothing is waiting"
+	if !s.Oldest.IsZero() {
+		waiting = "the oldest waiting record is " + cli.Duration(max(now.Sub(s.Oldest), 0)) + " old"
+	}
+	if s.Error != "" {
+		message := fmt.Sprintf("failing since %s, %s: %s", d.console.FormatTime(d.options, s.FailingSince, time.DateTime), waiting, s.Error)
+		found = append(found, finding{check, doubt, message, "correct the receiver; records wait in the database and are sent afterwards"})
+	}
+	if s.Deleted > 0 {
+		message := fmt.Sprintf("%s deleted before the export, last detected on %s", cli.Plural(int(s.Deleted), "record"), d.console.FormatTime(d.options, s.DeletedAt, time.DateTime))
+		found = append(found, finding{check, doubt, message, "keep entries longer than the receiver may be unavailable (log.entry_retention); requests that people delete also count"})
+	}
+	if len(found) == 0 {
+		found = []finding{{check, fine, fmt.Sprintf("%s sent since %s, %s", cli.Plural(int(s.Sent), "record"), d.console.FormatTime(d.options, s.Since, time.DateTime), waiting), ""}}
 	}
 	return found
 }

@@ -4,7 +4,6 @@ package accountstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -163,6 +162,11 @@ func writeAudit(ctx context.Context, tx *sql.Tx, e account.AuditEvent) error {
 	if err != nil {
 		return fmt.Errorf("write audit log: %w", err)
 	}
+	const journal = `insert into export_journal (workspace_id, record_id)
+		select cast($1 as text), cast($2 as text) where exists (select 1 from settings where name = 'export')`
+	if _, err := tx.ExecContext(ctx, journal, e.WorkspaceID, e.ID); err != nil {
+		return fmt.Errorf("record the event for export: %w", err)
+	}
 	return nil
 }
 
@@ -171,24 +175,27 @@ func (s *Store) WriteAudit(ctx context.Context, event account.AuditEvent) error 
 	return s.db.InTx(ctx, func(tx *sql.Tx) error { return writeAudit(ctx, tx, event) })
 }
 
+const auditColumns = `select id, workspace_id, at, actor, action, object, before_text, after_text from audit `
+
 // Audit returns a page of a workspace's events with an action, newest first. An empty action selects all.
-func (s *Store) Audit(ctx context.Context, workspaceID, action, before string, limit int) (events []account.AuditEvent, err error) {
+func (s *Store) Audit(ctx context.Context, workspaceID, action, before string, limit int) ([]account.AuditEvent, error) {
+	return s.auditEvents(ctx, `where workspace_id = $1 and ($2 = '' or action = $2) and ($3 = '' or id < $3) order by id desc limit $4`, workspaceID, action, before, limit)
+}
+
+// AuditEvents returns the events of a workspace with the given ids, in any order. It omits ids of events that do not exist.
+func (s *Store) AuditEvents(ctx context.Context, workspaceID string, ids []string) ([]account.AuditEvent, error) {
+	return s.auditEvents(ctx, `where workspace_id = $1 and id in (`+sqldb.Placeholders(2, len(ids))+`)`, append([]any{workspaceID}, sqldb.Args(ids)...)...)
+}
+
+func (s *Store) auditEvents(ctx context.Context, rest string, args ...any) ([]account.AuditEvent, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	const q = `select id, workspace_id, at, actor, action, object, before_text, after_text from audit
-		where workspace_id = $1 and ($2 = '' or action = $2) and ($3 = '' or id < $3) order by id desc limit $4`
-	rows, err := s.db.Query(ctx, q, workspaceID, action, before, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	events = []account.AuditEvent{}
-	for rows.Next() {
-		var e account.AuditEvent
+	rows, err := s.db.Query(ctx, auditColumns+rest, args...)
+	return sqldb.Collect(rows, err, func(row sqldb.Scanner) (e account.AuditEvent, err error) {
 		var at int64
 		var before, after string
-		if err := rows.Scan(&e.ID, &e.WorkspaceID, &at, &e.Actor, &e.Action, &e.Object, &before, &after); err != nil {
-			return nil, err
+		if err := row.Scan(&e.ID, &e.WorkspaceID, &at, &e.Actor, &e.Action, &e.Object, &before, &after); err != nil {
+			return e, err
 		}
 		e.At = sqldb.FromMillis(at)
 		if before != "" {
@@ -197,9 +204,8 @@ func (s *Store) Audit(ctx context.Context, workspaceID, action, before string, l
 		if after != "" {
 			e.After = []byte(after)
 		}
-		events = append(events, e)
-	}
-	return events, rows.Err()
+		return e, nil
+	})
 }
 
 func spanMillis(d time.Duration) int64 { return d.Milliseconds() }

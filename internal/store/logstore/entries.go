@@ -145,31 +145,42 @@ func readTrace(e *requestlog.Entry, text []byte) error {
 
 // Entry returns one entry with its trace and without its bodies, or requestlog.ErrNotFound.
 func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.Entry, error) {
+	entries, err := s.WholeEntries(ctx, workspaceID, []string{id})
+	if err == nil && len(entries) == 0 {
+		err = requestlog.ErrNotFound
+	}
+	if err != nil {
+		return requestlog.Entry{}, err
+	}
+	return entries[0], nil
+}
+
+// WholeEntries returns entries with their traces and without their bodies, in any order. It omits ids of entries that do not exist.
+func (s *Store) WholeEntries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
 	ctx, cancel := s.db.Bounded(ctx)
 	defer cancel()
-	if id < s.query().EntriesFrom {
-		return requestlog.Entry{}, requestlog.ErrNotFound
-	}
-	var e requestlog.Entry
-	found := false
-	if err := s.details.each(ctx, s.db.Query, detailParts{request: true, trace: true}, workspaceID, []string{id}, func(d detail) error {
+	from := s.query().EntriesFrom
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id < from })
+	entries := make([]requestlog.Entry, 0, len(ids))
+	if err := s.details.each(ctx, s.db.Query, detailParts{request: true, trace: true}, workspaceID, ids, func(d detail) error {
+		var e requestlog.Entry
 		text, err := d.trace(nil)
+		if err == nil {
+			err = readEntry(&e, &d)
+		}
+		if err == nil {
+			err = readTrace(&e, text)
+		}
 		if err != nil {
 			return err
 		}
-		found = true
-		if err := readEntry(&e, &d); err != nil {
-			return err
-		}
-		return readTrace(&e, text)
+		s.applyBodyExpiry(&e)
+		entries = append(entries, e)
+		return nil
 	}); err != nil {
-		return e, fmt.Errorf("read request: %w", err)
+		return nil, fmt.Errorf("read request: %w", err)
 	}
-	if !found {
-		return e, requestlog.ErrNotFound
-	}
-	s.applyBodyExpiry(&e)
-	return e, nil
+	return entries, nil
 }
 
 // EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored. It joins a split request from its parts;

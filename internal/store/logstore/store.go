@@ -63,12 +63,13 @@ func New(db *sqldb.DB, figures *figurestore.Store, reports *reportstore.Store, s
 			blocks:           sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
 			bodyBlocks:       sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
 			tags:             sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
+			journal:          sqldb.NewInserter("export_journal", text("workspace_id", "record_id"), ""),
 			ledger:           sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
 		},
 	}
 	s.messages = messagestore.New(db, codec, s.outlines)
 	s.statements = slices.Concat(figures.Statements(), reports.Statements(), sessions.Statements(), s.messages.Statements())
-	for _, in := range []*sqldb.Inserter{s.inserters.requestsInBlocks, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
+	for _, in := range []*sqldb.Inserter{s.inserters.requestsInBlocks, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger, s.inserters.journal} {
 		s.statements = append(s.statements, in.Statements()...)
 	}
 	return s
@@ -97,6 +98,7 @@ type inserters struct {
 	bodyBlocks       *sqldb.Inserter
 	tags             *sqldb.Inserter
 	ledger           *sqldb.Inserter
+	journal          *sqldb.Inserter // ids of entries to export
 }
 
 // requestFields returns the columns of the requests table: those of requestlog.Columns, and those that only lists and searches use.

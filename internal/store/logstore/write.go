@@ -181,6 +181,9 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 		return err
 	}
 	var tags, ledger [][]any
+	if err := s.journal(ctx, tx, fresh); err != nil {
+		return err
+	}
 	figures, reports, sessions, now := figurestore.Batch{}, reportstore.Batch{}, sessionBatch{}, s.db.Now()
 	for _, r := range fresh {
 		tags = append(tags, r.tags...)
@@ -204,6 +207,20 @@ func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 		return err
 	}
 	return s.figures.Write(ctx, tx, figures)
+}
+
+// journal records the ids of new entries for export, if entries are exported.
+func (s *Store) journal(ctx context.Context, tx *sql.Tx, fresh []record) error {
+	var on int
+	if err := tx.QueryRowContext(ctx, `select count(*) from settings where name = 'export'`).Scan(&on); err != nil || on == 0 {
+		return err
+	}
+	rows := make([][]any, len(fresh))
+	for i, r := range fresh {
+		rows[i] = []any{r.entry.WorkspaceID, r.entry.ID}
+	}
+	_, err := s.db.Insert(ctx, tx, s.inserters.journal, rows)
+	return err
 }
 
 // insertRows inserts requests, details and bodies into PostgreSQL, and returns the records that did not exist before.

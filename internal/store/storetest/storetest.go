@@ -82,6 +82,10 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		t.Parallel()
 		reportsExpireWithTheEntries(t, open(t)) // entries of every workspace expire
 	})
+	t.Run("RecordsAreExportedInOrder", func(t *testing.T) {
+		t.Parallel()
+		recordsAreExportedInOrder(t, open(t)) // the journal has the records of every workspace
+	})
 	t.Run("TextsExpire", func(t *testing.T) {
 		t.Parallel()
 		textsExpire(t, open(t))

@@ -225,6 +225,15 @@ create table audit (
 
 create index audit_workspace on audit (workspace_id, id);
 
+-- Ids of changes and requests that are not exported yet, in the order in which they were stored. A row is added in the transaction that
+-- stores the change or the request, while the setting "export" exists, and deleted after the export. Rows are deleted by number and not up
+-- to a number, because a transaction with a lower number can end later.
+create table export_journal (
+    number       bigint generated always as identity primary key,
+    workspace_id text collate "C" not null,
+    record_id    text collate "C" not null
+);
+
 -- PROVIDERS, MODELS AND POLICIES.
 
 -- Providers that were connected in the dashboard or on the command line. Their credentials are in the table credentials, under the
