@@ -4,10 +4,12 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"embed"
 	"fmt"
 	"html"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -102,11 +104,15 @@ func isFile(files fs.FS, name string) bool {
 	if name == "index.html" || strings.HasPrefix(path.Base(name), ".") || !fs.ValidPath(name) {
 		return false
 	}
-	if ext := path.Ext(name); ext == ".gz" || ext == ".br" { // compressed variants are selected by Accept-Encoding only
+	if path.Ext(name) == ".gz" { // served under the name of the file, according to Accept-Encoding
 		return false
 	}
-	info, err := fs.Stat(files, name)
-	return err == nil && info.Mode().IsRegular()
+	for _, name := range []string{name, name + ".gz"} {
+		if info, err := fs.Stat(files, name); err == nil {
+			return info.Mode().IsRegular()
+		}
+	}
+	return false
 }
 
 // serveIndex serves the dashboard's page. It is never cached: it contains the nonce of this response and the file names
@@ -127,7 +133,7 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request, status int)
 
 // serveFile serves a file of the build. Names under assets contain a content hash, so these files never change.
 func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) {
-	content, err := fs.ReadFile(h.files, name)
+	content, err := h.read(w.Header(), r, name)
 	if err != nil {
 		h.notFound.ServeHTTP(w, r)
 		return
@@ -137,27 +143,26 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	if strings.HasPrefix(name, "assets/") {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	h.send(w, r, name, h.compressed(w.Header(), r, name, content), http.StatusOK)
+	h.send(w, r, name, content, http.StatusOK)
 }
 
-// variants are the compressed variants that the build writes next to a file, the smallest first.
-var variants = []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
-
-// compressed returns the smallest variant of a file that the browser accepts and sets the headers for it. Files such as
-// images have no variants.
-func (h *handler) compressed(header http.Header, r *http.Request, name string, content []byte) []byte {
-	for _, v := range variants {
-		packed, err := fs.ReadFile(h.files, name+v.suffix)
-		if err != nil {
-			continue
-		}
-		header.Set("Vary", "Accept-Encoding")
-		if accepts(r.Header.Get("Accept-Encoding"), v.encoding) {
-			header.Set("Content-Encoding", v.encoding)
-			return packed
-		}
+// read returns a file of the build. The build has compressed text files; read sets the headers for them and decompresses them for
+// clients that do not accept gzip.
+func (h *handler) read(header http.Header, r *http.Request, name string) ([]byte, error) {
+	packed, err := fs.ReadFile(h.files, name+".gz")
+	if err != nil {
+		return fs.ReadFile(h.files, name) // an image or font
 	}
-	return content
+	header.Set("Vary", "Accept-Encoding")
+	if accepts(r.Header.Get("Accept-Encoding"), "gzip") {
+		header.Set("Content-Encoding", "gzip")
+		return packed, nil
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(unpacked)
 }
 
 // accepts reports whether an Accept-Encoding header lists an encoding with a weight above zero.

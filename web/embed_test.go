@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -11,16 +13,21 @@ import (
 
 func testFiles() fstest.MapFS {
 	return fstest.MapFS{
-		"index.html":           {Data: []byte(`<title>__VERSION__</title><style nonce="__NONCE__"></style>`)},
-		"assets/app-1a2b.js":   {Data: []byte(`console.log(1)`)},
-		"assets/app-1a2b.css":  {Data: []byte(`body{}`)},
-		"assets/font-3c.woff2": {Data: []byte(`wOF2`)},
-		"favicon.svg":          {Data: []byte(`<svg/>`)},
-		".gitignore":           {Data: []byte(`/dist/`)},
-
-		"assets/app-1a2b.js.gz": {Data: []byte(`gzip`)},
-		"assets/app-1a2b.js.br": {Data: []byte(`brotli`)},
+		"index.html":            {Data: []byte(`<title>__VERSION__</title><style nonce="__NONCE__"></style>`)},
+		"assets/app-1a2b.js.gz": {Data: packed("console.log(1)")},
+		"assets/app-1a2b.css":   {Data: []byte(`body{}`)},
+		"assets/font-3c.woff2":  {Data: []byte(`wOF2`)},
+		"favicon.svg":           {Data: []byte(`<svg/>`)},
+		".gitignore":            {Data: []byte(`/dist/`)},
 	}
+}
+
+func packed(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // a buffer accepts all writes
+	_ = w.Close()
+	return b.Bytes()
 }
 
 func get(t *testing.T, h http.Handler, method, path string) *http.Response {
@@ -51,6 +58,7 @@ func TestHandlerServesOnlyDashboardPaths(t *testing.T) {
 		{"GET", "/assets/app-1a2b.css", 200, "text/css", "public, max-age=31536000, immutable"},
 		{"GET", "/assets/font-3c.woff2", 200, "font/woff2", "public, max-age=31536000, immutable"},
 		{"GET", "/favicon.svg", 200, "image/svg+xml", "no-cache"},
+		{"GET", "/assets/app-1a2b.js.gz", 404, "", ""},
 		{"GET", "/assets/missing.js", 404, "", ""},
 		{"GET", "/assets", 404, "", ""},
 		{"GET", "/index.html", 404, "", ""},
@@ -134,13 +142,12 @@ func TestEmbeddedPageIsServed(t *testing.T) {
 	}
 }
 
-func TestHandlerServesSmallestAcceptedVariant(t *testing.T) {
+func TestCompressedFilesAreServedToEveryClient(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, accept, encoding, body string }{
-		{"/assets/app-1a2b.js", "gzip, deflate, br", "br", "brotli"},
-		{"/assets/app-1a2b.js", "gzip, deflate", "gzip", "gzip"},
-		{"/assets/app-1a2b.js", "br;q=0, GZIP;q=0.5", "gzip", "gzip"},
-		{"/assets/app-1a2b.js", "br;q=0.000", "", "console.log(1)"},
+		{"/assets/app-1a2b.js", "gzip, deflate, br", "gzip", string(packed("console.log(1)"))},
+		{"/assets/app-1a2b.js", "br;q=0, GZIP;q=0.5", "gzip", string(packed("console.log(1)"))},
+		{"/assets/app-1a2b.js", "gzip;q=0.000", "", "console.log(1)"},
 		{"/assets/app-1a2b.js", "identity", "", "console.log(1)"},
 		{"/assets/app-1a2b.js", "", "", "console.log(1)"},
 		{"/assets/app-1a2b.css", "gzip, br", "", "body{}"},
@@ -152,25 +159,16 @@ func TestHandlerServesSmallestAcceptedVariant(t *testing.T) {
 		if got := w.Header().Get("Content-Encoding"); got != c.encoding || w.Body.String() != c.body {
 			t.Errorf("%s with %q: encoding %q and body %q, want %q and %q", c.path, c.accept, got, w.Body.String(), c.encoding, c.body)
 		}
-		packed := c.path == "/assets/app-1a2b.js"
-		if got := w.Header().Get("Vary"); (got == "Accept-Encoding") != packed {
-			t.Errorf("%s: Vary is %q, want Accept-Encoding only for a file with variants", c.path, got)
+		small := c.path == "/assets/app-1a2b.js"
+		if got := w.Header().Get("Vary"); (got == "Accept-Encoding") != small {
+			t.Errorf("%s: Vary is %q, want Accept-Encoding only for a file that is stored compressed", c.path, got)
 		}
 		kind := "text/css"
-		if packed {
+		if small {
 			kind = "text/javascript"
 		}
 		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, kind) {
 			t.Errorf("%s with %q: the content type is %q, want %s", c.path, c.accept, got, kind)
-		}
-	}
-}
-
-func TestHandlerDoesNotServeVariantsByName(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{"/assets/app-1a2b.js.gz", "/assets/app-1a2b.js.br"} {
-		if got := get(t, testHandler(), http.MethodGet, path).StatusCode; got != http.StatusNotFound {
-			t.Errorf("%s: status %d, want 404", path, got)
 		}
 	}
 }

@@ -1,14 +1,14 @@
-// Writes .gz and .br files next to every text file of the build, so that the gateway does not compress responses, and
-// checks how much a browser loads for the first page.
+// Replaces every text file of the build by its .gz file, so that the binary contains one copy and the gateway does not
+// compress responses, and checks how much a browser loads for the first page.
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
+import { gzip } from "node:zlib";
 
 const dist = new URL("../stub/dist/", import.meta.url).pathname;
 const compressible = new Set([".js", ".css", ".svg", ".txt"]);
 // Limits of the first load, with everything that the page needs: page, scripts, styles, icon and font. Sizes are those
-// of gzip; browsers that accept Brotli load less.
+// of gzip.
 const budget = { files: 12, bytes: 300_000 };
 // The start page is part of the first script. Other pages load more files, which are cached.
 const startPage = "index.html";
@@ -28,15 +28,12 @@ for (const name of await readdir(dist, { recursive: true })) {
     continue;
   }
   const content = await readFile(file);
-  const [small, smaller] = await Promise.all([
-    promisify(gzip)(content, { level: 9 }),
-    promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length } }),
-  ]);
+  const small = await promisify(gzip)(content, { level: 9 });
   const packed = compressible.has(path.extname(name)) && small.length < content.length;
   sizes.set(name, packed ? small.length : content.length);
   if (packed) {
     await writeFile(file + ".gz", small);
-    await writeFile(file + ".br", smaller);
+    await rm(file);
   }
 }
 
