@@ -20,6 +20,8 @@ import (
 
 const (
 	pollBatches = time.Minute
+	// pollTime limits the read of one batch, so that a provider that does not respond does not delay the batches of others for long.
+	pollTime = 10 * time.Second
 	// maxBatchAge is the age at which a batch is charged with its maximum cost if its end is still unknown. Providers end batches within a day.
 	maxBatchAge = 72 * time.Hour
 	// defaultContext is assumed for models with an unknown context window.
@@ -114,7 +116,7 @@ func (g *Gateway) pollBatches(ctx context.Context) error {
 
 // followBatch holds the cost of a batch, reads it from its provider, and charges it if it has ended.
 func (o *objectRequest) followBatch(ctx context.Context, object batch.Object) error {
-	ctx, stop := context.WithTimeout(ctx, o.settings.Attempts.Total)
+	ctx, stop := context.WithTimeout(ctx, pollTime)
 	defer stop()
 	b := batchID{object.WorkspaceID, object.ID}
 	charges, total := o.maxBatchCharges(object)
