@@ -26,6 +26,8 @@ const (
 	backgroundTime = 2 * time.Hour
 	// firstPoll and lastPoll are the shortest and the longest pause between two polls.
 	firstPoll, lastPoll = time.Second, 30 * time.Second
+	// endDelay is the time that the message of another replica with the end of a response may take.
+	endDelay = 3 * time.Second
 )
 
 // background tracks the responses that providers generate in the background, because their usage is known only when they end.
@@ -195,9 +197,18 @@ func (t *backgroundTask) awaitUsage(ctx context.Context) llm.Event {
 			return ev
 		case <-time.After(pause):
 		}
-		if ev, ended := t.d.pollStored(ctx, t.stored); ended {
-			return ev
+		ev, ended := t.d.pollStored(ctx, t.stored)
+		if !ended {
+			continue
 		}
+		if !showsEnd(&ev) { // another replica may have deleted the response, after it sent the end
+			select {
+			case <-ctx.Done():
+			case ev = <-t.end:
+			case <-time.After(endDelay):
+			}
+		}
+		return ev
 	}
 }
 

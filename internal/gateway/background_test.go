@@ -104,7 +104,8 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 		"read and deleted":           {http.MethodGet, http.MethodDelete},
 		"deleted":                    {http.MethodDelete},
 		"deleted by another replica": {http.MethodDelete},
-		"failed and deleted":         {http.MethodDelete},
+		"deleted by another replica whose message is late": {http.MethodDelete},
+		"failed and deleted": {http.MethodDelete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,6 +135,13 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 					p, _ := replica.snapshot.Provider("openai")
 					p.Transport = simulator.Transport(server)
 					replica.gateway.PublishEnd = func(_ context.Context, message string) {
+						if strings.Contains(name, "late") { // the task polls a second after the response began
+							go func() {
+								time.Sleep(2 * time.Second)
+								k.gateway.ReceiveEnd(message)
+							}()
+							return
+						}
 						if !k.gateway.ReceiveEnd(message) || k.gateway.ReceiveEnd(`{"key":"key_1"}`) {
 							t.Errorf("message %s was not received, or another one was", message)
 						}
@@ -145,6 +153,9 @@ func TestBackgroundResponseIsChargedBeforeItIsDeleted(t *testing.T) {
 					}
 				}
 				synctest.Wait()
+				if strings.Contains(name, "late") {
+					time.Sleep(5 * time.Second)
+				}
 				if name == "failed and deleted" {
 					if k.spent() == 0 || k.spent() >= held {
 						t.Errorf("%s is spent for a response that failed, %s was held", k.spent(), held)
