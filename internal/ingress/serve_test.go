@@ -111,14 +111,23 @@ func TestUnreadBodyIsNotReadAsARequest(t *testing.T) {
 
 func TestLargeUnreadBodyGetsItsResponse(t *testing.T) {
 	t.Parallel()
-	_, ln := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
-	for _, header := range []string{"Connection: close", "Connection: keep-alive"} {
-		c := dial(t, ln)
-		c.send("POST / HTTP/1.1\r\nHost: here\r\n%s\r\nContent-Length: %d\r\n\r\n%s", header, 64<<20, make([]byte, 64<<20))
-		if resp, _ := c.receive("POST"); resp.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: status %d, want 413", header, resp.StatusCode)
+	_, ln := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/close" {
+			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+			_ = r.Body.Close()
 		}
-		c.closed()
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+	})
+	body := strings.Repeat(get("/inner"), 64<<20/len(get("/inner")))
+	for _, path := range []string{"/", "/close"} {
+		for _, header := range []string{"Connection: close", "Connection: keep-alive"} {
+			c := dial(t, ln)
+			c.send("POST %s HTTP/1.1\r\nHost: here\r\n%s\r\nContent-Length: %d\r\n\r\n%s", path, header, len(body), body)
+			if resp, _ := c.receive("POST"); resp.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s, %s: status %d, want 413", path, header, resp.StatusCode)
+			}
+			c.closed()
+		}
 	}
 }
 

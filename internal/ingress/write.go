@@ -41,6 +41,10 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close does nothing: net/http closes the body after the handler. It does not see a handler close a body that it did not read to the end,
+// because this type hides that body, and would read the rest as the next request.
+func (*requestBody) Close() error { return nil }
+
 // Unwrap lets http.ResponseController access the underlying writer.
 func (w *connWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
