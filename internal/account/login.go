@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairlead.dev/internal/account/secret"
@@ -66,7 +65,7 @@ func (s *Service) SignIn(ctx context.Context, c Credentials, v Visitor) (Account
 	if c.Passkey != nil && c.Email == "" {
 		return s.signInPasskey(ctx, *c.Passkey, v)
 	}
-	email := cut(strings.ToLower(strings.TrimSpace(c.Email)), maxEmail)
+	email := cut(NormalEmail(c.Email), maxEmail)
 	if !s.passwords(email) {
 		return Account{}, "", passwordsDisabled()
 	}

@@ -32,9 +32,20 @@ func (s *Service) Account(ctx context.Context, accountID string) (Account, error
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 
+// NormalEmail returns an address in the form in which addresses are stored and compared. It lowers only ASCII letters: the lower case of
+// other letters may be an ASCII letter, as for the Kelvin sign, and would make the addresses of two people equal.
+func NormalEmail(email string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, strings.TrimSpace(email))
+}
+
 // AccountByEmail returns the account with the given email address.
 func (s *Service) AccountByEmail(ctx context.Context, email string) (Account, error) {
-	account, err := s.store.Accounts.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	account, err := s.store.Accounts.AccountByEmail(ctx, NormalEmail(email))
 	return account, wrapStoreError(err, "account", "look up an account")
 }
 

@@ -131,7 +131,7 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 }
 
 func (s *Service) draftAccount(r Registration) (Account, error) {
-	email := strings.ToLower(strings.TrimSpace(r.Email)) // addresses are stored and compared in this form
+	email := NormalEmail(r.Email)
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email || parsed.Name != "" || len(email) > maxEmail || hasControl(email) {
 		return Account{}, invalid("email", "This is not a valid email address.")

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"fairlead.dev/internal/llm"
 )
@@ -33,6 +34,8 @@ func (c *Client) CheckURL(ctx context.Context, raw string) error {
 		return badURL("The address must not have a query or fragment.")
 	case strings.HasSuffix(u.Host, ":") || portErr != nil || port == 0:
 		return badURL("The address has an invalid port.")
+	case strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r > unicode.MaxASCII }): // net/http reads ①②⑦.⓪.⓪.① as 127.0.0.1
+		return badURL("The host has characters outside ASCII. Write an international name in its xn-- form.")
 	case isNumber(u.Hostname()):
 		return badURL("The host is an IP address in an unusual notation.")
 	}

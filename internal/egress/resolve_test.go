@@ -165,6 +165,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://2130706433/", "unusual"},
 		{"https://0x7f.1/", "unusual"},
 		{"https://127.1/", "unusual"},
+		{"https://①②⑦.⓪.⓪.①/", "outside ASCII"},
 		{"https://0177.0.0.1/", "unusual"},
 		{"https://0x7f000001/", "unusual"},
 		{"https://127.0.0.1:443/", "loopback"},

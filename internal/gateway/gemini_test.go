@@ -52,6 +52,9 @@ func TestGeminiKeyMayBeInTheQuery(t *testing.T) {
 	if raw, _ := json.Marshal(k.entry()); strings.Contains(string(raw), "key=good") {
 		t.Errorf("the entry contains the key: %s", raw)
 	}
+	if got := k.google(http.MethodPost, "/models/large:generateContent?key=good&key=other", geminiHello); got.code(t) != "INVALID_REQUEST" {
+		t.Errorf("two different keys: %d %s", got.status, got.body)
+	}
 	for path, code := range map[string]string{"?key=wrong": "INVALID_API_KEY", "?key=": "MISSING_API_KEY"} {
 		got := k.google(http.MethodPost, "/models/large:generateContent"+path, geminiHello)
 		if got.status != http.StatusUnauthorized || got.code(t) != code || strings.Contains(got.body, "wrong") {

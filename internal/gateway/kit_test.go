@@ -304,7 +304,7 @@ func newFakeKeys() *fakeKeys {
 }
 
 func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
-	if sent := slices.Compact(slices.Clone(h.Values("Authorization"))); len(sent) > 1 {
+	if len(slices.Compact(slices.Clone(h.Values("Authorization")))) > 1 || len(slices.Compact(slices.Clone(h.Values("X-Goog-Api-Key")))) > 1 {
 		return nil, llm.Errorf(llm.InvalidRequest, "The request contains two different API keys.")
 	}
 	switch token := cmp.Or(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), h.Get("X-Goog-Api-Key")); token {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"fairlead.dev/internal/llm"
@@ -79,12 +80,12 @@ func withQueryKey(r *http.Request) *http.Request {
 	if !query.Has("key") {
 		return r
 	}
-	key := query.Get("key")
+	keys := query["key"]
 	query.Del("key")
 	moved := r.Clone(r.Context())
 	moved.URL = &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query.Encode()}
 	moved.RequestURI = moved.URL.RequestURI()
-	if key != "" {
+	for _, key := range slices.DeleteFunc(keys, func(key string) bool { return key == "" }) {
 		moved.Header.Add("X-Goog-Api-Key", key)
 	}
 	return moved

@@ -88,7 +88,7 @@ func (c *connection) userInfo(ctx context.Context, p *oidc.Provider, access *oau
 
 // person checks the claims and returns the person.
 func (o Options) person(claims map[string]any) (person, error) {
-	p := person{subject: text(claims["sub"]), email: strings.ToLower(strings.TrimSpace(text(claims["email"]))), name: strings.TrimSpace(text(claims["name"]))}
+	p := person{subject: text(claims["sub"]), email: account.NormalEmail(text(claims["email"])), name: strings.TrimSpace(text(claims["name"]))}
 	if p.subject == "" || len(p.subject) > 255 || account.ClientName(p.subject) != p.subject {
 		return person{}, refused(TokenInvalid, "the subject is missing or invalid", nil)
 	}
@@ -100,7 +100,7 @@ func (o Options) person(claims map[string]any) (person, error) {
 	if !isTrue(verified) && (stated || !o.TrustEmail) {
 		return person{}, refused(EmailUnverified, "the claim email_verified is not true", nil)
 	}
-	if len(o.AllowedDomains) > 0 && !slices.Contains(o.AllowedDomains, domain) {
+	if len(o.AllowedDomains) > 0 && !slices.ContainsFunc(o.AllowedDomains, func(allowed string) bool { return account.NormalEmail(allowed) == domain }) {
 		return person{}, refused(DomainNotAllowed, "the domain "+cleaned(domain)+" is not in allowed_domains", nil)
 	}
 	if groups, ok := claim(claims, o.GroupsClaim); ok {

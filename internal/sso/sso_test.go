@@ -294,7 +294,14 @@ func TestExistingAccountsAreLinkedOnlyWhenAllowed(t *testing.T) {
 	if _, err := f.signIn(); reason(err) != sso.EmailUnverified {
 		t.Fatalf("sign-in with an unverified address: %v, want EmailUnverified", err)
 	}
-	f.provider.change(func(p *provider) { p.claims["email_verified"] = "true" })
+	f.provider.change(func(p *provider) { p.claims["email_verified"], p.claims["email"] = "true", "\u212Aann@example.com" })
+	if _, err := f.accounts.CreateAccount(f.ctx, "kann@example.com", "correct horse battery", ""); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := f.signIn(); err == nil && done.Account.Email == "kann@example.com" {
+		t.Fatal("the address with a Kelvin sign was linked to the account of the address with a k")
+	}
+	f.provider.change(func(p *provider) { p.claims["email"], p.claims["sub"] = "Ann@Example.com", "ann-0" })
 	done, err := f.signIn()
 	f.must(err)
 	if done.Account.ID != local.ID {
@@ -306,7 +313,7 @@ func TestExistingAccountsAreLinkedOnlyWhenAllowed(t *testing.T) {
 		t.Errorf("sign-in of another subject: %v, want AccountExists", err)
 	}
 	// The person keeps the account when the address changes.
-	f.provider.change(func(p *provider) { p.claims["sub"], p.claims["email"] = "ann-1", "ann.new@example.com" })
+	f.provider.change(func(p *provider) { p.claims["sub"], p.claims["email"] = "ann-0", "ann.new@example.com" })
 	if done, err = f.signIn(); err != nil || done.Account.ID != local.ID {
 		t.Errorf("sign-in with a new address: %+v, %v; want the same account", done.Account, err)
 	}
@@ -320,7 +327,7 @@ func TestDomainsAndMissingVerification(t *testing.T) {
 	if _, err := f.signIn(); reason(err) != sso.DomainNotAllowed {
 		t.Errorf("sign-in with another domain: %v, want DomainNotAllowed", err)
 	}
-	f.options.AllowedDomains = []string{"example.com"}
+	f.options.AllowedDomains = []string{"Example.COM"}
 	f.Configure(f.options)
 	f.provider.change(func(p *provider) { p.claims["email"] = "eve@evil.example@example.com" })
 	if _, err := f.signIn(); reason(err) != sso.EmailMissing {
