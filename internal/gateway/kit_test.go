@@ -66,7 +66,9 @@ type kit struct {
 	comparer    gateway.Comparer
 	cache       *responsecache.Cache
 	objects     fakeObjects
-	server      *httptest.Server // nil if inside is set
+	routes      []gateway.Route
+	exchange    func(provider.Exchange) provider.Exchange // wraps the chat exchange of both providers; nil to leave it as it is
+	server      *httptest.Server                          // nil if inside is set
 	url         string
 	client      *http.Client
 	inside      bool // whether everything runs in the process without a network, as synctest requires
@@ -75,7 +77,7 @@ type kit struct {
 func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	t.Helper()
 	k := &kit{
-		T: t, alpha: simulator.NewMock(), beta: simulator.NewMock(),
+		routes: routes(), T: t, alpha: simulator.NewMock(), beta: simulator.NewMock(),
 		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
 		settings: gateway.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100, Rescue: true,
@@ -97,7 +99,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	})
 	tracker := health.New(health.Options{})
 	k.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Settings: k.settings, Snapshot: k.snapshot, Health: tracker, Sessions: k.sessions,
+		Routes: k.routes, Settings: k.settings, Snapshot: k.snapshot, Health: tracker, Sessions: k.sessions,
 		Access: gateway.Access{Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger, Admission: k.admission},
 		Recording: gateway.Recording{
 			Log: k.log, Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Logger: slog.New(slog.DiscardHandler),
@@ -201,6 +203,9 @@ func (k *kit) provider(name string, mock *simulator.Mock, targets ...*provider.T
 			BaseURL: url + "/v1", Targets: targets,
 			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-provider-secret-" + name, Source: "test"}},
 		})
+	if k.exchange != nil {
+		p.Chat = k.exchange(p.Chat)
+	}
 	if k.inside {
 		p.Transport = simulator.Transport(mock)
 	}
