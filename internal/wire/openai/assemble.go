@@ -126,7 +126,11 @@ func Assemble(events []byte) ([]byte, error) {
 	var head rawResponse
 	var choices []*joinedChoice
 	chunks := 0
+	var last textChunk
 	for line := range bytes.Lines(events) {
+		if last.join(line) {
+			continue
+		}
 		var chunk rawResponse
 		if err := decodeJSON(line, &chunk); err != nil || chunk.Choices == nil {
 			continue // skip a truncated line, or the error that ended the stream
@@ -146,6 +150,7 @@ func Assemble(events []byte) ([]byte, error) {
 		for i := range chunk.Choices {
 			choices = joinChoice(choices, &chunk.Choices[i])
 		}
+		last = newTextChunk(line, &chunk, choices)
 	}
 	if chunks == 0 {
 		return nil, ErrNoChunks
@@ -160,6 +165,43 @@ func Assemble(events []byte) ([]byte, error) {
 		head.Choices = append(head.Choices, c.encode(bare))
 	}
 	return json.Marshal(&head, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true))
+}
+
+// textChunk is a chunk that has nothing but text to join. Most chunks of a stream differ from the previous chunk only in their text. They
+// are joined without decoding them.
+type textChunk struct {
+	before, after []byte        // the chunk before and after its text
+	choice        *joinedChoice // choice that the text belongs to; nil for a chunk with other parts
+}
+
+// newTextChunk returns the text chunk on a line, or the zero value if the decoded chunk has other parts that are joined. choices are those
+// joined so far, including the chunk.
+func newTextChunk(line []byte, chunk *rawResponse, choices []*joinedChoice) textChunk {
+	if len(chunk.Choices) != 1 || chunk.Choices[0].Delta == nil || bytes.Count(line, []byte(`"content"`)) != 1 {
+		return textChunk{}
+	}
+	c, d := &chunk.Choices[0], chunk.Choices[0].Delta
+	others := len(d.ToolCalls) + len(d.ThinkingBlocks)
+	if others > 0 || d.FunctionCall != nil || !isNull(c.Text) || !isNull(d.Refusal) || !isNull(d.ReasoningContent) || !isNull(d.Reasoning) {
+		return textChunk{}
+	}
+	before, after, found := bytes.Cut(line, append([]byte(`"content":`), d.Content...))
+	if !found || len(d.Content) == 0 || d.Content[0] != '"' {
+		return textChunk{}
+	}
+	at := slices.IndexFunc(choices, func(known *joinedChoice) bool { return known.index == c.Index })
+	return textChunk{line[:len(before)+len(`"content":`)], after, choices[at]}
+}
+
+// join adds the text of the next chunk to the choice if the chunk differs from this one only in its text. It reports whether it does.
+func (t *textChunk) join(line []byte) bool {
+	text, begins := bytes.CutPrefix(line, t.before)
+	text, ends := bytes.CutSuffix(text, t.after)
+	if t.choice == nil || !begins || !ends || len(text) == 0 || text[0] != '"' || !jsontext.Value(text).IsValid(jsontext.AllowInvalidUTF8(true)) {
+		return false
+	}
+	t.choice.content.add(text)
+	return true
 }
 
 // joinChoice adds a part of a choice to the choices.

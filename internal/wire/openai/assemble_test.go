@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -166,9 +167,22 @@ func prune(v any) {
 
 func FuzzAssemble(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"index":0,"delta":{"content":"a","tool_calls":[{"index":-1}]}}]}` + "\n" + `{"choices":[]}`))
+	for _, next := range []string{`"b"`, `"\\u00e9\""`, `""`, `null`, `"b","role":"user"`, `"b`, `" "x"`} {
+		chunk := `{"choices":[{"index":0,"delta":{"role":"assistant","content":%s},"finish_reason":null}]}` + "\n"
+		f.Add(fmt.Appendf(nil, chunk+chunk+chunk, `"a"`, next, `"c"`))
+	}
 	f.Fuzz(func(t *testing.T, events []byte) {
-		if got, err := Assemble(events); err == nil && !json.Valid(got) {
+		got, err := Assemble(events)
+		if err == nil && !json.Valid(got) {
 			t.Fatalf("Assemble(%q) = %q, want valid JSON", events, got)
+		}
+		// An empty chunk before each chunk prevents that a chunk is joined like the previous one.
+		apart := []byte("{\"choices\":[]}\n")
+		for line := range bytes.Lines(events) {
+			apart = append(append(apart, line...), "\n{\"choices\":[]}\n"...)
+		}
+		if whole, errApart := Assemble(apart); err == nil && len(bytes.Fields(events)) > 0 && !json.Valid(events) && (errApart != nil || !bytes.Equal(whole, got)) {
+			t.Fatalf("Assemble(%q) = %q, with empty chunks between the chunks %q, %v", events, got, whole, errApart)
 		}
 	})
 }

@@ -87,3 +87,17 @@ func BenchmarkEventsWhole(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAssemble joins a stream of 50 chunks, as the log stores it.
+func BenchmarkAssemble(b *testing.B) {
+	var events bytes.Buffer
+	for i := range 50 {
+		fmt.Fprintf(&events, `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1790000000,"model":"m","choices":[{"index":0,"delta":{"content":" word %d"},"logprobs":null,"finish_reason":null}]}`+"\n", i)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Assemble(events.Bytes()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
