@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"fairlead.dev/internal/simulator"
 )
 
@@ -89,8 +91,11 @@ func (c conversation) editText() string {
 func (c conversation) readCall(path string) simulator.Part {
 	return c.chooseCall([]option{
 		{"Read", simulator.Object{"file_path": path}},
+		{"Read", simulator.Object{"filepath": path}},
 		{"read", simulator.Object{"filePath": path}},
+		{"read", simulator.Object{"path": path}},
 		{"read_file", simulator.Object{"file_path": path}},
+		{"view", simulator.Object{"path": path}},
 		{"read_files", simulator.Object{"files": []simulator.Object{{"path": path}}}},
 	}, "cat "+path)
 }
@@ -102,6 +107,10 @@ func (c conversation) replaceCall(path, before, after string) simulator.Part {
 		{"apply_patch", simulator.Object{"input": patch}},
 		{"Edit", simulator.Object{"file_path": path, "old_string": before, "new_string": after}},
 		{"edit", simulator.Object{"filePath": path, "oldString": before, "newString": after}},
+		{"edit", simulator.Object{"file_path": path, "old_string": before, "new_string": after}},
+		{"edit", simulator.Object{"path": path, "old_str": before, "new_str": after}},
+		{"edit", simulator.Object{"path": path, "before": before, "after": after}},
+		{"edit", simulator.Object{"path": path, "edits": []simulator.Object{{"oldText": before, "newText": after}}}},
 		{"replace", simulator.Object{"file_path": path, "old_string": before, "new_string": after, "instruction": "Replace the line"}},
 		{"editor", simulator.Object{"path": path, "old_text": before, "new_text": after}},
 	}, fmt.Sprintf("sed -i 's/^%s$/%s/' %s", before, after, path))
@@ -113,8 +122,12 @@ func (c conversation) commandCall(command string) simulator.Part {
 		{"exec_command", simulator.Object{"cmd": command}},
 		{"shell_command", simulator.Object{"command": command}},
 		{"shell", simulator.Object{"command": []string{"bash", "-c", command}}},
+		{"shell", simulator.Object{"command": command}},
 		{"Bash", simulator.Object{"command": command, "description": "Run a command"}},
+		{"Bash", simulator.Object{"command": command}},
+		{"bash", simulator.Object{"command": command, "description": "Run a command"}},
 		{"bash", simulator.Object{"command": command}},
+		{"run_shell_command", simulator.Object{"command": command, "description": "Run a command", "is_background": false}},
 		{"run_shell_command", simulator.Object{"command": command, "description": "Run a command"}},
 		{"run_commands", simulator.Object{"commands": []string{command}}},
 	}, "")
@@ -126,16 +139,26 @@ type option struct {
 	input simulator.Object
 }
 
+// fits reports whether the tool accepts the arguments of the option. The tools of different agents can have the same name.
+func (o option) fits(t simulator.Tool) bool {
+	for name, value := range o.input {
+		argument := gjson.GetBytes(t.Schema, "properties."+name)
+		if _, list := value.([]string); !argument.Exists() || list && argument.Get("type").String() != "array" {
+			return false
+		}
+	}
+	return o.name == t.Name
+}
+
 // chooseCall returns a call to the first option whose tool the request offers, or else a call that runs the command.
 func (c conversation) chooseCall(options []option, command string) simulator.Part {
 	for _, o := range options {
 		for _, t := range c.Tools {
 			switch {
-			case t.Name != o.name:
-			case t.Custom:
+			case t.Name == o.name && t.Custom:
 				text, _ := o.input["input"].(string)
 				return simulator.Part{Name: o.name, Input: json.RawMessage(text), Custom: true}
-			default:
+			case o.fits(t):
 				return simulator.Part{Name: o.name, Input: simulator.Encode(o.input)}
 			}
 		}
