@@ -76,6 +76,7 @@ func commands() []cli.Command {
 		configfile.NewConfig,
 		configfile.NewInit,
 		connect.New,
+		connect.NewStatusline,
 		decisions.NewBacktest,
 		decisions.NewExplain,
 		decisions.NewVerify,

@@ -7,10 +7,11 @@ type Permission string
 
 // The permissions, ordered from read access to instance management.
 const (
-	ReadWorkspace   Permission = "read_workspace" // name and settings
-	ReadFigures     Permission = "read_figures"   // totals and charts
-	ReadRequests    Permission = "read_requests"  // entries without bodies
-	ReadBodies      Permission = "read_bodies"    // bodies of requests and responses
+	ReadWorkspace   Permission = "read_workspace"    // name and settings
+	ReadFigures     Permission = "read_figures"      // totals and charts
+	ReadRequests    Permission = "read_requests"     // entries without bodies
+	ReadOwnSessions Permission = "read_own_sessions" // sums of the sessions that the own key began
+	ReadBodies      Permission = "read_bodies"       // bodies of requests and responses
 	ReadModels      Permission = "read_models"
 	ReadProviders   Permission = "read_providers" // health and names; credentials are never read
 	ReadPolicies    Permission = "read_policies"  // includes explanations and dry runs
@@ -41,7 +42,7 @@ var roleRights, scopeRights = rights()
 
 func rights() (map[Role][]Permission, map[Scope][]Permission) {
 	viewer := []Permission{
-		ReadWorkspace, ReadFigures, ReadRequests, ReadModels, ReadProviders, ReadPolicies, ReadKeys, ReadMembers,
+		ReadWorkspace, ReadFigures, ReadRequests, ReadOwnSessions, ReadModels, ReadProviders, ReadPolicies, ReadKeys, ReadMembers,
 	}
 	developer := append(slices.Clone(viewer), ReadBodies, UseModels, UsePlayground, ManageOwnKeys)
 	admin := append(slices.Clone(developer),
@@ -49,12 +50,12 @@ func rights() (map[Role][]Permission, map[Scope][]Permission) {
 	owner := append(slices.Clone(admin), ManageInstance)
 
 	read := []Permission{
-		ReadWorkspace, ReadFigures, ReadRequests, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
+		ReadWorkspace, ReadFigures, ReadRequests, ReadOwnSessions, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
 	}
 	manage := append(slices.Clone(read),
 		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageAlerts, ManageProviders, ConnectProviders, ManageModels)
 	return map[Role][]Permission{Viewer: viewer, Developer: developer, Admin: admin, Owner: owner},
-		map[Scope][]Permission{Inference: {UseModels}, Read: read, Manage: manage}
+		map[Scope][]Permission{Inference: {UseModels, ReadOwnSessions}, Read: read, Manage: manage}
 }
 
 // roleRank orders the roles. It is 0 for an unknown role.

@@ -18,6 +18,7 @@ func TestRights(t *testing.T) {
 		ReadRequests:     all + " read manage",
 		ReadBodies:       "owner admin developer read manage",
 		ReadModels:       all + " read manage",
+		ReadOwnSessions:  all + " inference read manage",
 		ReadProviders:    all + " read manage",
 		ReadPolicies:     all + " read manage",
 		ReadKeys:         all + " read manage",

@@ -104,3 +104,21 @@ func TestTurnsShowGapsModelChangesAndNewMessages(t *testing.T) {
 	}
 	s.call("GET", "/sessions/none", "", as("acc_viewer")).want(404)
 }
+
+func TestInferenceKeyReadsOnlyItsOwnSessions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i, keyID := range []string{"key_inference", "key_other"} {
+		e := entry(numbered(i), home)
+		e.Session, e.SessionSource, e.KeyID, e.Preview = keyID, "given", keyID, "a prompt"
+		s.log.entries = append(s.log.entries, e)
+	}
+	var own requests.SessionDetail
+	s.call("GET", "/sessions/key_inference", "", key("fl_inference")).want(200).into(&own)
+	if own.Turns != 1 || own.Preview != "" {
+		t.Errorf("the own session is %+v, want one turn without its prompt", own)
+	}
+	s.call("GET", "/sessions/key_other", "", key("fl_inference")).want(404)
+	s.call("GET", "/sessions/key_other", "", key("fl_read")).want(200)
+	s.call("GET", "/sessions/key_inference/turns", "", key("fl_inference")).want(403)
+}

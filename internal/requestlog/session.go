@@ -18,8 +18,9 @@ type Session struct {
 	Simulated   bool
 	SessionFigures
 
-	Models  []string // models that served a request, in sorted order
-	Preview string   // preview of the first request
+	Models    []string // models that served a request, in sorted order
+	LastModel string   // model that served the latest request; empty if the request was deleted
+	Preview   string   // preview of the first request
 }
 
 // SessionFigures holds sums over the requests of a session.

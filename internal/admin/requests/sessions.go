@@ -33,6 +33,7 @@ type SessionSummary struct {
 	Rejected     int64         `json:"rejected"`
 	Unpriced     int64         `json:"unpriced" doc:"Served requests without a known cost."`
 	Models       []string      `json:"models" doc:"Models that served a request."`
+	LastModel    *string       `json:"last_model" doc:"Model that served the latest request."`
 	Cost         money.Amount  `json:"cost_usd"`
 	BaselineCost *money.Amount `json:"baseline_cost_usd" nullable:"true" doc:"Baseline cost of the requests that have one. null if no request has one."`
 	Saved        *money.Amount `json:"saved_usd" nullable:"true"`
@@ -95,9 +96,10 @@ func (a *handlers) registerSessions() {
 		Summary:     "List sessions, the one with the latest request first",
 		Description: "A session is the conversation or agent run that requests belong to. Pass before from the response to get the next page.",
 	}, a.listSessions)
-	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
+	adminapi.Register(a.Server, account.ReadOwnSessions, huma.Operation{
 		OperationID: "get-request-session", Method: http.MethodGet, Path: "/sessions/{id}", Tags: tags,
-		Summary: "Get a session with its sums and budgets",
+		Summary:     "Get a session with its sums and budgets",
+		Description: "A key with only the scope inference can read the sessions that it began.",
 	}, a.getSession)
 	adminapi.Register(a.Server, account.ReadRequests, huma.Operation{
 		OperationID: "list-session-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Tags: tags,
@@ -165,6 +167,9 @@ func (a *handlers) getSession(ctx context.Context, c *adminapi.Call, in *Session
 	if err != nil {
 		return nil, err
 	}
+	if !c.Actor.May(account.ReadRequests) && s.KeyID != c.Actor.KeyID {
+		return nil, requestlog.ErrNotFound
+	}
 	items, err := a.Budgets.ForSession(ctx, &s)
 	if err != nil {
 		return nil, err
@@ -190,7 +195,7 @@ func sessionView(s *requestlog.Session, by account.Actor) SessionSummary {
 	v := SessionSummary{
 		ID: s.ID, Source: s.Source, FirstRequest: s.FirstID, LastRequest: s.LastID, Preview: s.Preview, Client: s.Client,
 		KeyID: adminapi.NonEmpty(s.KeyID), EndUser: adminapi.NonEmpty(s.EndUser), Simulated: s.Simulated,
-		Turns: s.Turns, Errors: s.Errors, Rejected: s.Rejected, Unpriced: s.Unpriced, Models: s.Models, Cost: s.Cost,
+		Turns: s.Turns, Errors: s.Errors, Rejected: s.Rejected, Unpriced: s.Unpriced, Models: s.Models, LastModel: adminapi.NonEmpty(s.LastModel), Cost: s.Cost,
 		InputTokens: s.InputTokens, CachedTokens: s.CachedTokens, OutputTokens: s.OutputTokens,
 		LatencyMS: s.Latency.Milliseconds(), OverheadUS: s.Overhead.Microseconds(),
 	}

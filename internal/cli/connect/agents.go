@@ -2,6 +2,8 @@ package connect
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,6 +79,7 @@ var agents = []agent{
 				set("1", "env", "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY"),
 				set(strconv.FormatInt(s.Context, 10), "env", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"),
 				unset("env", "ANTHROPIC_AUTH_TOKEN"), unset("env", "ANTHROPIC_API_KEY"), unset("env", "ANTHROPIC_MODEL"),
+				setDefault(map[string]any{"type": "command", "command": ownProgram() + " statusline", "refreshInterval": 10}, "statusLine"),
 			)}}, nil
 		},
 	},
@@ -309,6 +312,20 @@ func (s *site) xdgConfig() string { return s.configDir("XDG_CONFIG_HOME", ".conf
 
 // printKey returns a shell command that prints the key.
 func (s *site) printKey() string { return "cat " + quoteShell(s.keyFile) }
+
+// ownProgram returns this program for a POSIX shell. The path on PATH has precedence because an upgrade can move the file behind it.
+func ownProgram() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "fairlead"
+	}
+	if found, err := exec.LookPath("fairlead"); err == nil {
+		if target, err := filepath.EvalSymlinks(found); err == nil && target == own {
+			own = found
+		}
+	}
+	return quoteShell(own)
+}
 
 func (s *site) images() bool { return s.Auto.has("vision") }
 

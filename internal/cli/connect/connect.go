@@ -98,7 +98,14 @@ func (k *command) run(ctx context.Context, a *agent) error {
 	if k.project && !a.project {
 		return cli.Usagef("leave out --project", "%s reads the address of a gateway from the user's settings only", a.title)
 	}
-	s, at, err := k.newSite(a)
+	project := ""
+	if k.project {
+		var err error
+		if project, err = os.Getwd(); err != nil {
+			return err
+		}
+	}
+	s, at, err := k.newSite(a, project)
 	if err != nil {
 		return err
 	}
@@ -111,8 +118,8 @@ func (k *command) run(ctx context.Context, a *agent) error {
 	return k.connect(ctx, a, s, at)
 }
 
-// newSite returns the places of the agent's files, and the path of its record.
-func (k *command) newSite(a *agent) (*site, string, error) {
+// newSite returns the places of the agent's files, and the path of its record. project is empty for the user's settings.
+func (k *command) newSite(a *agent, project string) (*site, string, error) {
 	home := k.console.Getenv("HOME")
 	if home == "" {
 		var err error
@@ -120,15 +127,8 @@ func (k *command) newSite(a *agent) (*site, string, error) {
 			return nil, "", err
 		}
 	}
-	s := &site{home: home, getenv: k.console.Getenv, env: k.console.Env}
+	s := &site{home: home, project: project, getenv: k.console.Getenv, env: k.console.Env}
 	s.now = k.console.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-	if k.project {
-		dir, err := os.Getwd()
-		if err != nil {
-			return nil, "", err
-		}
-		s.project = dir
-	}
 	s.program, _ = exec.LookPath(a.program) // empty if it is not installed
 	at := recordPath(filepath.Join(s.xdgConfig(), "fairlead", "agents"), a.name, s.project)
 	s.keyFile = strings.TrimSuffix(at, ".json") + ".key"
@@ -147,7 +147,7 @@ func (k *command) list() error {
 	var rows []row
 	for i := range agents {
 		a := &agents[i]
-		s, at, err := k.newSite(a)
+		s, at, err := k.newSite(a, "")
 		if err != nil {
 			return err
 		}
@@ -389,6 +389,8 @@ func (k *command) revoke(ctx context.Context, r *record, key string) error {
 	})
 }
 
+var errNotConnected = errors.New("the agent is not connected")
+
 // undoConnection restores the files and revokes the key.
 func (k *command) undoConnection(ctx context.Context, a *agent, at string) error {
 	r, err := readRecord(at)
@@ -396,7 +398,7 @@ func (k *command) undoConnection(ctx context.Context, a *agent, at string) error
 		return err
 	}
 	if r == nil {
-		return cli.WithFix(fmt.Errorf("%s is not connected", a.title), "see  fairlead connect")
+		return cli.WithFix(fmt.Errorf("%s: %w", a.title, errNotConnected), "see  fairlead connect")
 	}
 	kept, err := restore(at, r)
 	if err != nil {

@@ -23,9 +23,10 @@ import (
 // fakeGateway answers like a gateway with one model. fail makes model requests fail.
 type fakeGateway struct {
 	*httptest.Server
-	fail  bool
-	calls []string // paths of the model requests
-	keys  []string // keys that they used
+	fail    bool
+	session string   // members of the response to a request for a session; empty if it does not exist
+	calls   []string // paths of the model requests
+	keys    []string // keys that they used
 }
 
 func newFakeGateway(t *testing.T) *fakeGateway {
@@ -44,6 +45,10 @@ func newFakeGateway(t *testing.T) *fakeGateway {
 			w.Header().Set("X-Fairlead-Error-Code", "PROVIDER_UPSTREAM_ERROR")
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = w.Write([]byte(`{"error":{"message":"every attempt failed"}}`))
+		case r.URL.Path == "/api/v1/sessions/abc" && f.session != "" && r.Header.Get("Authorization") == "Bearer "+f.keys[0]:
+			_, _ = w.Write([]byte(`{"turns": 3, ` + f.session + `}`))
+		case strings.HasPrefix(r.URL.Path, "/api/v1/sessions/"):
+			w.WriteHeader(http.StatusNotFound)
 		case r.URL.Path == "/api/v1/keys":
 			w.Header().Set("X-Fairlead-Error-Code", "SCOPE_DENIED")
 			w.WriteHeader(http.StatusForbidden)
@@ -62,7 +67,7 @@ func newFakeGateway(t *testing.T) *fakeGateway {
 // newLab returns a lab whose gateway is the fake one, and the home directory.
 func newLab(t *testing.T, gateway *fakeGateway) (*clitest.Lab, string) {
 	t.Helper()
-	l := clitest.New(t, New)
+	l := clitest.New(t, New, NewStatusline)
 	home := t.TempDir()
 	l.Console.Env = append(l.Console.Env, "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "SHELL=/bin/bash", "PATH=",
 		"FAIRLEAD_LISTEN="+strings.TrimPrefix(gateway.URL, "http://"))
@@ -325,4 +330,45 @@ func TestListShowsInstalledAndConnectedAgents(t *testing.T) {
 	if got := strings.Count(out, "\n"); got != len(agents) {
 		t.Errorf("%d agents are listed, want %d", got, len(agents))
 	}
+}
+
+func TestStatusline(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	gateway := newFakeGateway(t)
+	l, home := newLab(t, gateway)
+	const input = `{"session_id": "abc", "model": {"id": "claude-auto", "display_name": "claude-auto"}, "workspace": {"project_dir": "/src"}}`
+	print := func() string {
+		l.Console.In = strings.NewReader(input)
+		out, _ := l.Run(cli.ExitOK, "statusline")
+		return out
+	}
+	if got := print(); got != "claude-auto\n" {
+		t.Errorf("without a connection: %q", got)
+	}
+	l.Run(cli.ExitOK, "connect", "claude-code")
+	for session, want := range map[string]string{
+		"": "claude-auto",
+		`"last_model": "small", "cost_usd": "0.1", "saved_usd": "0.3", "baseline_cost_usd": "0.4"`:          "claude-auto → small · $0.1000 · saved $0.3000 (-75 %)",
+		`"last_model": "small", "cost_usd": "0.5", "saved_usd": "-0.1", "baseline_cost_usd": "0.4"`:               "claude-auto → small · $0.5000 · $0.1000 more than the baseline",
+		`"last_model": "small", "cost_usd": "0.5", "saved_usd": null, "baseline_cost_usd": null, "unpriced": 1`:   "claude-auto → small · at least $0.5000",
+		`"last_model": null, "cost_usd": "0", "saved_usd": null, "baseline_cost_usd": null, "unpriced": 3`:        "claude-auto · cost unknown",
+		`"last_model": "sim", "cost_usd": "0.5", "saved_usd": null, "baseline_cost_usd": null, "simulated": true`: "claude-auto → sim · $0.5000 · simulated",
+	} {
+		gateway.session = session
+		if got := print(); got != want+"\n" {
+			t.Errorf("%s: got %q, want %q", session, got, want)
+		}
+	}
+	settings := readTree(t, home)[".claude/settings.json"]
+	if !strings.Contains(settings, ` statusline"`) {
+		t.Errorf("the settings have no status line: %s", settings)
+	}
+	l.Run(cli.ExitOK, "connect", "claude-code", "--undo")
+	write(t, filepath.Join(home, ".claude", "settings.json"), `{"statusLine": {"type": "command", "command": "mine"}}`)
+	l.Run(cli.ExitOK, "connect", "claude-code")
+	if settings = readTree(t, home)[".claude/settings.json"]; !strings.Contains(settings, `"mine"`) {
+		t.Errorf("the user's status line was replaced: %s", settings)
+	}
+	l.Console.In = strings.NewReader("")
+	l.Run(cli.ExitFailed, "statusline")
 }

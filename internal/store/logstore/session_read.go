@@ -98,7 +98,7 @@ func (s *SessionStore) Session(ctx context.Context, workspaceID, id string) (req
 	return found[0], nil
 }
 
-// read runs a query that selects sessionColumns, and adds the first prompt of each session.
+// read runs a query that selects sessionColumns, and adds the first prompt and the last model of each session.
 func (s *SessionStore) read(ctx context.Context, workspace, q string, args []any) ([]requestlog.Session, error) {
 	rows, err := s.db.Query(ctx, q, args...)
 	found, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (requestlog.Session, error) {
@@ -113,20 +113,26 @@ func (s *SessionStore) read(ctx context.Context, workspace, q string, args []any
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
-	byFirst := map[string]*requestlog.Session{}
-	var firsts []string
+	byFirst, byLast := map[string]*requestlog.Session{}, map[string]*requestlog.Session{}
+	var ids []string
 	for i := range found {
-		byFirst[found[i].FirstID] = &found[i]
-		firsts = append(firsts, found[i].FirstID)
+		one := &found[i]
+		byFirst[one.FirstID], byLast[one.LastID] = one, one
+		ids = append(ids, one.FirstID, one.LastID)
 	}
-	previews, err := s.db.Query(ctx, `select id, preview from requests where workspace_id = $1 and id in (`+sqldb.Placeholders(2, len(firsts))+`)`, append([]any{workspace}, sqldb.Args(firsts)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
-	return found, sqldb.Each(previews, err, func(row sqldb.Scanner) error {
-		var id, preview string
-		err := row.Scan(&id, &preview)
-		if err == nil {
-			byFirst[id].Preview = preview
+	ends, err := s.db.Query(ctx, `select id, preview, model from requests where workspace_id = $1 and id in (`+sqldb.Placeholders(2, len(ids))+`)`, append([]any{workspace}, sqldb.Args(ids)...)...) //nolint:rowserrcheck // sqldb.Each checks rows.Err
+	return found, sqldb.Each(ends, err, func(row sqldb.Scanner) error {
+		var id, preview, model string
+		if err := row.Scan(&id, &preview, &model); err != nil {
+			return err
 		}
-		return err
+		if one := byFirst[id]; one != nil {
+			one.Preview = preview
+		}
+		if one := byLast[id]; one != nil {
+			one.LastModel = model
+		}
+		return nil
 	})
 }
 

@@ -58,7 +58,7 @@ func sessionsSumTheirTurns(t *testing.T, db *store.DB) {
 			Turns: 3, Errors: 1, Unpriced: 1, Spending: requestlog.Spending{Cost: 200, ComparedCost: 100, BaselineCost: 150}, Tokens: requestlog.Tokens{InputTokens: 300, CachedTokens: 270, OutputTokens: 15},
 			Latency: 3 * time.Second, Overhead: 3 * time.Millisecond,
 		},
-		Models: []string{"large", "small"}, Preview: "first prompt",
+		Models: []string{"large", "small"}, LastModel: turns[2].Model, Preview: "first prompt",
 	}
 	got, err := db.Log.Session(t.Context(), workspace, "a")
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
