@@ -77,16 +77,16 @@ var forbidden = []struct{ from, imports, except, reason string }{
 	},
 	{
 		from:    "internal/wire/openai internal/wire/media",
-		imports: "internal/wire/anthropic internal/wire/responses* internal/wire/gemini* internal/wire/bedrock",
+		imports: "internal/wire/anthropic internal/wire/responses internal/wire/gemini* internal/wire/bedrock",
 		reason:  "formats meet in package llm",
 	},
 	{
 		from:    "internal/wire/anthropic internal/wire/bedrock",
-		imports: "internal/wire/openai internal/wire/responses* internal/wire/gemini*",
+		imports: "internal/wire/openai internal/wire/responses internal/wire/gemini*",
 		reason:  "formats meet in package llm",
 	},
 	{
-		from:    "internal/wire/responses internal/wire/responsesconv",
+		from:    "internal/wire/responses",
 		imports: "internal/wire/openai",
 		reason:  "formats meet in package llm",
 	},
@@ -98,7 +98,7 @@ var forbidden = []struct{ from, imports, except, reason string }{
 }
 
 // sharedWire lists the packages below wire that belong to no format.
-const sharedWire = "internal/wire/sse internal/wire/fault internal/wire/show internal/wire/strict internal/wire/upstream internal/wire/validate internal/wire/websearch"
+const sharedWire = "internal/wire/sse internal/wire/fault internal/wire/show internal/wire/strict internal/wire/upstream internal/wire/websearch"
 
 // pure lists packages that receive the time and random numbers as arguments. They use no network, disk, clock or randomness, so that
 // explaining, verifying and backtesting a decision run the same code as serving a request.

@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
-	"fairlead.dev/internal/wire/validate"
 )
 
 const (
@@ -176,12 +175,25 @@ func eachName(body rawjson.Value, fn func(member string, at rawjson.Value) error
 		case value.Kind == rawjson.Text && (name == "model" || name == PreviousResponse):
 			err = fn(name, value)
 		default:
-			for id := range validate.FileIDs(name, value) {
-				if err = fn(FileID, id); err != nil {
-					break
-				}
-			}
+			err = eachFileID(name, value, fn)
 		}
+		return err == nil
+	})
+	return err
+}
+
+// eachFileID calls fn for every file ID in the value v of the member with the given name. File IDs are the values of file_id and file_ids at
+// any depth.
+func eachFileID(name string, v rawjson.Value, fn func(member string, at rawjson.Value) error) (err error) {
+	if v.Kind == rawjson.Text && (name == "file_id" || name == "file_ids") {
+		return fn(FileID, v)
+	}
+	v.ForEach(func(key, value rawjson.Value) bool {
+		inner := name // an element of a list is treated as if it had the name of the list
+		if v.IsObject() {
+			inner = key.String()
+		}
+		err = eachFileID(inner, value, fn)
 		return err == nil
 	})
 	return err
@@ -262,7 +274,7 @@ func ReadResults(r io.Reader, add func(Result)) error {
 			return fmt.Errorf("the token usage of result %s is missing or invalid", show.Quote(v.Get("custom_id").String()))
 		}
 		model := body.Get("model").String()
-		if models[model] = true; len(models) > MaxModels || len(model) > validate.MaxName {
+		if models[model] = true; len(models) > MaxModels || len(model) > strict.MaxName {
 			return fmt.Errorf("the results contain more than %d models or a model name that is too long", MaxModels)
 		}
 		add(Result{Model: model, Usage: u})

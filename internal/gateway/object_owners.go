@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/internal/provider"
 	"fairlead.dev/internal/route"
 	"fairlead.dev/internal/wire/show"
-	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/strict"
 )
 
 // maxOwners is the maximum number of files in each of the two cache generations.
@@ -42,7 +42,7 @@ func (c *ownerCache) find(files []llm.StoredFile) (owners map[string][]batch.Own
 		switch {
 		case ok:
 			owners[f.ID] = list
-		case len(f.ID) <= validate.MaxName && utf8.ValidString(f.ID) && !strings.Contains(f.ID, "\x00"):
+		case len(f.ID) <= strict.MaxName && utf8.ValidString(f.ID) && !strings.Contains(f.ID, "\x00"):
 			missing = append(missing, f.ID)
 		}
 	}

@@ -2,8 +2,33 @@ package llm
 
 import (
 	"encoding/base64"
+	"net/url"
 	"strings"
 )
+
+// IsDataURL reports whether s is a data URL.
+func IsDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
+
+// SplitDataURL parses a data URL such as data:image/png;base64,AAAA. Data that is not in base64 is converted to base64.
+func SplitDataURL(s string) (Media, bool) {
+	head, data, found := strings.Cut(s[len("data:"):], ",")
+	if !found {
+		return Media{}, false
+	}
+	kind, parameters, _ := strings.Cut(head, ";")
+	media := Media{Type: strings.ToLower(strings.TrimSpace(kind))}
+	if strings.HasSuffix(";"+strings.ToLower(parameters), ";base64") {
+		var ok bool
+		media.Data, ok = StandardBase64(data)
+		return media, ok
+	}
+	plain, err := url.PathUnescape(data)
+	if err != nil {
+		return Media{}, false
+	}
+	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
+	return media, true
+}
 
 // urlAlphabet replaces the URL-safe base64 characters with the standard ones and removes white space.
 var urlAlphabet = strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "")

@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
-	"fairlead.dev/internal/wire/responsesconv"
 	"fairlead.dev/internal/wire/upstream"
 )
 
@@ -40,7 +39,7 @@ var responseFormats = []struct {
 		return anthropic.Deltas(r, anthropic.DeltaOptions{Reading: upstream.Reading{Stream: stream}})
 	}},
 	{responses.Format{Now: at(1)}, responses.Format{Now: at(1)}, `{"model":"m","input":"x"}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
-		return responsesconv.Deltas(r, responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: stream}})
+		return responses.Deltas(r, responses.DeltaOptions{Reading: upstream.Reading{Stream: stream}})
 	}},
 	{gemini.Format{Model: "m"}, gemini.Format{Model: "m"}, `{"contents":[{"parts":[{"text":"x"}]}]}`, func(r io.Reader, stream bool) iter.Seq2[llm.Delta, error] {
 		return gemini.Deltas(r, gemini.DeltaOptions{Stream: stream})

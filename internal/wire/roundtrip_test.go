@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/internal/wire/gemini"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
-	"fairlead.dev/internal/wire/responsesconv"
 )
 
 // encoders lists the functions that encode conversations for providers. If clients use the same format, the entry also has the client
@@ -37,7 +36,7 @@ var encoders = []struct {
 		return body, lost
 	}},
 	{"responses", responses.Format{}, func(_ *rapid.T, conv *llm.Conversation) ([]byte, []string) {
-		return responsesconv.Render(conv, responsesconv.RenderOptions{Model: "m", Signer: "p"})
+		return responses.Render(conv, responses.RenderOptions{Model: "m", Signer: "p"})
 	}},
 	{"gemini", nil, func(t *rapid.T, conv *llm.Conversation) ([]byte, []string) {
 		body, lost, err := gemini.Render(t.Context(), conv, gemini.RenderOptions{Provider: "p"})

@@ -14,8 +14,6 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/openai"
 	"fairlead.dev/internal/wire/responses"
-	"fairlead.dev/internal/wire/responsesconv"
-	"fairlead.dev/internal/wire/responsesstream"
 	"fairlead.dev/internal/wire/upstream"
 )
 
@@ -68,7 +66,7 @@ func (c *caller) newResponsesRequest(ctx context.Context, call *provider.Call) (
 	if own.Verbosity != "" && own.Verbosity != "medium" && slices.Contains(rule.Rejects, "verbosity") {
 		own.Verbosity = ""
 	}
-	body, dropped := responsesconv.Render(&own, responsesconv.RenderOptions{
+	body, dropped := responses.Render(&own, responses.RenderOptions{
 		Model: call.Target.Upstream, Stream: wantsStream(call), MaxOutput: call.MaxOutput,
 		Reasoning: model.Assumed || model.Abilities.Has(llm.Reasoning), SamplingRejected: model.FixedSampling, Signer: call.Target.ID(),
 		Breakpoints: rule.Breakpoints,
@@ -122,7 +120,7 @@ func responsesEdit(call *provider.Call) openai.Edit {
 func (a *adaptation) responsesParameters() {
 	model, rule := a.call.Target.Model, parameterRule(a.call.Target)
 	var excluded []string // values to remove from the include member
-	effort := cmp.Or(a.call.Target.Effort, responses.Effort(&a.call.Request.Payload))
+	effort := cmp.Or(a.call.Target.Effort, a.call.Request.Effort)
 	nearest := llm.NearestEffort(effort, rule.Efforts)
 	switch {
 	case a.value("reasoning") == nil || isNull(a.value("reasoning")):
@@ -196,12 +194,12 @@ func (c *caller) responsesEvents(call *provider.Call, resp *http.Response) llm.S
 		Warn: func(what string) { call.Warn("%s", what) },
 	}
 	if call.Request.Format == responses.Name && !call.Joins {
-		o := responsesstream.Options{Reading: reading, Model: call.Target.Model.Name, Background: call.Request.Background, Split: call.Request.Stream && call.Target.NoStream}
-		if responses.Stores(&call.Request.Payload) || call.Request.Stored != nil {
+		o := responses.Options{Reading: reading, Model: call.Target.Model.Name, Background: call.Request.Background, Split: call.Request.Stream && call.Target.NoStream}
+		if call.Request.Stores || call.Request.Stored != nil {
 			o.ResponseID = func(id string) string { return call.ResponseID(call.Target.Provider, id) }
 		}
-		return responsesstream.Read(resp.Body, o)
+		return responses.Read(resp.Body, o)
 	}
-	deltas := responsesconv.Deltas(resp.Body, responsesconv.DeltaOptions{Reading: reading, Signer: call.Target.ID()})
+	deltas := responses.Deltas(resp.Body, responses.DeltaOptions{Reading: reading, Signer: call.Target.ID()})
 	return llm.Pull(call.Client.EncodeResponse(call.Request, call.Target.Model.Name, deltas))
 }

@@ -7,7 +7,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
-	"fairlead.dev/internal/wire/responsesstream"
+	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/upstream"
 )
 
@@ -50,7 +50,7 @@ func (e storedResponses) NewRequest(ctx context.Context, c *provider.Call) (*htt
 
 func (e storedResponses) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	op := c.Operation
-	return responsesstream.ReadStored(resp.Body, responsesstream.Options{
+	return responses.ReadStored(resp.Body, responses.Options{
 		Reading: upstream.Reading{
 			Stream: op.Stream, ContentType: resp.Header.Get("Content-Type"), MaxLine: e.settings.MaxLine, MaxResponse: e.settings.MaxResponse,
 		},

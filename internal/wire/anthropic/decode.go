@@ -169,7 +169,7 @@ func (t *tool) decode() llm.Tool {
 	}
 	out.Hosted = t.Type
 	if websearch.Is(t.Type) {
-		out.Search = websearch.Read(rawjson.Parse(raw))
+		out.Search = websearch.Read(raw)
 	}
 	return out
 }

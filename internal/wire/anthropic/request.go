@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/websearch"
 )
 
 // request is a Messages request, as clients send it and as providers get it.
@@ -130,26 +131,17 @@ func (c *cacheControl) IsZero() bool { return c == nil || c.Type == "" }
 
 // tool is the definition of a tool.
 type tool struct {
-	Type           string         `json:"type,omitzero"`
-	Name           string         `json:"name,omitzero"`
-	Description    string         `json:"description,omitzero"`
-	InputSchema    jsontext.Value `json:"input_schema,omitzero"`
-	Strict         *bool          `json:"strict,omitzero"`
-	MaxUses        strict.Whole   `json:"max_uses,omitzero"`
-	AllowedDomains []string       `json:"allowed_domains,omitempty"`
-	BlockedDomains []string       `json:"blocked_domains,omitempty"`
-	UserLocation   *location      `json:"user_location,omitzero"`
-	CacheControl   *cacheControl  `json:"cache_control,omitzero"`
-	Unknown        jsontext.Value `json:",embed"`
-}
-
-// location is the location of the user for web searches.
-type location struct {
-	Type     string `json:"type"`
-	City     string `json:"city,omitzero"`
-	Region   string `json:"region,omitzero"`
-	Country  string `json:"country,omitzero"`
-	Timezone string `json:"timezone,omitzero"`
+	Type           string              `json:"type,omitzero"`
+	Name           string              `json:"name,omitzero"`
+	Description    string              `json:"description,omitzero"`
+	InputSchema    jsontext.Value      `json:"input_schema,omitzero"`
+	Strict         *bool               `json:"strict,omitzero"`
+	MaxUses        strict.Whole        `json:"max_uses,omitzero"`
+	AllowedDomains []string            `json:"allowed_domains,omitempty"`
+	BlockedDomains []string            `json:"blocked_domains,omitempty"`
+	UserLocation   *websearch.Location `json:"user_location,omitzero"`
+	CacheControl   *cacheControl       `json:"cache_control,omitzero"`
+	Unknown        jsontext.Value      `json:",embed"`
 }
 
 type toolChoice struct {

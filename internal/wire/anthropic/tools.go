@@ -153,9 +153,7 @@ func (r *renderer) tool(t llm.Tool, enforced bool) tool {
 		if len(s.Allowed) == 0 {
 			search.BlockedDomains = s.Blocked
 		}
-		if p := s.Place; p != (llm.Place{}) {
-			search.UserLocation = &location{"approximate", p.City, p.Region, p.Country, p.Zone}
-		}
+		search.UserLocation = websearch.LocationOf(s.Place)
 		return search
 	}
 	out := tool{Name: t.Name, Description: t.Description, CacheControl: r.mark(t.Cache)}

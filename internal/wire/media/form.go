@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
-	"fairlead.dev/internal/wire/validate"
 )
 
 const (
@@ -63,17 +62,19 @@ func (d *decoder) form(body []byte) error {
 	seen := map[string]bool{}
 	err := parts(body, func(part *multipart.Part) error {
 		name := part.FormName()
-		d.RejectLookAlikes("", name, append([]string{"file"}, fields...)...)
+		if p, found := strict.LookAlike("", name, append([]string{"file"}, fields...)...); found {
+			d.doc.Problem(p.Param, "%s", p.Message)
+		}
 		if seen[name] && !strings.HasSuffix(name, "[]") {
-			d.Problem(name, "The field %q appears twice. Send it once.", name)
+			d.doc.Problem(name, "The field %q appears twice. Send it once.", name)
 		}
 		seen[name] = true
 		if part.FileName() != "" && slices.Contains(fields, name) {
-			d.Problem(name, "The field %q is a file. Send it as text, without a file name.", name)
+			d.doc.Problem(name, "The field %q is a file. Send it as text, without a file name.", name)
 		}
 		if part.FileName() != "" || name == "file" {
 			n, err := io.Copy(io.Discard, part)
-			d.prompt = d.prompt || name == "file" && n > 0
+			d.given = d.given || name == "file" && n > 0
 			d.req.AttachedBytes += int(n)
 			d.req.Unsized++
 			return err
@@ -83,7 +84,7 @@ func (d *decoder) form(body []byte) error {
 		case err != nil:
 			return err
 		case len(value) > maxField:
-			d.Problem(name, "The field %q is too long.", name)
+			d.doc.Problem(name, "The field %q is too long.", name)
 		}
 		d.field(name, string(value))
 		return nil
@@ -99,18 +100,18 @@ func (d *decoder) form(body []byte) error {
 
 func (d *decoder) field(name, value string) {
 	switch {
-	case name == "model" && (strings.TrimSpace(value) == "" || len(value) > validate.MaxName || strings.ContainsAny(value, "\r\n\x00")):
-		d.Problem("model", "model must be a valid model name, such as whisper-1.")
+	case name == "model" && (strings.TrimSpace(value) == "" || len(value) > strict.MaxName || strings.ContainsAny(value, "\r\n\x00")):
+		d.doc.Problem("model", "model must be a valid model name, such as whisper-1.")
 	case name == "model":
 		d.req.Model = value
-	case name == sessionField && (strings.TrimSpace(value) == "" || len(value) > validate.MaxName || strings.ContainsFunc(value, show.Harmful) || !utf8.ValidString(value)):
-		d.Problem(sessionField, "session_id must be a name of at most %d bytes without control characters.", validate.MaxName)
+	case name == sessionField && (strings.TrimSpace(value) == "" || len(value) > strict.MaxName || strings.ContainsFunc(value, show.Harmful) || !utf8.ValidString(value)):
+		d.doc.Problem(sessionField, "session_id must be a name of at most %d bytes without control characters.", strict.MaxName)
 	case name == sessionField:
 		d.req.Controls.SessionID = value
 	case name == "prompt":
-		d.text(value)
+		d.addText(value)
 	case name == "stream" && value == "true":
-		d.Problem("stream", "This endpoint does not support streaming. Send the request without stream.")
+		d.rejectStream()
 	}
 }
 

@@ -9,13 +9,14 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/sse"
 	"fairlead.dev/internal/wire/strict"
-	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Format implements wire.Format for these endpoints. Responses are not streamed.
@@ -46,100 +47,99 @@ func (Format) EncodeResponse(*llm.Request, string, iter.Seq2[llm.Delta, error]) 
 	return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, errNotChat()) }
 }
 
-// decoder validates one request.
-type decoder struct {
-	validate.Reader
-	req    *llm.Request
-	prompt bool // whether the member that the operation requires is present
+// request is a request in JSON.
+type request struct {
+	strict.Controls
+	Input     string           `json:"input"`
+	Prompt    string           `json:"prompt"`
+	Query     string           `json:"query"`
+	Documents []jsontext.Value `json:"documents"`
+	N         strict.Whole     `json:"n"`
+	User      strict.Label     `json:"user"`
+	Stream    bool             `json:"stream"`
 }
 
 // DecodeRequest implements wire.Format.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	d := decoder{req: &llm.Request{Op: op, Payload: llm.Payload{Format: Format{}.Name(), Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}}
+	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Format{}.Name(), Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}
 	required := map[llm.Op]string{llm.Transcribe: "file", llm.Speech: "input", llm.GenerateImages: "prompt", llm.Rerank: "documents"}[op]
 	if required == "" {
 		return nil, strict.Reject(strict.Problem{Message: "The endpoint does not support the operation " + string(op) + "."})
 	}
+	d := decoder{doc: &strict.Document{Body: body}, req: req}
 	if op == llm.Transcribe {
 		if err := d.form(body); err != nil {
 			return nil, err
 		}
 	} else {
-		fields, err := strict.Object(ctx, body)
-		if err != nil {
+		if err := d.json(ctx, body); err != nil {
 			return nil, err
 		}
-		d.req.Fields = fields
-		d.Scanner = rawjson.Scanner{Data: body, Context: ctx}
-		d.members(required)
+		d.given = d.doc.Given(required)
+	}
+	d.doc.Require("model", req.Model != "", "Name a model.")
+	d.doc.Require(required, d.given, "Send it.")
+	if strings.HasPrefix(req.Model, "auto") && (req.Model == "auto" || req.Model[len("auto")] == ':') {
+		d.doc.Problem("model", "This endpoint cannot select a model automatically. Name a model.")
 	}
 	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}
-	d.Require("model", d.req.Model != "", "Name a model.")
-	d.Require(required, d.prompt, "Send it.")
-	if strings.HasPrefix(d.req.Model, "auto") && (d.req.Model == "auto" || d.req.Model[len("auto")] == ':') {
-		d.Problem("model", "This endpoint cannot select a model automatically. Name a model.")
-	}
-	if err := d.Reject(); err != nil {
+	if err := d.doc.Finish(req, nil); err != nil {
 		return nil, err
 	}
-	return d.req, nil
+	return req, nil
 }
 
-// members reads the members of a JSON request and records whether the required member is present.
-func (d *decoder) members(required string) {
-	for _, f := range d.req.Fields {
-		d.Pos = f.Value
-		name := requestFields.ReadMember(&d.Reader, []byte(f.Name), d)
-		if name == required && d.req.Body[f.Value] != 'n' {
-			d.prompt = true
-		}
-	}
+// decoder validates one request.
+type decoder struct {
+	doc   *strict.Document
+	req   *llm.Request
+	given bool // whether the member that the operation requires is present
 }
 
-func requestOf(d *decoder) *llm.Request { return d.req }
-
-var requestFields = validate.NewObject(append(validate.Controls(requestOf),
-	validate.Text("input", (*decoder).text),
-	validate.Text("prompt", (*decoder).text),
-	validate.Text("query", (*decoder).text),
-	validate.Value("documents", (*decoder).documents),
-	validate.Int("n", 1, 10, func(d *decoder, n int64) { d.req.Choices = int(n) }),
-	validate.Label("user", func(d *decoder, s string) { d.req.EndUser = s }),
-	validate.Bool("stream", func(d *decoder, b bool) {
-		if b {
-			d.Problem("stream", "This endpoint does not support streaming. Send the request without stream.")
-		}
-	}),
-)...)
-
-// documents adds the text of the documents to be ranked to the prompt size.
-func (d *decoder) documents(v rawjson.Value) {
-	if !d.IsKind("documents", v, "a list", rawjson.List) {
-		return
+// json reads a JSON request.
+func (d *decoder) json(ctx context.Context, body []byte) error {
+	var in request
+	doc, err := strict.Decode(ctx, body, &in, strict.Rules{})
+	if err != nil {
+		return err
 	}
-	v.ForEach(func(_, one rawjson.Value) bool {
-		if one.IsObject() {
-			one = one.Get("text")
+	d.doc = doc
+	doc.RejectUnknownLookAlikes(&in)
+	in.Controls.Apply(doc, d.req)
+	d.req.EndUser = string(in.User)
+	d.req.Choices = int(max(doc.Int("n", in.N, 1, 10), 1))
+	if in.Stream {
+		d.rejectStream()
+	}
+	d.addText(in.Input)
+	d.addText(in.Prompt)
+	d.addText(in.Query)
+	for _, raw := range in.Documents {
+		var object struct {
+			Text string `json:"text"`
 		}
-		d.text(one.String())
-		return d.Context.Err() == nil
-	})
+		if raw.Kind() == '{' && upstream.Decode(raw, &object) == nil {
+			d.addText(object.Text)
+		} else if text, err := jsontext.AppendUnquote(nil, raw); err == nil {
+			d.addText(string(text))
+		}
+		if ctx.Err() != nil {
+			return llm.Cancelled(ctx)
+		}
+	}
+	return nil
 }
 
-// text adds a string to the prompt size. The first string with a preview becomes the preview of the request.
-func (d *decoder) text(s string) {
-	ascii := 0
-	for i := range len(s) {
-		if s[i] < 0x80 {
-			ascii++
-		}
-	}
-	d.req.ASCIIBytes += ascii
-	d.req.NonASCIIBytes += len(s) - ascii
-	d.req.Text.Add(s)
+func (d *decoder) rejectStream() {
+	d.doc.Problem("stream", "This endpoint does not support streaming. Send the request without stream.")
+}
+
+// addText adds a text to the prompt size. The first text with a preview becomes the preview of the request.
+func (d *decoder) addText(s string) {
+	d.req.CountText(s)
 	if d.req.Preview == "" {
-		d.req.Preview = show.Preview(s, llm.PreviewBytes)
+		d.req.Preview = strings.Clone(show.Preview(s, llm.PreviewBytes)) // the log must not keep the whole text
 	}
 }

@@ -304,7 +304,7 @@ func (b *builder) readAudio(audio *inputAudio) *llm.Media {
 	if audio == nil {
 		audio = &inputAudio{}
 	}
-	if isDataURL(audio.Data) {
+	if llm.IsDataURL(audio.Data) {
 		return b.readURL(audio.Data, "input_audio.data")
 	}
 	media := &llm.Media{Data: b.readBase64(audio.Data, "input_audio.data")}
@@ -327,7 +327,7 @@ func (b *builder) readFile(f *file) *llm.Media {
 	media := &llm.Media{}
 	switch data := f.FileData; {
 	case data == "":
-	case isDataURL(data), strings.HasPrefix(data, "https://"), strings.HasPrefix(data, "http://"):
+	case llm.IsDataURL(data), strings.HasPrefix(data, "https://"), strings.HasPrefix(data, "http://"):
 		media = b.readURL(data, "file.file_data")
 	default:
 		media.Data = b.readBase64(data, "file.file_data")
@@ -344,10 +344,10 @@ func (b *builder) readURL(url, field string) *llm.Media {
 	if url == "" {
 		b.reject(field, "%s is missing or empty.")
 	}
-	if !isDataURL(url) {
+	if !llm.IsDataURL(url) {
 		return &llm.Media{URL: url}
 	}
-	media, ok := splitDataURL(url)
+	media, ok := llm.SplitDataURL(url)
 	if !ok {
 		b.reject(field, "%s is an invalid data URL. Send data:TYPE;base64,DATA.")
 	}

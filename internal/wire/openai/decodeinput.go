@@ -256,7 +256,7 @@ func (in *inputReader) readPart() {
 		}
 		in.req.Needs |= llm.Vision
 		in.req.Images++
-		if !isDataURL(url) {
+		if !llm.IsDataURL(url) {
 			in.req.ImageURLs++
 			return
 		}

@@ -7,9 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/strict"
-	"fairlead.dev/internal/wire/validate"
 	"fairlead.dev/internal/wire/websearch"
 )
 
@@ -31,10 +29,10 @@ func (b *builder) addTools(r *chatRequest) {
 		if tool.Hosted != "" {
 			tool.Raw = b.elementRaw("tools", n)
 			if websearch.Is(tool.Hosted) {
-				tool.Search = websearch.Read(rawjson.Parse(tool.Raw))
+				tool.Search = websearch.Read(tool.Raw)
 			}
-			for id := range validate.FileIDs("", rawjson.Parse(tool.Raw)) {
-				b.req.AddStoredFile(id.String(), "tools")
+			for id := range strict.FileIDs(tool.Raw) {
+				b.req.AddStoredFile(id, "tools")
 			}
 		}
 		b.conv.Tools = append(b.conv.Tools, tool)
@@ -43,7 +41,7 @@ func (b *builder) addTools(r *chatRequest) {
 		b.conv.Tools = append(b.conv.Tools, b.readFunction(&r.Functions[n], func() string { return "functions[" + strconv.Itoa(n) + "]." }))
 	}
 	if rawOf(r.WebSearch) != nil {
-		b.conv.Tools = append(b.conv.Tools, llm.Tool{Hosted: websearch.Hosted, Search: websearch.Read(rawjson.Parse(r.WebSearch))})
+		b.conv.Tools = append(b.conv.Tools, llm.Tool{Hosted: websearch.Hosted, Search: websearch.Read(r.WebSearch)})
 	}
 }
 

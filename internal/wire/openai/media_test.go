@@ -20,14 +20,14 @@ func TestDataURLs(t *testing.T) {
 		"data:image/png;base64," + "AAECAw==":         {Type: "image/png", Data: "AAECAw=="},
 		"data:image/png;name=a.png;base64,AAECAwQFBg": {Type: "image/png", Data: "AAECAwQFBg=="},
 	} {
-		got, ok := splitDataURL(url)
+		got, ok := llm.SplitDataURL(url)
 		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("%s: ok = %t (-want +got):\n%s", url, ok, diff)
 		}
 	}
 	for _, url := range []string{"data:image/png;base64", "data:image/png;base64,AA=A", "data:image/png;base64,A", "data:x,%zz", "data:x;base64,ab!d"} {
-		if got, ok := splitDataURL(url); ok {
-			t.Errorf("splitDataURL(%s) = %+v, want false", url, got)
+		if got, ok := llm.SplitDataURL(url); ok {
+			t.Errorf("llm.SplitDataURL(%s) = %+v, want false", url, got)
 		}
 	}
 }

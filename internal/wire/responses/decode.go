@@ -3,193 +3,314 @@ package responses
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
-	"unsafe"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
-	"fairlead.dev/internal/wire/validate"
+	"fairlead.dev/internal/wire/websearch"
 )
 
-// DecodeRequest validates a Responses request strictly and converts it. It reads the body in one pass.
+// DecodeRequest implements wire.Format. It checks the members that routing, limits and translations need. The provider checks all others.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat && op != llm.Count {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
-	req := &llm.Request{Op: op, Payload: llm.Payload{Format: Name, Body: body}, ResponseOptions: llm.ResponseOptions{Choices: 1}}
-	r := requestReader{
-		Reader: validate.Reader{Scanner: rawjson.NewStrict(ctx, body)}, req: req, conv: &llm.Conversation{Choices: 1},
-		source: unsafe.String(unsafe.SliceData(body), len(body)), // shares memory with body, as the conversation does; the properties of the request are copies
-	}
-	defer r.Release()
-	r.Spans = &req.PromptSample
-	if err := r.decode(); err != nil {
+	var in request
+	doc, err := strict.Decode(ctx, body, &in, strict.Rules{Messages: "input"})
+	if err != nil {
 		return nil, err
 	}
-	r.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
-	if req.Background && !Stores(&req.Payload) {
-		r.Problem("background", "background needs a stored response. Remove store: false.")
+	d := decoder{
+		ctx: ctx, doc: doc, conv: &llm.Conversation{Choices: 1},
+		req: &llm.Request{Op: op, Payload: llm.Payload{Format: Name}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
 	}
-	if req.Messages == 0 && !r.stored && !r.results && r.Valid() {
-		r.Problem("input", `The field "input" is missing or empty. Send a string or a list of items.`)
-	}
-	if err := r.Reject(); err != nil {
+	d.addControls(&in)
+	d.addStored(&in)
+	d.addSettings(&in)
+	d.addTools("tools", in.Tools, "")
+	d.addToolChoice(&in.ToolChoice)
+	d.addInput(&in)
+	d.addFields(&in)
+	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}
-	req.Stores = Stores(&req.Payload)
-	r.describe()
-	r.conv.EndUser, r.conv.ServiceTier = req.EndUser, req.ServiceTier
-	req.Conversation = r.conv
-	return req, llm.Cancelled(ctx)
+	if err := doc.Finish(d.req, d.conv); err != nil {
+		return nil, err
+	}
+	d.describe(&in)
+	return d.req, nil
 }
 
-// decode reads every member of the body.
-func (r *requestReader) decode() error {
-	r.req.Fields = make([]llm.Field, 0, 16)
-	top := ""
-	read := func(key []byte) {
-		field := llm.Field{KeyStart: r.KeyStart, Value: r.Pos}
-		field.Name = r.readMember(key)
-		top = field.Name
-		if r.Pos == field.Value {
-			r.Skip()
+// decoder converts a decoded request to a conversation.
+type decoder struct {
+	ctx  context.Context
+	doc  *strict.Document
+	req  *llm.Request
+	conv *llm.Conversation
+
+	toolNames      map[string]string           // tool names by call ID
+	callSignatures map[string]wrappedSignature // signatures by call ID
+
+	last             llm.Role // role of the last message of the input
+	hasText, hasCall bool     // whether this message has text, and whether it has a tool call
+
+	extends bool // whether the provider adds stored text to the input, or the input has items that only the provider interprets
+	wrapped bool // whether the input has signatures that the gateway wrapped
+}
+
+// addControls decodes the members that concern the account, routing and the response as a whole.
+func (d *decoder) addControls(in *request) {
+	req, doc := d.req, d.doc
+	doc.RejectUnknownLookAlikes(in)
+	in.Controls.Apply(doc, req)
+	doc.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
+	req.Stream, req.Background = in.Stream, in.Background
+	req.Stores = string(in.Store) != "false"
+	if req.Background {
+		req.Needs |= llm.ResponsesAPI
+		if !req.Stores {
+			doc.Problem("background", "background needs a stored response. Remove store: false.")
 		}
-		field.End = r.Pos
-		r.req.Fields = append(r.req.Fields, field)
 	}
-	err := strict.Members(&r.Scanner, read)
-	if err == nil && r.Err != nil {
-		err = strict.Error(&r.Scanner, top)
-	}
-	return err
+	req.EndUser, req.Metadata = cmp.Or(string(in.User), string(in.SafetyIdentifier)), in.Metadata
+	d.conv.EndUser, d.conv.ServiceTier = req.EndUser, req.ServiceTier
 }
 
-// readMember reads a top-level member and returns its name. The value of a member that the gateway does not decode is not read.
-func (r *requestReader) readMember(key []byte) string {
-	if r.Kind() == 'n' {
-		r.SkipNull()
-		r.RejectLookAlikes("", string(key), requestFields.Names()...)
-		return string(key)
+// addStored decodes references to an earlier response, a conversation and a prompt template, which the provider stores.
+func (d *decoder) addStored(in *request) {
+	if id := in.PreviousResponseID; id != nil {
+		d.req.Previous = *id // later, the gateway restricts the request to the account that holds this response
+		d.markStoredInput()
 	}
-	from := r.Pos
-	name := requestFields.ReadMember(&r.Reader, key, r)
-	if r.Pos == from && !slices.Contains(accountFields, name) {
-		r.conv.DropField(name)
+	if c := in.Conversation; !c.IsZero() {
+		id := c.String
+		if c.Other != nil {
+			id = c.Other.ID
+		}
+		if id == "" && !d.isReported("conversation.id") {
+			d.doc.Problem("conversation", "conversation must be the id of a conversation, or an object with its id.")
+		}
+		d.req.Account = "conversation"
+		d.markStoredInput()
 	}
-	return name
+	if p := in.Prompt; p != nil {
+		d.doc.RejectLookAlikes("prompt.", p.Unknown, *p)
+		if p.ID == "" {
+			d.requireMember("prompt.id", "Set it to the id of the prompt template.")
+		}
+		d.addFiles("prompt.variables", p.Variables)
+		d.markStoredInput()
+	}
 }
 
-// describe records the properties of the conversation that routing, limits and the log need.
-func (r *requestReader) describe() {
-	req := r.req
-	req.Instructed = llm.RawText(r.Data[r.instructed.Start:r.instructed.End])
-	if !r.asked.Empty() {
-		raw := r.Data[r.asked.Start:r.asked.End]
-		const lookahead = 2 * llm.PreviewBytes // number of bytes to decode; removing white space makes the preview shorter
-		var room [lookahead + 4]byte
-		req.Preview = show.Preview(string(rawjson.Unescape(room[:0], raw, lookahead)), llm.PreviewBytes)
-		req.Asked = llm.RawText(raw)
-	}
-	r.describeSettings()
-	req.ASCIIBytes += r.ASCII
-	req.NonASCIIBytes += r.NonASCII
-	req.Plain = !r.wrapped
+// markStoredInput records that the provider adds stored text to the prompt, which only the Responses API supports.
+func (d *decoder) markStoredInput() {
+	d.extends = true
+	d.req.Needs |= llm.ResponsesAPI
+	d.req.Hosted = true // as with hosted tools, the provider adds text of unknown length to the prompt
 }
 
-// describeSettings records the properties that depend on members other than the input.
-func (r *requestReader) describeSettings() {
-	req, conv := r.req, r.conv
-	for _, tool := range conv.Tools {
-		req.Needs |= llm.Tools
-		req.Hosted = req.Hosted || tool.Hosted != ""
-		switch {
-		case tool.Hosted == "":
-		case tool.Search != nil:
-			req.Needs |= llm.WebSearch
-			req.MaxSearches = cmp.Or(tool.Search.MaxUses, r.maxToolCalls())
+// addFiles records the files that a value names. Only the provider interprets the value.
+func (d *decoder) addFiles(param string, v jsontext.Value) {
+	for id := range strict.FileIDs(v) {
+		d.req.AddStoredFile(id, param)
+	}
+}
+
+func (d *decoder) addSettings(in *request) {
+	c, doc := d.conv, d.doc
+	c.MaxOutput = doc.Int("max_output_tokens", in.MaxOutput, 1, strict.MaxTokens)
+	d.req.MaxOutput = c.MaxOutput
+	c.Sampling.Temperature, c.Sampling.TopP = json.Number(in.Temperature), json.Number(in.TopP)
+	c.ParallelTools = in.ParallelTools
+	if r := in.Reasoning; r != nil {
+		doc.RejectLookAlikes("reasoning.", r.Unknown, *r)
+		c.Effort.Level = strings.Clone(r.Effort) // the log keeps the level, but must not keep the body
+	}
+	t := in.Text
+	if t == nil {
+		return
+	}
+	doc.RejectLookAlikes("text.", t.Unknown, *t)
+	c.Verbosity = t.Verbosity
+	f := t.Format
+	if f == nil {
+		return
+	}
+	doc.RejectLookAlikes("text.format.", f.Unknown, *f)
+	switch f.Type {
+	case "text":
+	case "json_object":
+		c.Output.Kind = llm.OutputJSON
+	case "json_schema":
+		c.Output = llm.Output{Kind: llm.OutputSchema, Name: f.Name, Description: f.Description, Schema: rawOf(f.Schema), Strict: f.Strict}
+		if c.Output.Schema == nil {
+			d.requireMember("text.format.schema", "Send the schema of the response.")
+		}
+	default:
+		if !d.isReported("text.format.type") {
+			doc.Problem("text.format.type", "text.format.type must be one of text, json_object, json_schema; it is %s.", show.Quote(f.Type))
+		}
+	}
+}
+
+// IncludeLogprobs is the value of include that requests log probabilities.
+const IncludeLogprobs = "message.output_text.logprobs"
+
+// accountFields are members that concern the account and the stream, not the conversation.
+var accountFields = []string{"stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics", "client_metadata"}
+
+// addFields records the sampling parameters and the members that a conversation cannot represent, in the order of the body.
+func (d *decoder) addFields(in *request) {
+	d.doc.OneOf("truncation", in.Truncation, "auto", "disabled")
+	unknown := slices.Collect(d.doc.UnknownFields(in))
+	for _, f := range d.doc.Fields {
+		if !d.doc.Given(f.Name) {
+			continue
+		}
+		switch f.Name {
+		case "temperature", "top_p":
+			d.req.Sampling = append(d.req.Sampling, f.Name)
+		case "top_logprobs":
+			if in.TopLogprobs != "0" {
+				d.req.Sampling = append(d.req.Sampling, f.Name)
+				d.conv.DropField(f.Name)
+			}
+		case "truncation":
+			if in.Truncation == "auto" {
+				d.conv.DropField(f.Name)
+			}
+		case "include":
+			// The other values need no action: signatures are always included, and the remaining values concern hosted tools.
+			if slices.Contains(in.Include, IncludeLogprobs) {
+				d.conv.DropField(IncludeLogprobs)
+			}
+		case "max_tool_calls":
+			d.conv.DropField(f.Name)
 		default:
-			req.Needs |= llm.ResponsesAPI
+			if slices.Contains(unknown, f) && !slices.Contains(accountFields, f.Name) {
+				d.conv.DropField(f.Name)
+			}
 		}
 	}
-	need := func(yes bool, a llm.Abilities) {
-		if yes {
-			req.Needs |= a
-		}
-	}
-	need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
-	need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
-	need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
-	need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
-	for _, text := range []string{conv.Output.Name, conv.Output.Description, string(conv.Output.Schema)} {
-		ascii, other := bytesOf(text)
-		r.ASCII, r.NonASCII = r.ASCII+ascii, r.NonASCII+other
-	}
-	req.Effort = cmp.Or(strings.Clone(conv.Effort.Level), req.Effort)
 }
 
-// maxToolCalls returns the maximum number of calls of provider-run tools, or 0 if the request does not set it.
-func (r *requestReader) maxToolCalls() int64 {
-	for _, f := range r.req.Fields {
-		if f.Name == "max_tool_calls" {
-			n, _ := rawjson.ParseInteger(r.req.Body[f.Value:f.End]) // 0 for any other value, which the provider rejects
-			return max(n, 0)
+// addTools decodes tools. The name of a tool in a namespace is joined with the name of the namespace.
+func (d *decoder) addTools(list string, tools []tool, namespace string) {
+	for n := range tools {
+		if t := &tools[n]; t.Given() { // null is ignored
+			d.addTool(list+"["+strconv.Itoa(n)+"]", t, namespace)
 		}
 	}
-	return 0
 }
 
-// describeMedia records the properties of an image, of audio or of a file.
-func (r *requestReader) describeMedia(p llm.Part) {
-	switch p.Kind {
-	case llm.ImagePart:
-		r.req.Needs |= llm.Vision
-		r.req.Images++
-		if p.Media.URL != "" {
-			r.req.ImageURLs++
-		}
-		if p.Media.Data == "" || strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media in an image part
-			r.req.ImageBytes += len(p.Media.Data)
-			r.req.AddImage(llm.ImageOf(p.Media.Data, p.Media.Detail))
+func (d *decoder) addTool(param string, t *tool, namespace string) {
+	d.doc.RejectLookAlikes(param+".", t.Unknown, *t)
+	tool := llm.Tool{Name: joinNamespace(namespace, t.Name), Description: t.Description}
+	switch t.Type {
+	case "function":
+		d.requireName(param, t.Name)
+		tool.Schema, tool.Strict = rawOf(t.Parameters), t.Strict
+	case "custom":
+		d.requireName(param, t.Name)
+		tool.Format, tool.Custom = rawOf(t.Format), true
+	case "namespace":
+		d.requireName(param, t.Name)
+		if namespace != "" {
+			d.doc.Problem(param+".type", "%s.type is namespace. A namespace cannot contain another one.", param)
 			return
 		}
-	case llm.AudioPart:
-		r.req.Needs |= llm.AudioIn
+		d.addTools(param+".tools", t.Tools, t.Name)
+		return
+	case "":
+		d.requireMember(param+".type", "Send function, custom, or the type of a tool that the provider runs.")
 	default:
-		r.req.Needs |= llm.Files
+		tool = llm.Tool{Hosted: t.Type, Description: t.Description, Raw: d.doc.RawAt(t.Position)}
+		if websearch.Is(t.Type) {
+			tool = llm.Tool{Hosted: t.Type, Raw: tool.Raw, Search: websearch.Read(tool.Raw)}
+		}
+		d.addFiles(param, jsontext.Value(tool.Raw))
 	}
-	r.req.Unsized++ // only the provider can count the tokens of audio and files
-	r.req.AttachedBytes += len(p.Media.Data)
+	d.conv.Tools = append(d.conv.Tools, tool)
 }
 
-// count adds the length of a string in the body to the prompt size.
-func (r *requestReader) count(v value) {
-	if v.Kind == rawjson.Text {
-		r.ASCII += v.text.ASCII
-		r.NonASCII += v.text.NonASCII
-		r.Spans.Add(v.text.Start, v.text.End)
-	}
-}
-
-// countText adds the lengths of the given texts to the prompt size. Unlike count, it accepts text that is not a string in the body, such
-// as the definition of a hosted tool. It does not add the text to the prompt sample, because the sample refers to strings in the body.
-func (r *requestReader) countText(texts ...string) {
-	for _, text := range texts {
-		ascii, other := bytesOf(text)
-		r.ASCII += ascii
-		r.NonASCII += other
+func (d *decoder) requireName(param, name string) {
+	if name == "" {
+		d.requireMember(param+".name", "Name the tool.")
 	}
 }
 
-// bytesOf returns the number of ASCII bytes and the number of non-ASCII bytes in text.
-func bytesOf(text string) (ascii, other int) {
-	for i := range len(text) {
-		if text[i] < utf8.RuneSelf {
-			ascii++
+// isReported reports whether a problem with a member of an object, or with the object, is recorded.
+func (d *decoder) isReported(param string) bool {
+	return d.doc.HasProblem(param) || d.doc.HasProblem(param[:strings.LastIndexByte(param, '.')])
+}
+
+// requireMember records that a member of an object is missing, unless a problem with it is already recorded.
+func (d *decoder) requireMember(param, advice string) {
+	if !d.isReported(param) {
+		d.doc.Problem(param, "%s is missing. %s", param, advice)
+	}
+}
+
+func (d *decoder) addToolChoice(c *strict.StringOr[toolChoice]) {
+	choice, doc := &d.conv.ToolChoice, d.doc
+	if c.Other == nil {
+		choice.Mode = llm.ChoiceMode(doc.OneOf("tool_choice", c.String, "none", "auto", "required"))
+		return
+	}
+	named := c.Other
+	doc.RejectLookAlikes("tool_choice.", named.Unknown, *named)
+	switch named.Type {
+	case "function", "custom":
+		d.requireName("tool_choice", named.Name)
+		*choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{joinNamespace(named.Namespace, named.Name)}}
+	case "allowed_tools":
+		choice.Mode = llm.ChoiceMode(doc.OneOf("tool_choice.mode", named.Mode, "auto", "required"))
+		for _, tool := range named.Tools {
+			if tool.Name != "" {
+				choice.Names = append(choice.Names, joinNamespace(tool.Namespace, tool.Name))
+			}
+		}
+	default:
+		d.conv.DropField("tool_choice")
+	}
+}
+
+// describe adds the properties of the request that do not follow from the conversation.
+func (d *decoder) describe(in *request) {
+	req := d.req
+	req.Plain, req.HasSignatures = !d.wrapped, false
+	for i := range d.conv.Tools {
+		switch tool := &d.conv.Tools[i]; {
+		case tool.Hosted == "":
+		case tool.Search == nil:
+			req.Needs |= llm.ResponsesAPI
+		case tool.Search.MaxUses == 0:
+			limit, _ := rawjson.ParseInteger(in.MaxToolCalls) // 0 for any other value, which the provider rejects
+			req.MaxSearches = max(limit, req.MaxSearches)
 		}
 	}
-	return ascii, len(text) - ascii
+}
+
+// rawOf returns a raw value; nil for null.
+func rawOf(v jsontext.Value) json.RawMessage {
+	if len(v) == 0 || v.Kind() == 'n' {
+		return nil
+	}
+	return json.RawMessage(v)
+}
+
+// joinNamespace returns the name of a tool for formats that have no namespaces.
+func joinNamespace(namespace, name string) string {
+	if namespace == "" || strings.HasSuffix(namespace, "__") {
+		return namespace + name
+	}
+	return namespace + "__" + name
 }

@@ -57,7 +57,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				ResponseOptions: llm.ResponseOptions{Stream: true, MaxOutput: 9, Effort: "low", Sampling: []string{"temperature", "top_p"}, ServiceTier: "flex"},
 				ProviderState:   llm.ProviderState{Stores: true, StoredFiles: []llm.StoredFile{{ID: "f", Param: "input[0].content[3].file_id"}}},
 				Prompt:          llm.Prompt{Messages: 2, Preview: "see"},
-				PromptSize:      llm.PromptSize{ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`)},
+				PromptSize:      llm.PromptSize{ASCIIBytes: len("be" + "see" + "type" + "function" + "function" + "name" + "f" + "name" + "n" + "a")},
 				Attachments:     llm.Attachments{Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2},
 				Labels:          llm.Labels{EndUser: "u", Metadata: map[string]string{"a": "b"}},
 				Controls: llm.Controls{Models: []string{"x"}, SessionID: "s", Provider: llm.ProviderPreferences{
@@ -83,7 +83,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 			got := decode(t, tc.body)
 			want := tc.want
 			want.Op, want.Format, want.Choices = llm.Chat, Name, 1
-			if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Text", "PromptSample", "Asked", "Instructed", "Answers", "Plain", "Conversation")); diff != "" {
+			if diff := cmp.Diff(&want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Text", "Asked", "Instructed", "Answers", "Plain", "Conversation")); diff != "" {
 				t.Error(diff)
 			}
 		})

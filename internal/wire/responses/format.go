@@ -9,10 +9,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
 	"fairlead.dev/internal/wire/sse"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Name is the format's short name.
@@ -40,7 +42,7 @@ func (Format) TokenCount(tokens int64) any {
 // framing writes the events of a stream.
 type framing struct {
 	begun    bool
-	response []byte // response object in the first event; nil if the first event has none
+	response *response // response object in the first event; nil if the first event has none
 }
 
 // Framing implements wire.Format.
@@ -50,8 +52,9 @@ func (Format) Framing() wire.Framing { return &framing{} }
 func (f *framing) WriteEvent(w io.Writer, ev llm.Event) error {
 	if !f.begun {
 		f.begun = true
-		if began := rawjson.Parse(ev.Data).Get("response"); began.IsObject() {
-			f.response = []byte(began.Raw)
+		var first event
+		if upstream.Decode(ev.Data, &first) == nil {
+			f.response = first.Response
 		}
 	}
 	return sse.WriteEvent(w, ev.Name, ev.Data)
@@ -60,36 +63,43 @@ func (f *framing) WriteEvent(w io.Writer, ev llm.Event) error {
 // WriteEnd implements wire.Framing. It writes nothing, because clients detect the end by the type of the last event.
 func (*framing) WriteEnd(io.Writer) error { return nil }
 
+// failure is the gateway's error object with the members of the format's error event. Error stays first, because several clients recognise
+// an error by the first bytes of the data.
+type failure struct {
+	Error   jsontext.Value `json:"error"` // message, or an object with the message
+	Code    string         `json:"code"`
+	Details struct {
+		Param   jsontext.Value `json:"param,omitzero"`
+		Unknown jsontext.Value `json:",embed"`
+	} `json:"details"`
+	Type     string         `json:"type"`
+	Message  string         `json:"message"`
+	Param    jsontext.Value `json:"param"` // null if the error has no parameter
+	Sequence int            `json:"sequence_number"`
+}
+
 // WriteError implements wire.Framing with the format's error event, which also has the members of the error object. The
 // event response.failed follows for clients that ignore the error event, such as Codex. It is not sent for a background
 // response, because such a response may still complete.
 func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
-	ours := rawjson.Parse(body)
-	var param any // encoded as null if the error has no parameter
-	if value := ours.Get("details.param"); value.Kind == rawjson.Text {
-		param = value.String()
+	e := failure{Type: "error", Sequence: after}
+	_ = upstream.Decode(body, &e) // the gateway wrote it
+	e.Message, e.Param = stringOf(e.Error), e.Details.Param
+	if e.Error.Kind() == '{' {
+		var nested struct {
+			Message string `json:"message"`
+		}
+		_ = upstream.Decode(e.Error, &nested)
+		e.Message = nested.Message
 	}
-	event := body
-	// Keep this order, because several clients recognise an error by the first bytes of the data.
-	for _, m := range []struct {
-		name  string
-		value any
-	}{{"type", "error"}, {"message", errorMessage(ours)}, {"param", param}, {"sequence_number", after}} {
-		event = rawjson.AppendMember(event, m.name, encode(m.value))
-	}
-	if err := sse.WriteEvent(w, "error", event); err != nil {
+	if err := sse.WriteEvent(w, "error", encode(e)); err != nil {
 		return err
 	}
-	if f.response == nil || rawjson.Get(f.response, "background").Raw == "true" {
+	if f.response == nil || string(f.response.Background) == "true" {
 		return nil
 	}
-	return sse.WriteEvent(w, "response.failed", failedEvent(f.response, ours, after+1))
-}
-
-// failedEvent returns the event response.failed, which contains the response object of the first event and the error.
-func failedEvent(began []byte, ours rawjson.Value, number int) []byte {
 	code := "server_error" // clients use the code to decide whether to retry
-	switch ours.Get("code").String() {
+	switch e.Code {
 	case "RATE_LIMITED", "PROVIDER_RATE_LIMITED":
 		code = "rate_limit_exceeded"
 	case "BUDGET_EXCEEDED":
@@ -97,38 +107,12 @@ func failedEvent(began []byte, ours rawjson.Value, number int) []byte {
 	case "CONTEXT_TOO_LONG":
 		code = "context_length_exceeded"
 	}
-	var w rawjson.Writer
-	w.Open()
-	w.Str("type", "response.failed")
-	w.Int("sequence_number", int64(number))
-	w.Key("response")
-	w.Open()
-	rawjson.Parse(began).ForEach(func(key, value rawjson.Value) bool {
-		switch name := key.String(); name {
-		case "status", "error":
-		default:
-			w.Raw(name, []byte(value.Raw))
-		}
-		return true
-	})
-	w.Str("status", "failed")
-	w.Key("error")
-	w.Open()
-	w.Str("code", code)
-	w.Str("message", errorMessage(ours))
-	w.Close()
-	w.Close()
-	w.Close()
-	return w.Out
-}
-
-// errorMessage returns the message of an error object, flat or nested.
-func errorMessage(object rawjson.Value) string {
-	message := object.Get("error")
-	if message.IsObject() {
-		message = message.Get("message")
-	}
-	return message.String()
+	failed := *f.response
+	failed.Status, failed.Error = "failed", encode(struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{code, e.Message})
+	return sse.WriteEvent(w, "response.failed", encode(event{Type: "response.failed", Sequence: after + 1, Response: &failed}))
 }
 
 // ErrNoResponse is returned when the events contain no response.
@@ -139,15 +123,16 @@ var ErrNoResponse = errors.New("the event stream contains no response")
 func Assemble(events []byte) ([]byte, error) {
 	var last []byte
 	for line := range bytes.Lines(events) {
-		if !rawjson.Valid(line) {
-			continue // skip a truncated line
+		var doc struct {
+			Object   string         `json:"object"`
+			Response jsontext.Value `json:"response"`
 		}
-		doc := rawjson.Parse(line)
-		switch {
-		case doc.Get("object").String() == "response":
+		switch err := upstream.Decode(line, &doc); { // a truncated line is skipped
+		case err != nil:
+		case doc.Object == "response":
 			last = bytes.TrimSpace(line)
-		case doc.Get("response").IsObject():
-			last = []byte(doc.Get("response").Raw)
+		case doc.Response.Kind() == '{':
+			last = doc.Response
 		}
 	}
 	if last == nil {

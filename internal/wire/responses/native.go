@@ -3,33 +3,19 @@ package responses
 import (
 	"bytes"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 )
 
-// Effort returns the reasoning effort of a request, or an empty string if the request does not set it.
-func Effort(p *llm.Payload) string {
-	for _, f := range p.Fields {
-		if f.Name == "reasoning" {
-			return rawjson.Get(p.Body[f.Value:f.End], "effort").String()
-		}
+// WithEffort returns the reasoning settings with the given effort. settings may be nil or null.
+func WithEffort(settings []byte, effort string) []byte {
+	var r reasoning
+	if settings != nil {
+		_ = unmarshal(settings, &r) // a member of a valid request
 	}
-	return ""
-}
-
-// WithEffort returns the reasoning settings with the given effort. reasoning may be nil or null.
-func WithEffort(reasoning []byte, effort string) []byte {
-	var w rawjson.Writer
-	w.Open()
-	w.Str("effort", effort)
-	rawjson.Parse(reasoning).ForEach(func(key, value rawjson.Value) bool {
-		if key.String() != "effort" {
-			w.Raw(key.String(), []byte(value.Raw))
-		}
-		return true
-	})
-	w.Close()
-	return w.Out
+	r.Effort = effort
+	return encode(r)
 }
 
 // NativeInput returns the input member for a provider of the same format, or nil if the client's input can be sent unchanged. It removes
@@ -48,18 +34,17 @@ func NativeInput(req *llm.Request, reasons bool) []byte {
 		if f.Name != "input" || !bytes.Contains(raw, []byte(part)) {
 			continue
 		}
-		w := rawjson.Writer{Out: []byte{'['}}
-		rawjson.Parse(raw).ForEach(func(_, item rawjson.Value) bool {
-			if item.Get("type").String() == "reasoning" {
-				if _, ours := unwrapSignature(item.Get("encrypted_content").String()); ours || !reasons {
-					return true
+		var kept []jsontext.Value
+		for _, element := range elements(raw) {
+			var it item
+			if unmarshal(element, &it) == nil && it.Type == reasoningItem {
+				if _, ours := unwrapSignature(it.Encrypted); ours || !reasons {
+					continue
 				}
 			}
-			w.Element([]byte(item.Raw))
-			return true
-		})
-		w.CloseList()
-		return w.Out
+			kept = append(kept, element)
+		}
+		return encode(kept)
 	}
 	return nil
 }

@@ -7,17 +7,15 @@ import (
 	"strconv"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 var _ wire.Resumer = Format{}
 
 // Prefill implements wire.Resumer.
 func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, maxOutput int64) (*llm.Request, error) {
-	message := encode(map[string]any{
-		"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": text}},
-	})
+	message := encode(item{Type: messageItem, Role: "assistant", Content: content{list: []part{{Type: "output_text", Text: &text}}}})
 	return f.DecodeRequest(ctx, req.Op, req.Replace(func(name string, value []byte) []byte {
 		switch {
 		case name == "input" && value[0] == '"':
@@ -34,41 +32,47 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, maxO
 
 // Resume implements wire.Resumer. A stream can be continued if its only content is one text part.
 func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
-	w := newResponseWriter(f, req, "")
+	w := newWriter(f, req, "")
 	w.begun, w.started = true, true
-	it := &item{kind: messageItem, status: "in_progress"}
+	o := &output{item: item{Type: messageItem, Role: "assistant", Status: "in_progress"}}
 	for line := range bytes.Lines(sent) {
-		if !w.replay(it, rawjson.Parse(line)) {
+		var ev event
+		if upstream.Decode(line, &ev) != nil || !w.replay(o, &ev) {
 			return wire.Continuation{}, false
 		}
 	}
-	if it.id == "" || len(it.parts) == 0 || it.parts[0].text.Len() == 0 {
+	text := o.text.String()
+	if o.ID == "" || len(o.parts) == 0 || text == "" {
 		return wire.Continuation{}, false
 	}
-	w.items, w.openItems = []*item{it}, []*item{it}
-	return wire.Continuation{Text: it.parts[0].text.String(), Encode: w.write}, true
+	w.items, w.open = []*output{o}, []*output{o}
+	return wire.Continuation{Text: text, Encode: w.write}, true
 }
 
 // replay applies a previously sent event. It returns false if a stream with this event cannot be continued.
-func (w *responseWriter) replay(it *item, v rawjson.Value) bool {
-	w.sequence = int(v.Get("sequence_number").Int()) + 1
-	switch v.Get("type").String() {
+func (w *writer) replay(o *output, ev *event) bool {
+	w.sequence = ev.Sequence + 1
+	switch ev.Type {
 	case "response.created":
-		w.response.ID, w.response.Model = v.Get("response.id").String(), v.Get("response.model").String()
-		w.response.CreatedAt = v.Get("response.created_at").Int()
+		if r := ev.Response; r != nil {
+			w.response.ID, w.response.Model, w.response.CreatedAt = r.ID, r.Model, r.CreatedAt
+		}
 	case "response.in_progress":
 	case "response.output_item.added":
-		first := it.id == ""
-		it.id = v.Get("item.id").String()
-		return first && v.Get("item.type").String() == messageItem
+		first := o.ID == ""
+		if ev.Item != nil {
+			o.ID = ev.Item.ID
+		}
+		return first && ev.Item != nil && ev.Item.Type == messageItem
 	case "response.content_part.added":
-		it.parts = append(it.parts, &part{})
-		return len(it.parts) == 1 && v.Get("part.type").String() == "output_text"
-	case "response.output_text.delta":
-		if len(it.parts) == 0 {
+		if ev.Part == nil || ev.Part.Type != "output_text" {
 			return false
 		}
-		it.parts[0].text.WriteString(v.Get("delta").String())
+		o.parts = append(o.parts, newTextPart(0))
+		return len(o.parts) == 1
+	case "response.output_text.delta":
+		o.text.WriteString(ev.Delta)
+		return len(o.parts) > 0
 	default:
 		return false
 	}

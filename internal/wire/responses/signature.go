@@ -1,9 +1,7 @@
 package responses
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 )
 
@@ -30,19 +28,8 @@ func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
 		return wrappedSignature{}, false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
-	if err != nil || json.Unmarshal(raw, &s) != nil {
+	if err != nil || unmarshal(raw, &s) != nil {
 		return wrappedSignature{}, false // the signature is damaged; the caller can still use the summary
 	}
 	return s, true
-}
-
-// encode encodes v as JSON on one line without HTML escapes. v must be encodable.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return []byte("null")
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

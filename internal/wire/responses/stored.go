@@ -8,8 +8,6 @@ import (
 
 	"fairlead.dev/internal/account/secret"
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/validate"
 )
 
 // storedPrefix is the prefix of IDs that clients use for responses stored by a provider.
@@ -65,66 +63,4 @@ func (s StoredIDs) Open(workspace, id string) (llm.StoredResponse, bool) {
 		r.Session = parts[3]
 	}
 	return r, true
-}
-
-// Stores reports whether the provider stores the response. Responses are stored unless the client sends store: false.
-func Stores(p *llm.Payload) bool {
-	for _, f := range p.Fields {
-		if f.Name == "store" {
-			return string(p.Body[f.Value:f.End]) != "false"
-		}
-	}
-	return true
-}
-
-// storedConversation reads a reference to a conversation that the provider stores. The reference is an ID or an object with an ID.
-func (r *requestReader) storedConversation(v rawjson.Value) {
-	id := v
-	if v.IsObject() {
-		id = v.Get("id")
-	}
-	if id.Kind != rawjson.Text || id.String() == "" {
-		r.Problem("conversation", "conversation must be the id of a conversation, or an object with its id.")
-		return
-	}
-	r.req.Account = "conversation"
-	r.markStoredInput()
-}
-
-// storedPrompt reads a reference to a prompt template that the provider stores.
-func (r *requestReader) storedPrompt(v rawjson.Value) {
-	if !r.is("prompt", v, "an object", rawjson.Object) {
-		return
-	}
-	r.lookAlikes("prompt", v, "id", "version", "variables")
-	if r.text("prompt.id", v.Get("id")) == "" {
-		r.Problem("prompt.id", "prompt.id is missing. Set it to the id of the prompt template.")
-		return
-	}
-	r.storedFiles("prompt.variables", "variables", v.Get("variables"))
-	r.markStoredInput()
-}
-
-// storedFiles records the file IDs in v. v is the value of the named member, which only the provider interprets.
-func (r *requestReader) storedFiles(param, name string, v rawjson.Value) {
-	for id := range validate.FileIDs(name, v) {
-		r.req.AddStoredFile(id.String(), param)
-	}
-}
-
-// reference reads a reference to an item that the provider stores.
-func (r *requestReader) reference(param string, v rawjson.Value) {
-	if r.text(param+".id", v.Get("id")) == "" {
-		r.Problem(param+".id", "%s.id is missing. Set it to the id of the stored item.", param)
-		return
-	}
-	r.req.Account = param
-	r.markStoredInput()
-}
-
-// markStoredInput records that the provider adds stored text to the prompt, which only the Responses API supports.
-func (r *requestReader) markStoredInput() {
-	r.stored = true
-	r.req.Needs |= llm.ResponsesAPI
-	r.req.Hosted = true // as with hosted tools, the provider adds text of unknown length to the prompt
 }

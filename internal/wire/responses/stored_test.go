@@ -105,8 +105,8 @@ func TestResponsesAreStoredUnlessTheClientDeclines(t *testing.T) {
 		`{"model":"m","input":"x","store":false}`: false,
 	} {
 		req := decode(t, body)
-		if got := Stores(&req.Payload); got != want {
-			t.Errorf("Stores(%s) = %t, want %t", body, got, want)
+		if got := req.Stores; got != want {
+			t.Errorf("Stores of %s = %t, want %t", body, got, want)
 		}
 	}
 }

@@ -102,7 +102,7 @@ var answers = map[string]struct {
 	"nothing": {``, []llm.Delta{{Kind: llm.FinishDelta}}},
 }
 
-func request(t testing.TB, stream bool, more string) *llm.Request {
+func requestOf(t testing.TB, stream bool, more string) *llm.Request {
 	t.Helper()
 	req := decode(t, `{"model":"auto","input":"x"`+more+`}`)
 	req.Stream = stream
@@ -116,7 +116,7 @@ func TestEncodeResponse(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			for _, stream := range []bool{true, false} {
-				events, err := collect(dated.EncodeResponse(request(t, stream, tc.more), "canon", sequence(tc.pieces, nil)))
+				events, err := collect(dated.EncodeResponse(requestOf(t, stream, tc.more), "canon", sequence(tc.pieces, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,11 +149,11 @@ func TestStreamEventsAddUp(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := collect(dated.EncodeResponse(request(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
+			events, err := collect(dated.EncodeResponse(requestOf(t, true, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole, err := collect(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+			whole, err := collect(dated.EncodeResponse(requestOf(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 			if err != nil || len(whole) != 1 {
 				t.Fatalf("%d events, %v; want 1", len(whole), err)
 			}
@@ -200,7 +200,7 @@ func TestStreamEventsAddUp(t *testing.T) {
 func TestSignaturesRoundTrip(t *testing.T) {
 	t.Parallel()
 	tc := answers["thinking_and_calls"]
-	whole, err := collect(dated.EncodeResponse(request(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
+	whole, err := collect(dated.EncodeResponse(requestOf(t, false, tc.more), "canon", sequence(tc.pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := collect(dated.EncodeResponse(request(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
+				events, err := collect(dated.EncodeResponse(requestOf(t, stream, ""), "canon", sequence(tc.pieces, tc.err)))
 				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.want {
 					t.Errorf("stream %t: %v, want %s", stream, err, tc.want)
 				}
@@ -307,7 +307,7 @@ func TestStreamEndsWithResponseFailed(t *testing.T) {
 		if found != (tc.code != "") {
 			t.Errorf("%s: response.failed sent = %t, want %t", name, found, tc.code != "")
 		}
-		want := `{"type":"response.failed","sequence_number":8,"response":{"id":"resp_1","object":"response","model":"m","output":[],"status":"failed","error":{"code":"` + tc.code + `","message":"It broke."}}}`
+		want := `{"type":"response.failed","sequence_number":8,"response":{"id":"resp_1","object":"response","status":"failed","error":{"code":"` + tc.code + `","message":"It broke."},"model":"m","output":[]}}`
 		if found && strings.TrimSpace(failed) != want {
 			t.Errorf("%s: response.failed is %s, want %s", name, failed, want)
 		}

@@ -182,6 +182,9 @@ func (d *decoder) read(dec *jsontext.Decoder, v any) error {
 	if kind == '{' && d.doc.rules.Alias != nil && reflect.TypeOf(v).Elem().Kind() == reflect.Struct {
 		return d.readSpelled(dec, reflect.ValueOf(v).Elem())
 	}
+	if p, ok := v.(interface{ place(before int) }); ok && kind == '{' {
+		p.place(int(dec.InputOffset()))
+	}
 	if kind == 0 || kind == 'n' || accepts(v, kind) {
 		return errors.ErrUnsupported // json decodes the value by the type's own rules
 	}
@@ -385,6 +388,23 @@ func (d *Document) Raw(name string) []byte {
 		}
 	}
 	return nil
+}
+
+// Position is the position of an object in the body. Decode sets it in structs that embed it.
+type Position struct {
+	before int `json:"-"` // position before the object; json rejects a struct without a tag and exported fields
+}
+
+// place records that the object is the next value after the position before.
+func (p *Position) place(before int) { p.before = before }
+
+// Given reports whether the value is an object.
+func (p Position) Given() bool { return p.before > 0 }
+
+// RawAt returns the JSON of the object at a position.
+func (d *Document) RawAt(p Position) []byte {
+	s := rawjson.Scanner{Data: d.Body, Pos: p.before + bytes.IndexByte(d.Body[p.before:], '{')}
+	return s.Raw()
 }
 
 // Problem records that the field param makes the request invalid.

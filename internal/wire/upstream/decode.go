@@ -46,7 +46,7 @@ func accepts(into reflect.Kind, value jsontext.Kind) bool {
 		return value == '"' || value == 'n'
 	case reflect.Bool:
 		return value == 't' || value == 'f' || value == 'n'
-	case reflect.Int64, reflect.Float64:
+	case reflect.Int, reflect.Int64, reflect.Float64:
 		return value == '0' || value == 'n'
 	case reflect.Struct, reflect.Map:
 		return value == '{' || value == 'n'

@@ -2,11 +2,10 @@
 package websearch
 
 import (
-	"slices"
 	"strings"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Hosted is the type of a web search tool in the Responses format. Web search tools of other formats are converted to
@@ -20,59 +19,66 @@ const maxDomains = 100
 // (web_search_20250305). The type may have a date as a suffix.
 func Is(kind string) bool { return kind == Hosted || strings.HasPrefix(kind, Hosted+"_") }
 
-// Read returns the options of a web search tool in the Responses or messages format, or of web_search_options in the
-// chat format.
-func Read(v rawjson.Value) *llm.Search {
-	s := &llm.Search{
-		Allowed: domains(v, "allowed_domains"), Blocked: domains(v, "blocked_domains"),
-		MaxUses: max(v.Get("max_uses").Int(), 0), ContextSize: v.Get("search_context_size").String(),
+// Options are the options of a web search tool in the Responses or messages format, or of web_search_options in the chat format.
+type Options struct {
+	Allowed     []string  `json:"allowed_domains,omitempty"`
+	Blocked     []string  `json:"blocked_domains,omitempty"`
+	Filters     *Filters  `json:"filters,omitzero"`
+	MaxUses     int64     `json:"max_uses,omitzero"`
+	ContextSize string    `json:"search_context_size,omitzero"`
+	Location    *Location `json:"user_location,omitzero"`
+}
+
+// Filters holds the domains in the Responses format.
+type Filters struct {
+	Allowed []string `json:"allowed_domains,omitempty"`
+	Blocked []string `json:"blocked_domains,omitempty"`
+}
+
+// Location is the approximate location of the user.
+type Location struct {
+	Type        string    `json:"type"`
+	City        string    `json:"city,omitzero"`
+	Region      string    `json:"region,omitzero"`
+	Country     string    `json:"country,omitzero"`
+	Zone        string    `json:"timezone,omitzero"`
+	Approximate *Location `json:"approximate,omitzero"` // the location in the chat format
+}
+
+// Read returns the options of a web search tool. Values of the wrong type are ignored.
+func Read(definition []byte) *llm.Search {
+	var o Options
+	if upstream.Decode(definition, &o) != nil {
+		return &llm.Search{}
 	}
-	where := v.Get("user_location")
-	if nested := where.Get("approximate"); nested.IsObject() {
-		where = nested
+	if f := o.Filters; f != nil {
+		o.Allowed, o.Blocked = append(o.Allowed, f.Allowed...), append(o.Blocked, f.Blocked...)
 	}
-	if where.IsObject() {
-		s.Place = llm.Place{
-			City: where.Get("city").String(), Region: where.Get("region").String(),
-			Country: where.Get("country").String(), Zone: where.Get("timezone").String(),
-		}
+	s := &llm.Search{Allowed: domains(o.Allowed), Blocked: domains(o.Blocked), MaxUses: max(o.MaxUses, 0), ContextSize: o.ContextSize}
+	where := o.Location
+	if where != nil && where.Approximate != nil {
+		where = where.Approximate
+	}
+	if where != nil {
+		s.Place = llm.Place{City: where.City, Region: where.Region, Country: where.Country, Zone: where.Zone}
 	}
 	return s
 }
 
-// domains returns the domain list with the given name. In the Responses format, the list is a member of the filters object.
-func domains(v rawjson.Value, name string) (list []string) {
-	for _, value := range slices.Concat(v.Get(name).List(), v.Get("filters."+name).List()) {
-		if domain := value.String(); domain != "" && len(list) < maxDomains {
-			list = append(list, domain)
+// domains returns at most maxDomains names.
+func domains(list []string) (names []string) {
+	for _, name := range list {
+		if name != "" && len(names) < maxDomains {
+			names = append(names, name)
 		}
 	}
-	return list
+	return names
 }
 
-// WritePlace writes the user's approximate location in the form of the Responses and messages formats.
-func WritePlace(w *rawjson.Writer, p llm.Place) {
+// LocationOf returns a place in the form of the Responses and messages formats; nil if it is not known.
+func LocationOf(p llm.Place) *Location {
 	if p == (llm.Place{}) {
-		return
+		return nil
 	}
-	w.Key("user_location")
-	w.Open()
-	w.Str("type", "approximate")
-	w.OptionalStr("city", p.City)
-	w.OptionalStr("region", p.Region)
-	w.OptionalStr("country", p.Country)
-	w.OptionalStr("timezone", p.Zone)
-	w.Close()
-}
-
-// WriteDomains writes a list of domains if it is not empty.
-func WriteDomains(w *rawjson.Writer, name string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	w.OpenList(name)
-	for _, domain := range list {
-		w.Element(rawjson.AppendString(nil, domain))
-	}
-	w.CloseList()
+	return &Location{Type: "approximate", City: p.City, Region: p.Region, Country: p.Country, Zone: p.Zone}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 )
 
 func TestReadOptionsOfEveryFormat(t *testing.T) {
@@ -25,12 +24,12 @@ func TestReadOptionsOfEveryFormat(t *testing.T) {
 		"nothing":   {`{}`, llm.Search{}},
 		"wrong":     {`{"max_uses":-1,"allowed_domains":"a","user_location":1,"filters":[]}`, llm.Search{}},
 	} {
-		if diff := cmp.Diff(c.want, *Read(rawjson.ParseString(c.body))); diff != "" {
+		if diff := cmp.Diff(c.want, *Read([]byte(c.body))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	many := fmt.Sprintf(`{"allowed_domains":[%s"z"]}`, strings.Repeat(`"a.example",`, 1000))
-	if n := len(Read(rawjson.ParseString(many)).Allowed); n != maxDomains {
+	if n := len(Read([]byte(many)).Allowed); n != maxDomains {
 		t.Errorf("%d domains, want %d", n, maxDomains)
 	}
 }

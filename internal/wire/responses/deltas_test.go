@@ -1,4 +1,4 @@
-package responsesconv_test
+package responses_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/responses"
-	"fairlead.dev/internal/wire/responsesconv"
 	"fairlead.dev/internal/wire/upstream"
 )
 
@@ -53,7 +52,7 @@ func conversation() *llm.Conversation {
 func TestRenderedConversationRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := conversation()
-	body, dropped := responsesconv.Render(want, responsesconv.RenderOptions{Model: "gpt", Stream: true, Reasoning: true})
+	body, dropped := responses.Render(want, responses.RenderOptions{Model: "gpt", Stream: true, Reasoning: true})
 	req, err := responses.Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
 		t.Fatalf("%v in %s", err, body)
@@ -77,7 +76,7 @@ func TestUnsupportedParametersAreNamed(t *testing.T) {
 	conv.Sampling = llm.Sampling{Temperature: "0.9", TopP: "1", TopK: "4", Seed: "7", FrequencyPenalty: "0.1", Logprobs: true}
 	conv.ServiceTier = "standard_only"
 	conv.Dropped = []string{"odd"}
-	body, dropped := responsesconv.Render(conv, responsesconv.RenderOptions{Model: "gpt", SamplingRejected: true})
+	body, dropped := responses.Render(conv, responses.RenderOptions{Model: "gpt", SamplingRejected: true})
 	if diff := cmp.Diff([]string{"odd", "temperature", "top_k", "frequency_penalty", "seed", "logprobs", "stop", "n", "service_tier"}, dropped); diff != "" {
 		t.Error(diff)
 	}
@@ -96,12 +95,12 @@ func TestReasoningIsSentToItsProviderOnly(t *testing.T) {
 			{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "c", Name: "f", Arguments: "{}"}},
 		}},
 	}}
-	body, _ := responsesconv.Render(conv, responsesconv.RenderOptions{Model: "gpt", Signer: "openai", Reasoning: true})
-	const want = `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"enc"},{"type":"function_call"`
+	body, _ := responses.Render(conv, responses.RenderOptions{Model: "gpt", Signer: "openai", Reasoning: true})
+	const want = `{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"enc"},{"type":"function_call"`
 	if !strings.Contains(string(body), want) || strings.Contains(string(body), "foreign") {
 		t.Errorf("sent %s, want only the reasoning of the provider", body)
 	}
-	body, _ = responsesconv.Render(conv, responsesconv.RenderOptions{Model: "gpt", Signer: "azure", Reasoning: true})
+	body, _ = responses.Render(conv, responses.RenderOptions{Model: "gpt", Signer: "azure", Reasoning: true})
 	if strings.Contains(string(body), "encrypted_content\":") {
 		t.Errorf("sent the reasoning to another provider: %s", body)
 	}
@@ -151,9 +150,9 @@ data: {"type":"response.completed","response":{"id":"resp_1","model":"gpt-5.4-20
 
 `
 
-func read(t *testing.T, body string, o responsesconv.DeltaOptions) (deltas []llm.Delta, err error) {
+func read(t *testing.T, body string, o responses.DeltaOptions) (deltas []llm.Delta, err error) {
 	t.Helper()
-	for d, e := range responsesconv.Deltas(iotest.OneByteReader(strings.NewReader(body)), o) {
+	for d, e := range responses.Deltas(iotest.OneByteReader(strings.NewReader(body)), o) {
 		if e != nil {
 			return deltas, e
 		}
@@ -164,7 +163,7 @@ func read(t *testing.T, body string, o responsesconv.DeltaOptions) (deltas []llm
 
 func TestStreamIsDecoded(t *testing.T) {
 	t.Parallel()
-	got, err := read(t, stream, responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: true}, Signer: "openai"})
+	got, err := read(t, stream, responses.DeltaOptions{Reading: upstream.Reading{Stream: true}, Signer: "openai"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestSearchesOfAStreamAreCounted(t *testing.T) {
 data: {"type":"response.output_item.done","output_index":9,"item":{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search"}}}
 
 `
-	got, err := read(t, strings.Replace(stream, "event: response.completed", item+item+"event: response.completed", 1), responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: true}})
+	got, err := read(t, strings.Replace(stream, "event: response.completed", item+item+"event: response.completed", 1), responses.DeltaOptions{Reading: upstream.Reading{Stream: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +206,7 @@ data: {"type":"response.output_item.done","output_index":9,"item":{"id":"ws_1","
 
 func TestIncompleteStreamIsAnError(t *testing.T) {
 	t.Parallel()
-	o := responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: true}}
+	o := responses.DeltaOptions{Reading: upstream.Reading{Stream: true}}
 	cut, _, _ := strings.Cut(stream, "event: response.completed")
 	for name, c := range map[string]struct {
 		body string
@@ -234,7 +233,7 @@ func TestFinishReasons(t *testing.T) {
 		`{"object":"response","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`:              "length",
 		`{"object":"response","status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`:                 "content_filter",
 	} {
-		got, err := read(t, body, responsesconv.DeltaOptions{})
+		got, err := read(t, body, responses.DeltaOptions{})
 		if err != nil || got[len(got)-1].Finish != want {
 			t.Errorf("%s: finish %v, %v; want %s", body, got, err, want)
 		}
@@ -246,7 +245,7 @@ func FuzzDeltas(f *testing.F) {
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, streamed := range []bool{true, false} {
-			all := responsesconv.Deltas(strings.NewReader(body), responsesconv.DeltaOptions{Reading: upstream.Reading{Stream: streamed}})
+			all := responses.Deltas(strings.NewReader(body), responses.DeltaOptions{Reading: upstream.Reading{Stream: streamed}})
 			finished := false
 			for d, err := range all {
 				if err != nil && llm.AsError(err) == nil {
@@ -265,7 +264,7 @@ func TestLongUserNamesAreHashed(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("u", 65)
 	for user, want := range map[string]string{"": "", "u1": "u1", long[:64]: long[:64], long: "f20e249d15fa4b9f44ba21d154f62e1efa76ddfdce5d25139a33a4787cee5a8b"} {
-		body, _ := responsesconv.Render(&llm.Conversation{EndUser: user}, responsesconv.RenderOptions{Model: "m"})
+		body, _ := responses.Render(&llm.Conversation{EndUser: user}, responses.RenderOptions{Model: "m"})
 		if got := rawjson.Get(body, "safety_identifier").String(); got != want {
 			t.Errorf("safety_identifier of %q = %q, want %q", user, got, want)
 		}

@@ -1,4 +1,4 @@
-package responsesstream_test
+package responses_test
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/wire/responsesstream"
+	"fairlead.dev/internal/wire/responses"
 	"fairlead.dev/internal/wire/upstream"
 )
 
 // Events as OpenAI sends them, including members and an event type that the gateway does not know.
 const (
 	created   = `{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","model":"gpt-5.4-2026-03-05","status":"in_progress","output":[],"new":{"a":1.0}}}`
-	item      = `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}`
+	added     = `{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"rs_1","type":"reasoning","summary":[]}}`
 	unknown   = `{"type":"response.something.new","sequence_number":2,"x":[ 1, 2 ]}`
 	delta     = `{"type":"response.output_text.delta","sequence_number":3,"delta":"Héllo"}`
 	search    = `{"type":"response.output_item.added","sequence_number":4,"output_index":1,"item":{"id":"ws_1","type":"web_search_call","status":"in_progress"}}`
@@ -30,10 +30,10 @@ func frame(events ...string) string {
 	return b.String()
 }
 
-func readAll(t *testing.T, body string, o responsesstream.Options) ([]llm.Event, error) {
+func readAll(t *testing.T, body string, o responses.Options) ([]llm.Event, error) {
 	t.Helper()
 	var events []llm.Event
-	for ev, err := range llm.All(responsesstream.Read(strings.NewReader(body), o)) {
+	for ev, err := range llm.All(responses.Read(strings.NewReader(body), o)) {
 		if err != nil {
 			return events, err
 		}
@@ -44,8 +44,8 @@ func readAll(t *testing.T, body string, o responsesstream.Options) ([]llm.Event,
 
 func TestStreamIsForwardedWithTheModelReplaced(t *testing.T) {
 	t.Parallel()
-	sent := []string{created, item, unknown, delta, search, completed}
-	got, err := readAll(t, frame(sent...), responsesstream.Options{Reading: upstream.Reading{Stream: true}, Model: "gpt-5.4"})
+	sent := []string{created, added, unknown, delta, search, completed}
+	got, err := readAll(t, frame(sent...), responses.Options{Reading: upstream.Reading{Stream: true}, Model: "gpt-5.4"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestStreamIsForwardedWithTheModelReplaced(t *testing.T) {
 func TestResponseIDsAreReplaced(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"resp_2","previous_response_id":"resp_1","model":"m","status":"completed","output":[]}`
-	got, err := readAll(t, body, responsesstream.Options{ResponseID: func(id string) string { return "x-" + id }})
+	got, err := readAll(t, body, responses.Options{ResponseID: func(id string) string { return "x-" + id }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +88,14 @@ func TestResponseIDsAreReplaced(t *testing.T) {
 
 func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 	t.Parallel()
-	body := `{"id":"resp_2","model":"m","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"new":1.0,"output":[` +
+	body := `{"id":"resp_2","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"model":"m","output":[` +
 		`{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Why"}],"encrypted_content":"gAAA"},` +
 		`{"id":"ws_1","type":"web_search_call","status":"completed"},` +
 		`{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hé","annotations":[{"type":"url_citation"}],"logprobs":[]},{"type":"refusal","refusal":"no"}]},` +
 		`{"id":"fc_1","type":"function_call","status":"completed","call_id":"c","name":"f","arguments":"{}"},` +
 		`{"id":"ct_1","type":"custom_tool_call","call_id":"d","name":"g","input":"x"}],` +
-		`"usage":{"input_tokens":9,"output_tokens":3}}`
-	begun := `{"id":"resp_2","model":"m","status":"in_progress","incomplete_details":null,"new":1.0,"output":[],"usage":null}`
+		`"usage":{"input_tokens":9,"output_tokens":3},"new":1.0}`
+	begun := `{"id":"resp_2","status":"in_progress","incomplete_details":null,"model":"m","output":[],"usage":null,"new":1.0}`
 	want := []string{
 		`{"type":"response.created","sequence_number":0,"response":` + begun + `}`,
 		`{"type":"response.in_progress","sequence_number":1,"response":` + begun + `}`,
@@ -120,7 +120,7 @@ func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 		`{"type":"response.output_item.done","sequence_number":20,"output_index":2,"item":{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hé","annotations":[{"type":"url_citation"}],"logprobs":[]},{"type":"refusal","refusal":"no"}]}}`,
 		`{"type":"response.output_item.added","sequence_number":21,"output_index":3,"item":{"id":"fc_1","type":"function_call","status":"in_progress","call_id":"c","name":"f","arguments":""}}`,
 		`{"type":"response.function_call_arguments.delta","sequence_number":22,"item_id":"fc_1","output_index":3,"delta":"{}"}`,
-		`{"type":"response.function_call_arguments.done","sequence_number":23,"item_id":"fc_1","output_index":3,"arguments":"{}","name":"f"}`,
+		`{"type":"response.function_call_arguments.done","sequence_number":23,"item_id":"fc_1","output_index":3,"name":"f","arguments":"{}"}`,
 		`{"type":"response.output_item.done","sequence_number":24,"output_index":3,"item":{"id":"fc_1","type":"function_call","status":"completed","call_id":"c","name":"f","arguments":"{}"}}`,
 		`{"type":"response.output_item.added","sequence_number":25,"output_index":4,"item":{"id":"ct_1","type":"custom_tool_call","call_id":"d","name":"g","input":""}}`,
 		`{"type":"response.custom_tool_call_input.delta","sequence_number":26,"item_id":"ct_1","output_index":4,"delta":"x"}`,
@@ -128,7 +128,7 @@ func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 		`{"type":"response.output_item.done","sequence_number":28,"output_index":4,"item":{"id":"ct_1","type":"custom_tool_call","call_id":"d","name":"g","input":"x"}}`,
 		`{"type":"response.incomplete","sequence_number":29,"response":` + body + `}`,
 	}
-	for name, o := range map[string]responsesstream.Options{
+	for name, o := range map[string]responses.Options{
 		"unexpected": {Reading: upstream.Reading{Stream: true}},
 		"requested":  {Split: true},
 	} {
@@ -157,18 +157,23 @@ func TestWholeResponseToAStreamingRequestBecomesAStream(t *testing.T) {
 
 func TestQueuedResponseToAStreamingRequestStartsAStream(t *testing.T) {
 	t.Parallel()
-	got, err := readAll(t, `{"id":"resp_2","status":"queued","output":[]}`, responsesstream.Options{Split: true, Background: true})
+	got, err := readAll(t, `{"id":"resp_2","status":"queued","output":[]}`, responses.Options{Split: true, Background: true, ResponseID: func(id string) string { return "x-" + id }})
 	if err != nil || len(got) != 2 || got[0].Name != "response.created" || got[1].Name != "response.in_progress" || got[0].Pending != "resp_2" || !got[0].Content {
 		t.Errorf("events %+v, %v; want response.created and response.in_progress", got, err)
+	}
+	for _, ev := range got {
+		if !strings.Contains(string(ev.Data), `"id":"x-resp_2"`) {
+			t.Errorf("%s, want the client's ID", ev.Data)
+		}
 	}
 }
 
 func TestIncompleteResponseIsAnError(t *testing.T) {
 	t.Parallel()
-	stream := responsesstream.Options{Reading: upstream.Reading{Stream: true}}
+	stream := responses.Options{Reading: upstream.Reading{Stream: true}}
 	for name, c := range map[string]struct {
 		body string
-		o    responsesstream.Options
+		o    responses.Options
 		want llm.Kind
 	}{
 		"cut":               {frame(created, delta), stream, llm.StreamInterrupted},
@@ -177,11 +182,11 @@ func TestIncompleteResponseIsAnError(t *testing.T) {
 		"not JSON":          {frame(created) + "data: x\n\n", stream, llm.UpstreamMalformed},
 		"error event":       {frame(created, `{"type":"error","code":"server_error","message":"oops"}`), stream, llm.UpstreamServer},
 		"failed":            {frame(created, `{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"}}}`), stream, llm.UpstreamRateLimited},
-		"cancelled":         {`{"status":"cancelled","output":[]}`, responsesstream.Options{}, llm.StreamInterrupted},
-		"whole, failed":     {`{"status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`, responsesstream.Options{}, llm.UpstreamServer},
-		"whole, no output":  {`{"status":"completed"}`, responsesstream.Options{}, llm.UpstreamMalformed},
-		"whole, not JSON":   {`<html>`, responsesstream.Options{}, llm.UpstreamMalformed},
-		"whole, not object": {`[]`, responsesstream.Options{}, llm.UpstreamMalformed},
+		"cancelled":         {`{"status":"cancelled","output":[]}`, responses.Options{}, llm.StreamInterrupted},
+		"whole, failed":     {`{"status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`, responses.Options{}, llm.UpstreamServer},
+		"whole, no output":  {`{"status":"completed"}`, responses.Options{}, llm.UpstreamMalformed},
+		"whole, not JSON":   {`<html>`, responses.Options{}, llm.UpstreamMalformed},
+		"whole, not object": {`[]`, responses.Options{}, llm.UpstreamMalformed},
 	} {
 		_, err := readAll(t, c.body, c.o)
 		if got := llm.AsError(err); got == nil || got.Kind != c.want {
@@ -196,7 +201,7 @@ func TestImplausibleUsageIsIgnored(t *testing.T) {
 		`null`, `{}`, `{"input_tokens":-1,"output_tokens":1}`, `{"input_tokens":1,"output_tokens":1e30}`, `{"input_tokens":1.5,"output_tokens":1}`,
 		`{"input_tokens":1,"input_tokens_details":{"cached_tokens":2},"output_tokens":1}`,
 	} {
-		got, err := readAll(t, `{"status":"completed","output":[],"usage":`+usage+`}`, responsesstream.Options{})
+		got, err := readAll(t, `{"status":"completed","output":[],"usage":`+usage+`}`, responses.Options{})
 		if err != nil || got[0].Usage != nil {
 			t.Errorf("usage %s: events %+v, %v; want no usage", usage, got, err)
 		}
@@ -230,7 +235,7 @@ func TestSearchesAreCounted(t *testing.T) {
 		"stream":              {true, frame(created, done(searched), done(opened), done(older), ended(`"output":[`+searched+`,`+opened+`,`+older+`]`)), 2},
 		"stream, empty end":   {true, frame(created, done(searched), done(older), ended(`"output":[]`)), 2},
 	} {
-		got, err := readAll(t, tc.body, responsesstream.Options{Reading: upstream.Reading{Stream: tc.stream}})
+		got, err := readAll(t, tc.body, responses.Options{Reading: upstream.Reading{Stream: tc.stream}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -242,11 +247,11 @@ func TestSearchesAreCounted(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(frame(created, item, unknown, delta, search, completed))
+	f.Add(frame(created, added, unknown, delta, search, completed))
 	f.Add(`{"id":"resp_2","model":"m","status":"completed","output":[]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, streamed := range []bool{true, false} {
-			o := responsesstream.Options{Reading: upstream.Reading{Stream: streamed}, Model: "m", ResponseID: func(id string) string { return "x" + id }}
+			o := responses.Options{Reading: upstream.Reading{Stream: streamed}, Model: "m", ResponseID: func(id string) string { return "x" + id }}
 			if _, err := readAll(t, body, o); err != nil && llm.AsError(err) == nil {
 				t.Fatalf("unclassified error %v", err)
 			}
