@@ -147,7 +147,6 @@ func holding(t testing.TB, in clientFormat, body string, budgeted bool) (Terms, 
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
-	req.Measure()
 	rate := func(dollars float64) *money.Rate { return new(money.PerMillion(dollars)) }
 	target := &provider.Target{
 		Provider: "p", Upstream: "m", Model: &catalog.Model{Name: "m", Op: llm.Chat, Context: 50_000, MaxOutput: 4_000},

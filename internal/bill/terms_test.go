@@ -17,7 +17,6 @@ func TestEstimateIsCloseToTheCountOfTheVocabulary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Measure()
 	terms := Terms{Request: req}
 	// According to OpenAI's cookbook: 6 tokens for each text in o200k, 4 for each message, 3 for the prompt.
 	const want = 6 + 6 + 2*4 + 3
@@ -34,7 +33,6 @@ func TestMaxPromptIsAboveTheEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Measure()
 	m := &catalog.Model{Vendor: "Google", Name: "gemini-2.5-pro"}
 	if most, about := maxPrompt(req, m), model(m).Prompt(token.PromptOf(req)); most <= about {
 		t.Errorf("the maximum is %d, the estimate %d", most, about)

@@ -174,7 +174,7 @@ func (d *delivery) newTask(a *upstream.Attempt, id string, estimate llm.Usage) *
 		maximum = d.series.Terms.MaxUsage(target)
 		maximum.Estimated = true
 	}
-	req.Body, req.Fields, req.Conversation, req.Asked, req.Instructed = nil, nil, nil, llm.LazyText{}, llm.LazyText{}
+	req.Body, req.Fields, req.Conversation, req.Asked, req.Instructed = nil, nil, nil, "", ""
 	d.series.Terms.Request, d.plan.req, d.req = &req, &req, &req
 	if e := d.entry; len(e.Body.Request) > maxBackgroundText || d.delivered.Size() > maxBackgroundText {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}

@@ -176,7 +176,6 @@ func decode(in ingress, body []byte) *llm.Request {
 		_ = llm.AsError(err).Body("req_1")
 		return nil
 	}
-	req.Measure()
 	return req
 }
 

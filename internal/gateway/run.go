@@ -225,7 +225,6 @@ func (r *run) serve(client context.Context) error {
 func (g *Gateway) Explain(ctx context.Context, call Call, req *llm.Request, draft *policy.Set) (*route.Decision, error) {
 	call.Start, call.DryRun = time.Now(), true
 	r := g.newRun(&call, nil)
-	req.Measure()
 	p := r.newPrompt(req)
 	if draft != nil {
 		p.policies = draft
@@ -269,7 +268,6 @@ func (r *run) decode(ctx context.Context, body *upload.Body) (*prompt, error) {
 	if r.call.Shadow != nil {
 		req.Model, req.Controls.Models = r.call.Shadow.Model, nil
 	}
-	req.Measure()
 	if err := llm.Cancelled(ctx); err != nil {
 		return nil, err
 	}

@@ -25,12 +25,12 @@ func (r *Request) Describe() {
 			r.Answers++
 		case User:
 			if text := firstText(m.Parts); text != "" {
-				r.Asked = DecodedText(text)
+				r.Asked = text
 			}
 		default:
 			r.Plain = r.Plain && instructions
-			if text := firstText(m.Parts); r.Instructed.Empty() && text != "" {
-				r.Instructed = DecodedText(text)
+			if text := firstText(m.Parts); r.Instructed == "" && text != "" {
+				r.Instructed = text
 			}
 		}
 		instructions = instructions && m.Role == System

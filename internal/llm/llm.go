@@ -92,13 +92,13 @@ type Account struct {
 // Prompt describes the messages of a request.
 type Prompt struct {
 	Messages      int
-	Answers       int      // number of assistant messages
-	Preview       string   // beginning of the last user message, for lists; at most PreviewBytes
-	Asked         LazyText // first text in the last user message
-	Instructed    LazyText // first text in a system message
-	HasSignatures bool     // whether the messages contain signatures of other providers, which the gateway added to earlier responses
-	LostThinking  bool     // whether the gateway removed signed thinking of other targets, which the client received unchanged
-	Plain         bool     // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns
+	Answers       int    // number of assistant messages
+	Preview       string // beginning of the last user message, for lists; at most PreviewBytes
+	Asked         string // first text in the last user message
+	Instructed    string // first text in a system message
+	HasSignatures bool   // whether the messages contain signatures of other providers, which the gateway added to earlier responses
+	LostThinking  bool   // whether the gateway removed signed thinking of other targets, which the client received unchanged
+	Plain         bool   // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns
 }
 
 // PromptSize holds the amount of text in the prompt.
@@ -109,7 +109,6 @@ type PromptSize struct {
 	RestoredBytes int // number of bytes of reasoning that the gateway adds because the client did not send it back
 	Predicted     int // number of bytes of predicted output; rejected predictions are billed as output
 	Text          Text
-	PromptSample  PromptSample // sample of the prompt; Measure fills Text from it and then clears it
 }
 
 // Attachments are the parts of the prompt that are not text.

@@ -59,73 +59,46 @@ func near(t *testing.T, want, got Text, minimum int32, within float64) {
 	}
 }
 
-func TestSampleKeepsAllTextsOfAShortPrompt(t *testing.T) {
+func TestCountTextCountsAllOfAShortPrompt(t *testing.T) {
 	t.Parallel()
 	texts := []string{"Say \"hi\" to é,\n\tplease\\now", "日本語 🙂", ""}
 	var want Text
-	req := Request{}
-	for i, s := range texts {
+	for _, s := range texts {
 		want.Add(s)
-		raw, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i == 1 {
-			raw = []byte(`"日\u672c\u8a9e \ud83d\ude42"`)
-		}
-		add(&req, raw, s)
 	}
-	req.Measure()
+	var req Request
+	req.CountText(texts...)
 	if diff := cmp.Diff(want, req.Text); diff != "" {
 		t.Error(diff)
 	}
-	before := req.Text
-	req.Measure()
-	if req.Text != before {
-		t.Error("the second measurement changed the counts")
-	}
 }
 
-// add adds an encoded text to the request.
-func add(req *Request, raw []byte, text string) {
-	start := len(req.Body)
-	req.Body = append(req.Body, raw...)
-	req.PromptSample.Add(start+1, len(req.Body)-1)
-	req.ASCIIBytes += len(text) // only the sum matters here
-}
-
-func TestSampleRepresentsALongPrompt(t *testing.T) {
+func TestCountTextSamplesALongPrompt(t *testing.T) {
 	t.Parallel()
 	prose := strings.Repeat("The harbour master asked why the line chafed. ", 3)
 	code := strings.Repeat("if err := readBody(x[12]); err != nil {\n\treturn err\n}\n", 4)
 	var want Text
-	req := Request{}
+	var texts []string
 	for range 700 {
 		for _, s := range []string{prose, code, "ключ и слово"} {
 			want.measure(s, false)
-			raw, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			add(&req, raw, s)
+			texts = append(texts, s)
 		}
 	}
-	req.Measure()
+	var req Request
+	req.CountText(texts...)
 	near(t, want, req.Text, 10_000, 0.25)
 }
 
 // Counts are never negative or larger than the text.
-func TestSampleCountsArePlausibleForAnyInput(t *testing.T) {
+func TestCountsArePlausibleForAnyInput(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var req Request
-		for _, piece := range rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune(`ab1 .\\\"u0nй日🙂`)), 0, 900, -1), 0, 200).Draw(t, "pieces") {
-			add(&req, []byte(`"`+piece+`"`), piece)
-		}
-		req.Measure()
+		req.CountText(rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab1 .\\\"u0nй日🙂")), 0, 900, -1), 0, 200).Draw(t, "texts")...)
 		for class, n := range req.Text.Counts {
-			if n < 0 || int(n) > req.ASCIIBytes+1 {
-				t.Fatalf("class %d has %d of %d bytes", class, n, req.ASCIIBytes)
+			if all := req.ASCIIBytes + req.NonASCIIBytes; n < 0 || int(n) > all+1 {
+				t.Fatalf("class %d has %d of %d bytes", class, n, all)
 			}
 		}
 	})
@@ -141,19 +114,17 @@ func FuzzText(f *testing.F) {
 				t.Errorf("class %d has %d of %d bytes", class, n, len(s))
 			}
 		}
-		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}
-		req.PromptSample.Add(0, len(raw))
-		req.Measure()
+		var req Request
+		req.CountJSON(raw)
 	})
 }
 
-func BenchmarkMeasure(b *testing.B) {
-	raw := []byte(strings.Repeat(`The harbour master asked why the line chafed.\nWe moved it through the \"other\" lead, and it held: `, 1000))
-	b.SetBytes(int64(len(raw)))
+func BenchmarkCountText(b *testing.B) {
+	text := strings.Repeat("The harbour master asked why the line chafed.\nWe moved it through the \"other\" lead, and it held: ", 1000)
+	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		req := Request{PromptSize: PromptSize{ASCIIBytes: len(raw)}, Payload: Payload{Body: raw}}
-		req.PromptSample.Add(0, len(raw))
-		req.Measure()
+		var req Request
+		req.CountText(text)
 	}
 }
 

@@ -63,7 +63,6 @@ func (c *Inputs) Reduce(ctx context.Context, req *llm.Request) (*llm.Request, er
 		return nil, err
 	}
 	part.Model, part.Controls, part.EndUser, part.Beta = req.Model, req.Controls, req.EndUser, req.Beta
-	part.Measure()
 	return part, nil
 }
 

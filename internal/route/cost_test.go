@@ -28,7 +28,6 @@ func newRequest(t testing.TB, messages string) *llm.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Measure()
 	return req
 }
 

@@ -1,7 +1,7 @@
 package token
 
 import (
-	"encoding/json"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -207,28 +207,17 @@ func TestOutputUsesScriptsOfThePrompt(t *testing.T) {
 
 // A prompt of 100 KB adds at most a millisecond to a request, for all candidate models together.
 func BenchmarkPrompt100KB(b *testing.B) {
-	line, err := json.Marshal(prose + "\n" + code + german)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var body []byte
-	var spans [][2]int
-	for len(body) < 100_000 {
-		spans = append(spans, [2]int{len(body) + 1, len(body) + len(line) - 1})
-		body = append(body, line...)
-	}
+	const line = prose + "\n" + code + german
+	texts := slices.Repeat([]string{line}, 100_000/len(line)+1)
 	candidates := make([]Model, 0, 200)
 	for range cap(candidates) / 4 {
 		candidates = append(candidates, models[O200K], models[Gemini], models[Qwen], Model{"Anthropic", "claude-opus-4-8"})
 	}
-	b.SetBytes(int64(len(body)))
+	b.SetBytes(int64(len(texts) * len(line)))
 	b.ReportAllocs()
 	for b.Loop() {
-		req := llm.Request{Payload: llm.Payload{Body: body}, PromptSize: llm.PromptSize{ASCIIBytes: len(body)}, Prompt: llm.Prompt{Messages: len(spans)}}
-		for _, s := range spans {
-			req.PromptSample.Add(s[0], s[1])
-		}
-		req.Measure()
+		req := llm.Request{Payload: llm.Payload{Body: make([]byte, 100_000)}, Prompt: llm.Prompt{Messages: len(texts)}}
+		req.CountText(texts...)
 		prompt := PromptOf(&req)
 		for _, m := range candidates {
 			if m.Prompt(prompt) < 1000 {

@@ -128,7 +128,6 @@ func LimitOutput(ctx context.Context, f Format, req *llm.Request, limit int64) (
 	if err != nil {
 		return nil, err
 	}
-	limited.Measure()
 	limited.Model, limited.Controls.SessionID, limited.Beta = req.Model, req.Controls.SessionID, req.Beta
 	return limited, nil
 }

@@ -107,7 +107,6 @@ func (r *Rescue) try(ctx context.Context, o option, last bool) (*Attempt, error)
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.Untranslatable, Message: "the request cannot be sent with a prefill", Err: err}
 	}
-	prefilled.Measure()
 	prefilled.Controls.SessionID, prefilled.Beta = req.Controls.SessionID, req.Beta
 	next.request = prefilled
 	if next.maxOutput > 0 {

@@ -112,7 +112,7 @@ type conversation struct {
 // readConversation reads the messages, the tools and the response schema, and returns the text of the current task.
 func (c *conversation) readConversation(req *llm.Request) string {
 	if req.Conversation == nil {
-		return c.instruction(turn{text: req.Asked.Text(maxText)})
+		return c.instruction(turn{text: shorten(req.Asked, maxText)})
 	}
 	c.measures[tools] = float64(len(req.Conversation.Tools))
 	schema := req.Conversation.Output.Schema

@@ -473,7 +473,7 @@ func (d *decoder) describe(in *request) {
 	req := d.req
 	req.Plain, req.HasSignatures = d.plain, false
 	asked := lastQuestion(in.Messages) // the texts of other blocks, such as search results, are not questions
-	req.Asked, req.Preview = llm.DecodedText(asked), show.Preview(asked, llm.PreviewBytes)
+	req.Asked, req.Preview = asked, show.Preview(asked, llm.PreviewBytes)
 	req.Needs &^= llm.Reasoning // an effort without thinking applies to the whole output
 	if t := in.Thinking; t != nil {
 		req.Effort = cmp.Or(req.Effort, llm.CustomEffort)

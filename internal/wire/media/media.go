@@ -140,6 +140,6 @@ func (d *decoder) rejectStream() {
 func (d *decoder) addText(s string) {
 	d.req.CountText(s)
 	if d.req.Preview == "" {
-		d.req.Preview = strings.Clone(show.Preview(s, llm.PreviewBytes)) // the log must not keep the whole text
+		d.req.Preview = show.Preview(s, llm.PreviewBytes)
 	}
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -126,8 +125,8 @@ func finishInputs(ctx context.Context, doc *strict.Document, req *llm.Request, n
 		req.Longest = float64(in.longest) / float64(all)
 	}
 	if len(in.texts) > 0 {
-		req.Asked = llm.DecodedText(in.texts[0])
-		req.Preview = strings.Clone(show.Preview(in.texts[0], llm.PreviewBytes)) // the log must not keep the whole text
+		req.Asked = in.texts[0]
+		req.Preview = show.Preview(in.texts[0], llm.PreviewBytes)
 	}
 	return doc.Finish(req, nil)
 }

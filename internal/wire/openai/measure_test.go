@@ -39,7 +39,6 @@ func TestMeasureCountsPromptText(t *testing.T) {
 	body := `{"model":"m","messages":[{"role":"system","content":"Be \"brief\"."},{"role":"user","content":[{"type":"text","text":"two\nwords"}]},` +
 		`{"role":"tool","tool_call_id":"c1","content":[{"type":"new","x":"data:image/png;base64,AAAA"}]}]}`
 	req := decode(t, llm.Chat, body)
-	req.Measure()
 	var want llm.Text
 	for _, s := range []string{`Be "brief".`, "two\nwords", "c1"} {
 		want.Add(s)

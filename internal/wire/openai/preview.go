@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"math"
 	"strings"
 
 	"fairlead.dev/internal/llm"
@@ -20,6 +19,6 @@ func Preview(op llm.Op, body []byte, edit func(string) string) (text string, ok 
 	if err != nil {
 		return "", false
 	}
-	begin := show.Cut(strings.TrimLeft(req.Asked.Text(math.MaxInt), " \n\r\t"), llm.PreviewBytes+lookahead)
+	begin := show.Cut(strings.TrimLeft(req.Asked, " \n\r\t"), llm.PreviewBytes+lookahead)
 	return show.Preview(edit(begin), llm.PreviewBytes), true
 }

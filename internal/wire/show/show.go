@@ -80,10 +80,10 @@ func Quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// Preview returns the beginning of s for display in a list: one line of at most limit bytes.
+// Preview returns the beginning of s for display in a list: one line of at most limit bytes. It does not share memory with s.
 func Preview(s string, limit int) string {
 	s = strings.TrimLeft(s, " \n\r\t")
-	return Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit)
+	return strings.Clone(Cut(OneLine(Cut(s, limit+utf8.UTFMax)), limit))
 }
 
 // Shorten truncates a value from a client or provider for use in a log entry or an error.

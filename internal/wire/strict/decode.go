@@ -501,7 +501,7 @@ func (d *Document) Finish(req *llm.Request, conv *llm.Conversation) error {
 	req.Body, req.Fields, req.Conversation, req.Untranslatable = d.Body, d.Fields, conv, d.TranslationError()
 	if conv != nil {
 		req.Describe()
-		req.Preview = show.Preview(req.Asked.Text(2*llm.PreviewBytes), llm.PreviewBytes)
+		req.Preview = show.Preview(req.Asked, llm.PreviewBytes)
 	}
 	return nil
 }

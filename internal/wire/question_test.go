@@ -27,7 +27,7 @@ func TestLastQuestionAndInstructionsAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [...]any{req.Asked.Text(100), req.Instructed.Text(100), req.Answers}; got != [...]any{"Second\nline", `Be "brief".`, 2} {
+		if got := [...]any{req.Asked, req.Instructed, req.Answers}; got != [...]any{"Second\nline", `Be "brief".`, 2} {
 			t.Errorf("%s: question, instructions and answers %q", format.Name(), got)
 		}
 	}
