@@ -37,10 +37,6 @@ type Scanner struct {
 
 	Count           bool // whether to add the lengths of the strings that are read to ASCII and NonASCII
 	ASCII, NonASCII int  // number of ASCII and of non-ASCII bytes in the counted strings after decoding
-	Spans           interface {
-		// Add records the position of a counted string.
-		Add(start, end int)
-	}
 }
 
 // keyBuffer holds the keys of all open objects if there are at most linearKeys.

@@ -40,9 +40,6 @@ func (s *Scanner) ReadString() String {
 			if s.Count {
 				s.ASCII += t.ASCII
 				s.NonASCII += t.NonASCII
-				if s.Spans != nil {
-					s.Spans.Add(t.Start, t.End)
-				}
 			}
 			return t
 		case c == '\\':

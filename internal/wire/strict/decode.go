@@ -137,8 +137,12 @@ type value interface {
 
 // readString decodes the next value into a string.
 func (d *decoder) readString(dec *jsontext.Decoder, s *string) error {
-	raw, err := d.readValue(dec, s)
-	if raw != nil {
+	if dec.PeekKind() != '"' {
+		_, err := d.readValue(dec, s)
+		return err
+	}
+	raw, err := dec.ReadValue()
+	if err == nil {
 		*s = unquote(raw)
 	}
 	return err

@@ -2,14 +2,11 @@ package upstream
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
-	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/sse"
 	"fairlead.dev/internal/wire/strict"
@@ -66,28 +63,6 @@ func (s *Source) AddSize(n int) error {
 	return nil
 }
 
-// Document reads a response that is one JSON object. It returns an error if the object reports a failure.
-func (s *Source) Document(r io.Reader) (rawjson.Value, []byte, error) {
-	message, data, err := s.Object(r)
-	if err == nil && IsFault(message) {
-		return rawjson.Value{}, nil, fault.Inside(data)
-	}
-	return message, data, err
-}
-
-// Object reads a response that is one JSON object. It returns an error for any other content.
-func (s *Source) Object(r io.Reader) (rawjson.Value, []byte, error) {
-	data, err := s.Bytes(r)
-	if err != nil {
-		return rawjson.Value{}, nil, err
-	}
-	message := rawjson.Parse(data)
-	if !message.IsObject() || !rawjson.Valid(data) {
-		return rawjson.Value{}, nil, s.NotObject()
-	}
-	return message, data, nil
-}
-
 // Bytes reads a response that should be one JSON object, and checks that it does not exceed the limits for decoding.
 func (s *Source) Bytes(r io.Reader) ([]byte, error) {
 	data, err := s.Append(nil, r)
@@ -118,64 +93,6 @@ func (s *Source) NotObject() error {
 		kind = " but " + show.Cut(show.OneLine(s.Options.ContentType), 60)
 	}
 	return Malformed("The provider's response is not a JSON object%s.", kind)
-}
-
-// IsFault reports whether an event or a complete response reports an error.
-func IsFault(v rawjson.Value) bool {
-	return v.Get("type").String() == "error" || v.Get("error").IsObject()
-}
-
-// Frame is one event of a stream.
-type Frame struct {
-	Name  string
-	Data  []byte
-	Value rawjson.Value
-}
-
-// Frames calls take for every event that is a JSON object, until take returns false. It returns the error that stopped
-// the stream, or nil when the provider closed it.
-func (s *Source) Frames(events *sse.Reader, take func(Frame) (bool, error)) error {
-	for {
-		f, ok, err := s.NextFrame(events)
-		if err != nil || !ok {
-			return err
-		}
-		if more, err := take(f); err != nil || !more {
-			return err
-		}
-	}
-}
-
-// NextFrame returns the next event that is a JSON object. It returns false when the provider has closed the stream.
-func (s *Source) NextFrame(events *sse.Reader) (Frame, bool, error) {
-	for {
-		in, ok, err := s.NextData(events)
-		if err != nil || !ok {
-			return Frame{}, false, err
-		}
-		f := Frame{Name: string(in.Name), Data: in.Data, Value: rawjson.Parse(in.Data)}
-		if !f.Value.IsObject() || !rawjson.Valid(in.Data) {
-			if more, err := s.Unreadable(in); !more {
-				return Frame{}, false, err
-			}
-			continue
-		}
-		kind, failed := "", false
-		f.Value.ForEach(func(key, v rawjson.Value) bool {
-			switch key.String() {
-			case "type":
-				kind = cmp.Or(kind, v.String())
-			case "error":
-				failed = failed || v.IsObject()
-			}
-			return true
-		})
-		f.Name = cmp.Or(kind, f.Name)
-		if f.Name == "error" || failed {
-			return Frame{}, false, fault.Inside(in.Data)
-		}
-		return f, true, nil
-	}
 }
 
 // NextData returns the next event with data. The data is put on one line. NextData returns false when the provider has closed the stream.
