@@ -47,16 +47,16 @@ func (b *builder) addMessages(list messages) {
 		b.message, b.part = n, -1
 		m := &list[n]
 		if element := strings.TrimSuffix(b.path(""), "."); m.Role == "" && !b.doc.HasProblem(element) {
-			b.rejectMessage(element)
+			b.rejectMessage(m, element)
 		}
 		b.addUnknownMembers(m)
 		b.conv.Messages = append(b.conv.Messages, b.readMessage(m))
 	}
 }
 
-// rejectMessage records a problem for the current message, which has no role.
-func (b *builder) rejectMessage(element string) {
-	if raw := b.elementRaw("messages", b.message); len(raw) > 0 && raw[0] == 'n' {
+// rejectMessage records a problem for the current message, which has no role or is null.
+func (b *builder) rejectMessage(m *message, element string) {
+	if !m.Given() {
 		b.doc.WrongType(element, "an object", 'n')
 		return
 	}

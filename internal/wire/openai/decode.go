@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/strict"
 )
 
@@ -227,17 +226,4 @@ func (b *builder) addOutput(f *responseFormat) {
 	default:
 		b.conv.DropField("response_format")
 	}
-}
-
-// elementRaw returns the JSON of element n of a top-level list.
-func (b *builder) elementRaw(list string, n int) []byte {
-	s := rawjson.Scanner{Data: b.doc.Raw(list)}
-	s.Peek()
-	var raw []byte
-	for i := range s.Elements {
-		if i == n {
-			raw = s.Raw()
-		}
-	}
-	return raw
 }

@@ -27,7 +27,7 @@ func (b *builder) addTools(r *chatRequest) {
 		tool := b.readTool(t, func() string { return "tools[" + strconv.Itoa(n) + "]." })
 		tool.Cache = t.mark()
 		if tool.Hosted != "" {
-			tool.Raw = b.elementRaw("tools", n)
+			tool.Raw = b.doc.RawAt(t.Position)
 			if websearch.Is(tool.Hosted) {
 				tool.Search = websearch.Read(tool.Raw)
 			}

@@ -70,6 +70,7 @@ type streamOptions struct {
 }
 
 type message struct {
+	strict.Position
 	Role             string                 `json:"role"`
 	Name             string                 `json:"name,omitzero"`
 	ToolCallID       string                 `json:"tool_call_id,omitzero"`
@@ -189,6 +190,7 @@ type signer struct {
 }
 
 type tool struct {
+	strict.Position
 	Type     string      `json:"type"`
 	Function *function   `json:"function,omitzero"`
 	Custom   *customTool `json:"custom,omitzero"`
