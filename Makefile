@@ -127,13 +127,13 @@ browser: build ## run all dashboard tests in a real browser
 screenshots: build ## take screenshots of every dashboard page, in test-results/screenshots
 	test/browser/screenshots.sh
 
-bench: build ## measure the cost of a request against nginx, the hot steps alone, and the log at size
+bench: build ## measure the cost of a request against a minimal proxy and nginx, the hot steps alone, and the log at size
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/route ./internal/wire/openai ./internal/spool ./internal/store
 	$(MAKE) bench-log
 
-bench-quick: build ## measure the cost of a request against nginx, in a few minutes
+bench-quick: build ## measure the cost of a request against a minimal proxy and nginx, in a few minutes
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench -quick
 

@@ -137,7 +137,7 @@ func (b *bench) reportAgents(got agentResults) (figures []figure) {
 		}
 		fmt.Fprintln(t)
 		figures = append(figures,
-			figure{"CPU per turn of an agent, " + format + ", of the floor's", mean(fairlead, 0, agent.Turns) / mean(floor, 0, agent.Turns), "×", 2, 1.5, false},
+			figure{"CPU per turn of an agent, " + format + ", of the floor's", mean(fairlead, 0, agent.Turns) / mean(floor, 0, agent.Turns), "×", 1.7, 1.4, false},
 			figure{"  its last turns, without the floor's part, of its first", added[len(added)-1] / added[0], "×", 1.2, 1.1, false})
 	}
 	_ = t.Flush()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -76,7 +77,12 @@ func (b *bench) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report(got, slices.Concat(figures(got, memory), agents, more))
+	file, err := os.Stat(b.binary)
+	if err != nil {
+		return err
+	}
+	binary := figure{"binary", mebibytes(file.Size()), "MiB", 60, 45, false}
+	b.report(got, slices.Concat(figures(got, memory), []figure{binary}, agents, more))
 	fmt.Fprintf(b.out, "\nmemory at rest without the pages of the program's file: %.1f MiB\n", mebibytes(memory[fairlead].idle-memory[fairlead].file))
 	return nil
 }

@@ -1,4 +1,4 @@
-// Command bench compares the cost of Fairlead with nginx, a minimal Go proxy and a direct connection, in one run: CPU time
+// Command bench compares the cost of Fairlead with a minimal Go proxy, nginx and a direct connection, in one run: CPU time
 // per request, added latency, throughput, and memory per open stream. Every server is a separate process on loopback.
 // Rounds are interleaved, so that other load on the machine affects all servers equally. Compare the ratios: absolute times
 // mean little on a shared machine. Linux only.

@@ -47,9 +47,7 @@ func figures(got results, of map[string]memory) []figure {
 	p50 := func(r load.Result) float64 { return micros(r.P50) }
 	p99 := func(r load.Result) float64 { return micros(r.P99) }
 	first := func(r load.Result) float64 { return micros(r.FirstP99) }
-	ratio := func(w string, v func(load.Result) float64) float64 {
-		return median(got[w][fairlead], v) / median(got[w][nginx], v)
-	}
+	ratio := func(w string) float64 { return median(got[w][fairlead], cpu) / median(got[w][floor], cpu) }
 	added := func(w string, v func(load.Result) float64) float64 {
 		return median(got[w][fairlead], v) - median(got[w][direct], v)
 	}
@@ -59,20 +57,20 @@ func figures(got results, of map[string]memory) []figure {
 			rows = append(rows, f...)
 		}
 	}
-	add("chat-1k", figure{"CPU per request, 1 KB, of nginx's", ratio("chat-1k", cpu), "×", 4, 2.5, false})
-	add("chat-10k", figure{"CPU per request, 10 KB, of nginx's", ratio("chat-10k", cpu), "×", 4, 2.5, false})
-	add("chat-100k", figure{"CPU per request, 100 KB, of nginx's", ratio("chat-100k", cpu), "×", 3, 2, false})
-	add("stream-200", figure{"CPU per stream of 50 chunks, of nginx's", ratio("stream-200", cpu), "×", 1.8, 1.3, false})
-	add("one-caller", figure{"latency added, one caller, p50", added("one-caller", p50), "µs", 100, 60, false},
-		figure{"latency added, one caller, p99", added("one-caller", p99), "µs", 250, 120, false})
-	add("chat-1k", figure{"throughput, 64 callers, of nginx's", ratio("chat-1k", load.Result.Rate), "×", .45, .65, true})
+	add("chat-1k", figure{"CPU per request, 1 KB, of the floor's", ratio("chat-1k"), "×", 3, 2.2, false})
+	add("chat-10k", figure{"CPU per request, 10 KB, of the floor's", ratio("chat-10k"), "×", 3, 2.2, false})
+	add("chat-100k", figure{"CPU per request, 100 KB, of the floor's", ratio("chat-100k"), "×", 3, 2, false})
+	add("chat-100k-new", figure{"CPU per request, 100 KB, all new, of the floor's", ratio("chat-100k-new"), "×", 3, 2, false})
+	add("stream-200", figure{"CPU per stream of 50 chunks, of the floor's", ratio("stream-200"), "×", 1.6, 1.3, false})
+	add("one-caller", figure{"latency added, one caller, p50", added("one-caller", p50), "µs", 250, 150, false},
+		figure{"latency added, one caller, p99", added("one-caller", p99), "µs", 1000, 600, false})
 	add("stream-200", figure{"first chunk added, 200 streams, p99", added("stream-200", first), "µs", 1000, 400, false})
 	open := median(got["hold"][fairlead], func(r load.Result) float64 { return float64(r.Open) })
-	add("hold", figure{fmt.Sprintf("memory per open stream, %.0f open", open), median(got["hold"][fairlead], perStream), "KB", 40, 16, false})
-	rows = append(rows, figure{"memory at rest", mebibytes(of[fairlead].idle), "MiB", 40, 25, false})
+	add("hold", figure{fmt.Sprintf("memory per open stream, %.0f open", open), median(got["hold"][fairlead], perStream), "KB", 60, 45, false})
+	rows = append(rows, figure{"memory at rest", mebibytes(of[fairlead].idle), "MiB", 45, 30, false})
 	if m := of[fairlead]; m.loaded > 0 {
-		rows = append(rows, figure{"memory in the middle of a load by 32 callers", mebibytes(m.middle), "MiB", 90, 50, false},
-			figure{"memory at its end", mebibytes(m.loaded), "MiB", 90, 50, false})
+		rows = append(rows, figure{"memory in the middle of a load by 32 callers", mebibytes(m.middle), "MiB", 90, 60, false},
+			figure{"memory at its end", mebibytes(m.loaded), "MiB", 90, 60, false})
 	}
 	return rows
 }
