@@ -270,8 +270,13 @@ func (w *writer) newID(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// openItem begins an item. prefix is the prefix of its ID.
+// openItem begins an item. prefix is the prefix of its ID. A call before it ends if its arguments are complete, because pi 0.73 adds
+// arguments to the latest item, whichever they belong to. A call with incomplete arguments stays open: the arguments of several calls may
+// arrive interleaved.
 func (w *writer) openItem(o *output, prefix string, ev llm.Event) *output {
+	if n := len(w.items); n > 0 && w.items[n-1].Type == functionItem && jsontext.Value(w.items[n-1].text.String()).IsValid() {
+		w.close(w.items[n-1], "completed")
+	}
 	o.index, o.Status = len(w.items), "in_progress"
 	o.ID = prefix + w.newID(o.Type, o.index)
 	w.items = append(w.items, o)
@@ -314,8 +319,7 @@ func (w *writer) current(kind string) *output {
 	return nil
 }
 
-// closeText closes open text or thinking before another item begins. Calls stay open, because the arguments of several calls may arrive
-// interleaved.
+// closeText closes open text or thinking before another item begins.
 func (w *writer) closeText() {
 	for _, o := range w.open {
 		w.close(o, "completed")
@@ -505,7 +509,7 @@ func (w *writer) arguments(place int, text string) error {
 	switch {
 	case o == nil:
 		return upstream.Malformed("The provider's response continues a tool call that never began.")
-	case text == "":
+	case text == "" || o.Status != "in_progress": // only white space can follow complete arguments
 		return nil
 	}
 	o.text.WriteString(text)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -193,6 +194,43 @@ func TestStreamEventsAddUp(t *testing.T) {
 				t.Errorf("finish %q, want %q, usage (-want +got):\n%s", last.Finish, whole[0].Finish, diff)
 			}
 		})
+	}
+}
+
+func TestCallEndsBeforeTheNextBegins(t *testing.T) {
+	t.Parallel()
+	begin := func(n int, name string) llm.Delta {
+		return llm.Delta{Kind: llm.CallDelta, Index: n, Call: &llm.ToolCall{ID: name, Name: name}}
+	}
+	arguments := func(n int, text string) llm.Delta {
+		return llm.Delta{Kind: llm.ArgumentsDelta, Index: n, Text: text}
+	}
+	for name, tc := range map[string]struct {
+		pieces []llm.Delta
+		want   string
+	}{
+		"one after another": {[]llm.Delta{begin(0, "a"), arguments(0, `{"x":`), arguments(0, `1}`), begin(1, "b"), arguments(1, `{}`)}, "added 0, done 0, added 1, done 1"},
+		"interleaved":       {[]llm.Delta{begin(0, "a"), arguments(0, `{"x":`), begin(1, "b"), arguments(1, `{}`), arguments(0, `1}`)}, "added 0, added 1, done 0, done 1"},
+	} {
+		events, err := collect(dated.EncodeResponse(requestOf(t, true, ""), "canon", sequence(append(tc.pieces, llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"}), nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, ev := range events {
+			if kind, ok := strings.CutPrefix(ev.Name, "response.output_item."); ok {
+				var data struct {
+					Index int `json:"output_index"`
+				}
+				if err := json.Unmarshal(ev.Data, &data); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, fmt.Sprintf("%s %d", kind, data.Index))
+			}
+		}
+		if diff := cmp.Diff(tc.want, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 
