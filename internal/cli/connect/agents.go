@@ -61,6 +61,10 @@ type file struct {
 // outputTokens is the output limit that agents get for routes: most models of a pool generate at least as much.
 const outputTokens = 32_000
 
+// effort is the reasoning effort that agents request. Models that reason only on request do so for a request with an effort, and most agents
+// send none by themselves for a model that they do not know.
+const effort = "medium"
+
 // agents lists the known agents in the order of the guide.
 var agents = []agent{
 	{
@@ -92,7 +96,7 @@ var agents = []agent{
 			if err != nil {
 				return nil, err
 			}
-			settings := []setting{set("auto", "model"), set("fairlead", "model_provider"), set("medium", "model_reasoning_effort")}
+			settings := []setting{set("auto", "model"), set("fairlead", "model_provider"), set(effort, "model_reasoning_effort")}
 			files := []file{}
 			if models != nil {
 				settings = append(settings, set(catalog, "model_catalog_json"))
@@ -187,7 +191,9 @@ var agents = []agent{
 				set("auto", "model", "name"),
 				set(listEntry{"id", map[string]any{
 					"id": "auto", "name": "Fairlead auto", "baseUrl": s.gateway + "/proxy/v1", "envKey": "FAIRLEAD_API_KEY",
-					"generationConfig": map[string]any{"contextWindowSize": s.Context, "modalities": map[string]bool{"image": s.images(), "pdf": s.images()}},
+					"generationConfig": map[string]any{
+						"contextWindowSize": s.Context, "modalities": map[string]bool{"image": s.images(), "pdf": s.images()}, "reasoning": map[string]string{"effort": effort},
+					},
 				}}, "modelProviders", "openai"),
 				set(s.key, "env", "FAIRLEAD_API_KEY"),
 			)}}, nil
@@ -215,7 +221,9 @@ var agents = []agent{
 			return []file{
 				{variables, mergeEnv(
 					set("openai", "export COPILOT_PROVIDER_TYPE"), set(s.gateway+"/proxy/v1", "export COPILOT_PROVIDER_BASE_URL"),
-					set("auto", "export COPILOT_MODEL"), set("true", "export COPILOT_OFFLINE"), set(s.key, "export COPILOT_PROVIDER_API_KEY"),
+					set("auto", "export COPILOT_MODEL"), set("true", "export COPILOT_OFFLINE"),
+					set(strconv.FormatInt(s.Context-outputTokens, 10), "export COPILOT_PROVIDER_MAX_PROMPT_TOKENS"),
+					set(strconv.Itoa(outputTokens), "export COPILOT_PROVIDER_MAX_OUTPUT_TOKENS"), set(s.key, "export COPILOT_PROVIDER_API_KEY"),
 				)},
 				{shellProfile(s), appendLine("[ -f " + quoteShell(variables) + " ] && . " + quoteShell(variables) + " # Fairlead: provider of Copilot CLI")},
 			}, nil
@@ -224,7 +232,7 @@ var agents = []agent{
 	{
 		name: "pi", title: "pi", program: "pi", api: responses, model: "auto",
 		files: func(s *site) ([]file, error) {
-			dir := filepath.Join(s.home, ".pi", "agent")
+			dir := s.configDir("PI_CODING_AGENT_DIR", filepath.Join(".pi", "agent"))
 			models := []any{}
 			for _, m := range s.chatModels() {
 				models = append(models, map[string]any{
@@ -246,12 +254,13 @@ var agents = []agent{
 			if s.images() {
 				capabilities = append(capabilities, "image_input")
 			}
-			return []file{{filepath.Join(s.home, ".continue", "config.yaml"), mergeYAML(
+			return []file{{filepath.Join(s.configDir("CONTINUE_GLOBAL_DIR", ".continue"), "config.yaml"), mergeYAML(
 				setDefault("Local settings", "name"), setDefault("1.0.0", "version"), setDefault("v1", "schema"),
 				set(listEntry{"name", map[string]any{
 					"name": "Fairlead auto", "provider": "openai", "model": "auto", "apiBase": s.gateway + "/proxy/v1", "apiKey": s.key,
 					"capabilities": capabilities, "roles": []string{"chat", "edit", "apply"},
 					"defaultCompletionOptions": map[string]any{"contextLength": s.Context},
+					"requestOptions":           map[string]any{"extraBodyProperties": map[string]string{"reasoning_effort": effort}},
 				}}, "models"),
 			)}}, nil
 		},
@@ -286,8 +295,7 @@ func openCodeModel(m model) map[string]any {
 		"limit":      map[string]any{"context": m.Context, "output": m.MaxOutput},
 	}
 	if m.ID == "auto" {
-		// Models that reason only on request do so for a request with an effort. opencode sends none by itself for a model it does not know.
-		about["options"] = map[string]string{"reasoningEffort": "medium"}
+		about["options"] = map[string]string{"reasoningEffort": effort}
 	}
 	return about
 }

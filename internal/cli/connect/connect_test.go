@@ -348,7 +348,7 @@ func TestStatusline(t *testing.T) {
 	l.Run(cli.ExitOK, "connect", "claude-code")
 	for session, want := range map[string]string{
 		"": "claude-auto",
-		`"last_model": "small", "cost_usd": "0.1", "saved_usd": "0.3", "baseline_cost_usd": "0.4"`:          "claude-auto → small · $0.1000 · saved $0.3000 (-75 %)",
+		`"last_model": "small", "cost_usd": "0.1", "saved_usd": "0.3", "baseline_cost_usd": "0.4"`:                "claude-auto → small · $0.1000 · saved $0.3000 (-75 %)",
 		`"last_model": "small", "cost_usd": "0.5", "saved_usd": "-0.1", "baseline_cost_usd": "0.4"`:               "claude-auto → small · $0.5000 · $0.1000 more than the baseline",
 		`"last_model": "small", "cost_usd": "0.5", "saved_usd": null, "baseline_cost_usd": null, "unpriced": 1`:   "claude-auto → small · at least $0.5000",
 		`"last_model": null, "cost_usd": "0", "saved_usd": null, "baseline_cost_usd": null, "unpriced": 3`:        "claude-auto · cost unknown",
