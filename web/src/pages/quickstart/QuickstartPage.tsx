@@ -19,6 +19,7 @@ import { baseUrlOf, exampleBody } from "../../lib/snippets";
 import { PageLink } from "../../components/PageLink";
 import { RefreshQuestion } from "../models/PriceRefresh";
 import { ConnectDialog } from "../providers/ConnectDialog";
+import { AgentCommand } from "./AgentCommand";
 import { BaselineStep } from "./BaselineStep";
 import { Step } from "./Step";
 
@@ -38,6 +39,7 @@ export function QuickstartPage() {
         <BaselineStep number={2} />
         <KeyStep secret={secret} onCreated={setSecret} />
         <RequestStep>
+          <AgentCommand baseUrl={baseUrl} secret={secret} />
           <Snippets
             withEnvironment
             call={{ baseUrl, key: secret, endpoint: "chat/completions", body: exampleBody }}
@@ -183,7 +185,7 @@ function RequestStep({ children }: { children: ReactNode }) {
   return (
     <Step number={4} done={row !== undefined} title="First request received">
       <Text size="sm" mb="xs">
-        Run one of these snippets. This page updates when the request arrives.
+        Connect a coding agent or run one of the snippets. This page updates when the request arrives.
       </Text>
       {children}
       <Group gap="xs" mt="sm" role="status">
