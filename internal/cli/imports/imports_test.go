@@ -28,7 +28,7 @@ func TestImportWritesFileAndReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clitest.MustContain(t, string(text), "aliases: [fast]", `api_keys: ["${OPENAI_API_KEY}"]`)
+	clitest.MustContain(t, string(text), "aliases: [fast]", `api_keys: ['${OPENAI_API_KEY}']`)
 	_, problem := l.Run(cli.ExitFailed, "import", "litellm", from, "--out", to)
 	clitest.MustContain(t, problem, "already exists")
 	out, report := l.Run(cli.ExitOK, "import", "litellm", from, "--out", "-")

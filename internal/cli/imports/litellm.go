@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -44,7 +45,7 @@ type litellm struct {
 		Name   string         `yaml:"credential_name"`
 		Values map[string]any `yaml:"credential_values"`
 	} `yaml:"credential_list"`
-	Others map[string]any `yaml:",inline"`
+	Others map[string]any `yaml:",inline"` // the other sections
 
 	catalog   *catalog.Catalog
 	vendors   []string // names of the known vendors
@@ -69,23 +70,7 @@ type deployment struct {
 	vendor   string         // empty for an endpoint of an unknown vendor; "?" and the prefix for an unknown provider without an endpoint
 	upstream string         // the vendor's name for the model
 	known    *catalog.Model // nil if the model is not in the catalog
-}
-
-// provider is a provider of the new configuration.
-type provider struct {
-	name    string
-	vendor  string
-	baseURL string
-	options map[string]string
-	keys    []string
-	catalog bool // whether the provider offers all models of the vendor
-	models  []*model
-}
-
-type model struct {
-	name, upstream, comment string
-	aliases                 []string
-	settings                map[string]string // the other settings in the notation of the file
+	inherits bool           // whether a model with another name has the price and the abilities of the known model
 }
 
 // convertLiteLLM returns the new configuration file, and the findings: models in the order of the imported file, then the other settings.
@@ -107,20 +92,58 @@ func convertLiteLLM(text []byte, c *catalog.Catalog, vendors []string) (string, 
 	for i := range l.Models {
 		l.convert(&l.Models[i])
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.Others)) {
-		settings, _ := l.Others[name].(map[string]any)
-		for _, setting := range slices.Sorted(maps.Keys(settings)) {
-			l.add(unsupported, name+"."+setting, "only model_list is converted; set it in the new file")
-		}
-		if len(settings) == 0 {
-			l.add(unsupported, name, "only model_list is converted; set it in the new file")
-		}
-	}
-	return encode(mergeKeys(l.providers)), l.findings, nil
+	l.aliases()
+	l.reportSettings()
+	converted, err := encode(l.providers)
+	return converted, l.findings, err
 }
 
 func (l *litellm) add(kind, setting, format string, args ...any) {
 	l.findings = append(l.findings, finding{kind, setting, fmt.Sprintf(format, args...)})
+}
+
+// aliases adds the names of router_settings.model_group_alias to the models that they stand for.
+func (l *litellm) aliases() {
+	settings, _ := l.Others["router_settings"].(map[string]any)
+	names, _ := settings["model_group_alias"].(map[string]any)
+	for _, alias := range slices.Sorted(maps.Keys(names)) {
+		target, found := text(names[alias]), false
+		if hidden, ok := names[alias].(map[string]any); ok {
+			target = text(hidden["model"])
+		}
+		_, listed := l.catalog.Model(alias)
+		for _, p := range l.providers {
+			for _, m := range p.Models {
+				if (m.Name == target || slices.Contains(m.Aliases, target)) && validName(alias) && !listed {
+					m.Aliases, found = append(m.Aliases, alias), true
+				}
+			}
+		}
+		if found {
+			l.add(taken, "router_settings.model_group_alias "+alias, "alias of %s", target)
+		} else {
+			l.add(unsupported, "router_settings.model_group_alias "+alias, "clients cannot use the name, because it is another model, or %s is not in the file", target)
+		}
+	}
+}
+
+// reportSettings reports the settings outside model_list.
+func (l *litellm) reportSettings() {
+	for _, section := range slices.Sorted(maps.Keys(l.Others)) {
+		settings, _ := l.Others[section].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(settings)) {
+			switch {
+			case name == "model_group_alias":
+			case section == "environment_variables":
+				l.add(unsupported, section+"."+name, "set it in the environment of the gateway")
+			default:
+				l.add(unsupported, section+"."+name, "%s", cmp.Or(advice[name], "has no equivalent"))
+			}
+		}
+		if len(settings) == 0 {
+			l.add(unsupported, section, "has no equivalent")
+		}
+	}
 }
 
 // prefixes maps LiteLLM provider prefixes to vendors. It lists prefixes that differ from the vendor's name, and older prefixes.
@@ -136,7 +159,10 @@ func (l *litellm) identify(m *deployment) {
 	base := text(m.Info["base_model"])
 	m.known, _ = l.catalog.Model(base[strings.IndexByte(base, '/')+1:])
 	if m.known == nil && m.vendor != "" { // an unknown server may use the name for another model
-		m.known, _ = l.catalog.Model(m.upstream)
+		m.known, _ = l.catalog.Model(regionPrefix.ReplaceAllString(m.upstream, ""))
+		if m.known != nil {
+			_, m.inherits = l.catalog.Offer(m.vendor, m.known.Name)
+		}
 	}
 	meaning := m.upstream
 	if m.known != nil {
@@ -185,16 +211,27 @@ func (l *litellm) vendor(m *deployment) (vendor, upstream string) {
 	return "openai", name
 }
 
-// prices maps the prices of a deployment to settings of a model.
-var prices = map[string]string{
-	"input_cost_per_token": "input_per_mtok", "output_cost_per_token": "output_per_mtok",
-	"cache_read_input_token_cost": "cache_read_per_mtok", "cache_creation_input_token_cost": "cache_write_per_mtok",
-}
+// regionPrefix matches the prefix of an inference profile of Amazon Bedrock.
+var regionPrefix = regexp.MustCompile(`^(us|us-gov|eu|apac|jp|au|ca|global)\.`)
+
+// prices lists the prices of a deployment.
+var prices = []string{"input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost", "cache_creation_input_token_cost"}
 
 var (
 	validModel   = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
 	reservedName = regexp.MustCompile(`(?i)^(claude-)?auto(:.*)?$`)
 )
+
+// kinds maps the modes of LiteLLM to the kinds of models, except chat.
+var kinds = map[string]string{
+	"embedding": "embedding", "completion": "completion", "moderation": "moderation", "rerank": "rerank",
+	"image_generation": "image", "audio_speech": "speech", "audio_transcription": "transcription",
+}
+
+// validName reports whether clients can use a name for a model.
+func validName(name string) bool {
+	return validModel.MatchString(name) && !reservedName.MatchString(name)
+}
 
 // convert converts one deployment.
 func (l *litellm) convert(m *deployment) {
@@ -206,46 +243,40 @@ func (l *litellm) convert(m *deployment) {
 		l.add(unsupported, m.path, "the provider %s is unknown; add it with its base_url if it has an OpenAI-compatible API", m.vendor[1:])
 		return
 	}
+	if text(m.Params["model"]) == "*" {
+		l.add(taken, m.path, "all models of the providers whose variable is set, such as OPENAI_API_KEY, without an entry in the file")
+		return
+	}
 	p := l.provider(m)
 	if strings.Contains(m.upstream, "*") {
-		p.catalog = true
-		l.providers = append(l.providers, p)
-		l.add(taken, m.path, "all models of %s in the catalog", cmp.Or(m.vendor, p.name))
+		l.place(p).Catalog = true
+		l.add(taken, m.path, "all models of %[1]s in the catalog, named as there or with the prefix %[1]s/", cmp.Or(m.vendor, p.Name))
+		l.reportRest(m)
 		return
 	}
-	one := &model{name: m.Name, upstream: m.upstream, settings: map[string]string{}}
-	switch kind := text(m.Info["mode"]); kind {
-	case "", "chat", "responses":
-	case "embedding", "completion", "moderation":
-		one.settings["kind"] = kind
+	one := &model{Name: m.Name, Upstream: m.upstream, Context: int64(number(m.Info["max_input_tokens"])), MaxOutput: int64(number(m.Info["max_output_tokens"]))}
+	switch mode := text(m.Info["mode"]); {
+	case mode == "" || mode == "chat" || mode == "responses":
+	case kinds[mode] != "":
+		one.Kind = kinds[mode]
 	default:
-		l.add(unsupported, m.path, "models with the mode %s", kind)
+		l.add(unsupported, m.path, "models with the mode %s", mode)
 		return
 	}
-	if !validModel.MatchString(m.Name) || reservedName.MatchString(m.Name) {
+	if !validName(m.Name) {
 		l.add(unsupported, m.path, "clients cannot use the name; choose another one")
 		return
 	}
-	for from, to := range prices {
-		perToken, ok := number(m.Params[from])
-		if !ok {
-			perToken, ok = number(m.Info[from])
-		}
-		if ok {
-			one.settings[to] = decimal(math.Round(perToken*1e12) / 1e6)
-		}
-	}
-	for from, to := range map[string]string{"max_input_tokens": "context", "max_output_tokens": "max_output"} {
-		if n, ok := number(m.Info[from]); ok && n >= 1 {
-			one.settings[to] = strconv.FormatInt(int64(n), 10)
+	for name, to := range map[string]**float64{
+		"input_cost_per_token": &one.Input, "output_cost_per_token": &one.Output,
+		"cache_read_input_token_cost": &one.CacheRead, "cache_creation_input_token_cost": &one.CacheWrite,
+	} {
+		if price := cmp.Or(text(m.Params[name]), text(m.Info[name])); price != "" {
+			*to = new(math.Round(number(price)*1e12) / 1e6)
 		}
 	}
-	for from, to := range map[string]string{"timeout": "total", "stream_timeout": "first_token"} {
-		if n, ok := number(m.Params[from]); ok && n > 0 {
-			one.settings[to] = seconds(n)
-		}
-	}
-	if one.settings["first_token"] != "" {
+	one.Timeouts.Total = seconds(m.Params["timeout"])
+	if one.Timeouts.FirstToken = seconds(m.Params["stream_timeout"]); one.Timeouts.FirstToken != "" {
 		l.add(changed, m.path+" stream_timeout", "limits the time to the first token (timeouts.first_token)")
 	}
 	l.name(one, m)
@@ -257,27 +288,27 @@ func (l *litellm) convert(m *deployment) {
 // several models, or is the name of another catalog model, the model gets the LiteLLM name.
 func (l *litellm) name(one *model, m *deployment) {
 	same, listed := l.catalog.Model(m.Name)
-	priced := one.settings["input_per_mtok"] != ""
+	priced := one.Input != nil
 	switch {
 	case m.known == nil && !priced && slices.Contains([]string{"ollama", "vllm", "llamacpp", "lmstudio", "sglang"}, m.vendor):
-		one.settings["input_per_mtok"], one.settings["output_per_mtok"] = "0", "0"
+		one.Input, one.Output = new(0.0), new(0.0)
 		l.add(taken, m.path, "model %s, free of charge", m.Name)
-	case m.known == nil && !priced && one.settings["kind"] != "moderation":
-		one.comment = "The price is unknown. Set input_per_mtok and output_per_mtok; 0 for a server of your own."
-		l.add(changed, m.path, "%s has no known price: set input_per_mtok and output_per_mtok, or allow_unpriced", m.Name)
+	case m.known == nil && !priced && one.Kind != "moderation":
+		l.add(changed, m.path, "%s has no known price: set input_per_mtok and output_per_mtok, 0 for a server of your own, or allow_unpriced", m.Name)
 	case m.known == nil:
 		l.add(taken, m.path, "model %s", m.Name)
-	case len(l.meanings[m.Name]) > 1 || listed && same != m.known:
+	case listed && same != m.known:
 		l.describe(one, m)
-		l.add(changed, m.path, "%s is a separate model here, because it stands for several models, or because the catalog has another model with this name", m.Name)
+		l.add(changed, m.path, "the catalog has another model %s: with its abilities, and the price of %s", m.Name, m.known.Name)
+	case m.inherits && len(l.meanings[m.Name]) > 1:
+		l.add(changed, m.path, "%s stands for several models: clients get any of them, and the abilities are those of the first", m.Name)
 	case listed:
-		one.name = m.known.Name
+		one.Name = m.known.Name
 		l.add(taken, m.path, "model %s", m.known.Name)
-	case l.separate(m):
-		l.describe(one, m)
-		l.add(changed, m.path, "%s is a separate model here, because other names stand for %s at other providers", m.Name, m.known.Name)
+	case m.inherits && l.separate(m):
+		l.add(changed, m.path, "%s is a separate model, because other names stand for %s at other providers", m.Name, m.known.Name)
 	default:
-		one.name, one.aliases = m.known.Name, []string{m.Name}
+		one.Name, one.Aliases = m.known.Name, []string{m.Name}
 		l.add(taken, m.path, "%s is an alias of %[2]s; responses and the log show %[2]s", m.Name, m.known.Name)
 	}
 }
@@ -293,33 +324,15 @@ func (l *litellm) separate(m *deployment) bool {
 	return false
 }
 
-// describe copies the properties of the catalog model, because the catalog does not know the name, or knows it for another model.
+// describe copies the prices and limits of the known model, because the catalog knows the name for another model.
 func (l *litellm) describe(one *model, m *deployment) {
-	one.comment = "Prices and limits of " + m.known.Name + "."
-	p := l.catalog.ListPrice(m.known.Name)
-	if offer, ok := l.catalog.Offer(m.vendor, m.known.Name); ok && offer.Price != nil {
-		p = offer.Price
+	price := l.catalog.ListPrice(m.known.Name)
+	if price == nil || one.Input != nil {
+		return
 	}
-	s := one.settings
-	if s["input_per_mtok"] == "" && p != nil {
-		s["input_per_mtok"], s["output_per_mtok"] = decimal(p.Input.Dollars()), decimal(p.Output.Dollars())
-		if p.CacheRead != nil {
-			s["cache_read_per_mtok"] = decimal(p.CacheRead.Dollars())
-		}
-		if p.CacheWrite != nil {
-			s["cache_write_per_mtok"] = decimal(p.CacheWrite.Dollars())
-		}
-	}
-	for name, n := range map[string]int64{"context": m.known.Context, "max_output": m.known.MaxOutput} {
-		if s[name] == "" && n > 0 {
-			s[name] = strconv.FormatInt(n, 10)
-		}
-	}
-	if names := m.known.Abilities.Names(); len(names) > 0 {
-		s["abilities"] = list(names)
-	}
-	if m.known.Quality > 0 {
-		s["quality"] = strconv.FormatFloat(m.known.Quality, 'f', 3, 64)
+	one.Input, one.Output, one.Context = new(price.Input.Dollars()), new(price.Output.Dollars()), cmp.Or(one.Context, m.known.Context)
+	if price.CacheRead != nil {
+		one.CacheRead = new(price.CacheRead.Dollars())
 	}
 }
 
@@ -337,28 +350,28 @@ func (l *litellm) provider(m *deployment) *provider {
 	if name := text(params["litellm_credential_name"]); name != "" {
 		params = l.credential(m, name)
 	}
-	p := &provider{vendor: m.vendor, baseURL: reference(params["api_base"]), options: map[string]string{}}
+	p := &provider{Vendor: m.vendor, BaseURL: reference(params["api_base"]), Options: map[string]string{}}
 	switch {
 	case m.vendor == "":
-		p.name = "custom"
-		if u, err := url.Parse(p.baseURL); err == nil && u.Hostname() != "" {
+		p.Name = "custom"
+		if u, err := url.Parse(p.BaseURL); err == nil && u.Hostname() != "" {
 			name := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(u.Hostname()), "-"), "-._")
-			p.name = cmp.Or(name[:min(len(name), 56)], "custom")
+			p.Name = cmp.Or(name[:min(len(name), 56)], "custom")
 		}
-	case (m.vendor == "ollama" || m.vendor == "anthropic") && strings.HasPrefix(p.baseURL, "http") && !strings.Contains(p.baseURL, "/v1"):
-		p.baseURL = strings.TrimSuffix(p.baseURL, "/") + "/v1"
+	case (m.vendor == "ollama" || m.vendor == "anthropic") && strings.HasPrefix(p.BaseURL, "http") && !strings.Contains(p.BaseURL, "/v1"):
+		p.BaseURL = strings.TrimSuffix(p.BaseURL, "/") + "/v1"
 		l.add(changed, m.path+" api_base", "base_url includes /v1")
 	}
 	for name, option := range options {
 		if value := reference(params[name]); value != "" {
-			p.options[option] = value
+			p.Options[option] = value
 		}
 	}
-	if params["aws_access_key_id"] != nil {
-		l.add(unsupported, m.path+" aws_access_key_id", "the configuration file does not accept an AWS key pair: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role")
+	if m.vendor == "bedrock" && p.Options["region"] == "" && p.BaseURL == "" {
+		l.add(changed, m.path+" aws_region_name", "set the variable AWS_REGION, or options.region")
 	}
-	if key := l.key(m.path, cmp.Or(m.vendor, p.name), text(params["api_key"])); key != "" {
-		p.keys = []string{key}
+	if key := l.key(m.path, cmp.Or(m.vendor, p.Name), text(params["api_key"])); key != "" {
+		p.APIKeys = []string{key}
 	}
 	return p
 }
@@ -397,55 +410,71 @@ func (l *litellm) key(path, owner, key string) string {
 	return "${" + variable + "}"
 }
 
-// place adds a model to an existing provider with the same settings as p, unless that provider has another model with the same name. If
-// no provider fits, it adds p with the model.
-func (l *litellm) place(p *provider, one *model) {
+// place adds models to an existing provider with the same settings as p, unless that provider has another model with the same name. If no
+// provider fits, it adds p. It returns the provider.
+func (l *litellm) place(p *provider, models ...*model) *provider {
 	for _, other := range l.providers {
-		if other.catalog || other.vendor != p.vendor || other.baseURL != p.baseURL || !maps.Equal(other.options, p.options) || !slices.Equal(other.keys, p.keys) {
+		if other.Vendor != p.Vendor || other.BaseURL != p.BaseURL || !maps.Equal(other.Options, p.Options) || !slices.Equal(other.APIKeys, p.APIKeys) {
 			continue
 		}
-		i := slices.IndexFunc(other.models, func(m *model) bool { return m.name == one.name })
-		switch {
-		case i < 0:
-			other.models = append(other.models, one)
-			return
-		case other.models[i].upstream == one.upstream:
-			for _, alias := range one.aliases {
-				if !slices.Contains(other.models[i].aliases, alias) {
-					other.models[i].aliases = append(other.models[i].aliases, alias)
-				}
+		for _, one := range models {
+			i := slices.IndexFunc(other.Models, func(m *model) bool { return m.Name == one.Name })
+			switch {
+			case i < 0:
+				other.Models = append(other.Models, one)
+				return other
+			case other.Models[i].Upstream == one.Upstream:
+				other.Models[i].Aliases = slices.Compact(slices.Sorted(slices.Values(slices.Concat(other.Models[i].Aliases, one.Aliases))))
+				return other
 			}
-			return
+		}
+		if len(models) == 0 {
+			return other
 		}
 	}
-	p.models = []*model{one}
+	p.Models = models
 	l.providers = append(l.providers, p)
+	return p
 }
 
-// understood lists the parameters of a deployment that are converted in addition to prices and options, the AWS keys, for which provider adds
-// a finding, and the information that needs no setting.
+// understood lists the parameters of a deployment that are converted in addition to prices and options, and the information that needs no
+// setting.
 var (
 	understood = []string{
 		"model", "custom_llm_provider", "api_base", "api_key", "litellm_credential_name", "timeout", "stream_timeout",
-		"aws_access_key_id", "aws_secret_access_key", "aws_session_token",
+		"aws_secret_access_key", "aws_session_token", // reported with aws_access_key_id
 	}
 	understoodInfo = []string{"id", "mode", "base_model", "max_tokens", "max_input_tokens", "max_output_tokens", "description", "db_model"}
 )
 
-// advice maps unsupported deployment parameters to their replacements. Parameters without an entry have no equivalent.
+// advice maps settings without a counterpart in the file to what replaces them. Settings without an entry have no equivalent.
 var advice = map[string]string{
+	// parameters of a deployment
 	"rpm": "limits are per API key (--rpm)", "tpm": "limits are per API key (--tpm)", "weight": "the gateway balances by health, latency and price",
-	"order": "the gateway orders by health, latency and price; provider.order in a request takes precedence", "max_parallel_requests": "set providers[].concurrent",
-	"max_retries": "set retries.attempts for all providers", "num_retries": "set retries.attempts for all providers", "organization": "set it as a header in providers[].headers",
-	"extra_headers": "set providers[].headers", "drop_params": "clients send provider.best_effort: true", "tags": "set providers[].tags and use them in policies",
-	"max_budget": "budgets are per API key and workspace", "budget_duration": "budgets are per API key and workspace",
+	"order":                 "the gateway orders by health, latency and price; provider.order in a request takes precedence",
+	"max_parallel_requests": "set providers[].concurrent", "max_retries": "set retries.attempts", "organization": "set it as a header in providers[].headers",
+	"extra_headers": "set providers[].headers", "tags": "set providers[].tags and use them in policies", "region_name": "set providers[].tags and use them in policies",
 	"temperature": "clients send it", "max_tokens": "clients send it, or a policy with max_output_tokens limits it", "top_p": "clients send it", "seed": "clients send it",
+	"access_groups": "list the models of each API key (--models)", "aws_access_key_id": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role",
+	// general_settings
+	"master_key": "create keys with fairlead keys create, and the first account with fairlead admin create", "database_url": "set store to the address of an empty PostgreSQL database",
+	"coordination_redis": "set redis", "alerting": "add a channel and rules on the page Alerts", "store_prompts_in_spend_logs": "set log.bodies",
+	"maximum_spend_logs_retention_period": "set log.entry_retention and log.body_retention",
+	// litellm_settings and router_settings
+	"drop_params": "clients send provider.best_effort: true", "max_budget": "set a budget for each API key (--budget) or for the workspace", "budget_duration": "set the period of each budget (--period)",
+	"num_retries": "set retries.attempts", "request_timeout": "set timeouts.total", "timeout": "set timeouts.total",
+	"fallbacks": "clients send models: [first, second], or auto", "default_fallbacks": "clients send models: [first, second], or auto",
+	"context_window_fallbacks": "auto, and a list of models in the request, leave out models whose context is too short",
+	"routing_strategy":         "clients send auto, auto:cost or auto:speed, or provider.sort", "allowed_fails": "set breaker.failures", "cooldown_time": "set breaker.probe_after",
+	"cache": "clients send the header x-fairlead-cache: on", "cache_params": "set response_cache", "redis_host": "set redis", "redis_port": "set redis", "redis_password": "set redis", "redis_url": "set redis",
+	"callbacks": "set telemetry for traces and metrics; the log is built in", "success_callback": "set telemetry for traces and metrics; the log is built in",
+	"failure_callback": "set telemetry for traces and metrics; the log is built in",
 }
 
 // reportRest reports the parameters that were not converted.
 func (l *litellm) reportRest(m *deployment) {
 	converted := func(name string) bool {
-		return slices.Contains(understood, name) || prices[name] != "" || options[name] != ""
+		return slices.Contains(understood, name) || slices.Contains(prices, name) || options[name] != ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Params)) {
 		if !converted(name) {
@@ -457,10 +486,8 @@ func (l *litellm) reportRest(m *deployment) {
 		case slices.Contains(understoodInfo, name) || converted(name):
 		case strings.HasPrefix(name, "supports_"):
 			l.add(changed, m.path+" "+name, "capabilities come from the catalog; override them with models[].abilities")
-		case name == "access_groups":
-			l.add(unsupported, m.path+" access_groups", "list the models of each API key (--models)")
 		default:
-			l.add(unsupported, m.path+" "+name, "has no equivalent")
+			l.add(unsupported, m.path+" "+name, "%s", cmp.Or(advice[name], "has no equivalent"))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Others)) {
@@ -487,16 +514,19 @@ func reference(v any) string {
 	return value
 }
 
-func number(v any) (float64, bool) {
+// number returns a value as a number. It returns 0 for anything else.
+func number(v any) float64 {
 	n, err := strconv.ParseFloat(text(v), 64)
-	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+	if err != nil || math.IsNaN(n) || math.Abs(n) > 1e12 {
+		return 0
+	}
+	return n
 }
 
-func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-
-func seconds(n float64) string {
-	if n == math.Trunc(n) {
-		return fmt.Sprintf("%ds", int64(n))
+// seconds returns a number of seconds as a duration, and an empty string if it is not positive.
+func seconds(v any) string {
+	if n := number(v); n > 0 {
+		return (time.Duration(n*1000) * time.Millisecond).String()
 	}
-	return fmt.Sprintf("%dms", int64(n*1000))
+	return ""
 }

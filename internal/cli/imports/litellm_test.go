@@ -53,6 +53,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 		} {
 			env = append(env, variable+"=value-0123456789-"+string(rune('a'+i)))
 		}
+		env = append(env, "AWS_REGION=eu-central-1")
 		if _, err := config.Load(config.Options{Path: path, Vendors: testVendors, Env: append(env, "HOME=/h")}); err != nil {
 			t.Errorf("%s: the converted file is invalid: %v", name, err)
 		}
