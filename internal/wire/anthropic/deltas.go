@@ -120,7 +120,7 @@ func (d *deltaReader) begin(m *response) {
 	d.named = true
 	first := llm.Delta{Kind: llm.BeginDelta}
 	if m != nil {
-		first.ID, first.Model = m.ID, m.Model.text
+		first.ID, first.Model = m.ID, m.Model.Text()
 	}
 	d.emit(first)
 	if usage := d.counts.usage(); usage != nil {

@@ -218,7 +218,7 @@ func (e *encoder) message() response {
 	if !strings.HasPrefix(id, "msg_") {
 		id = "msg_" + id
 	}
-	return response{ID: id, Type: "message", Role: "assistant", Model: placedText{text: e.model}, Usage: e.raw(tokensOf(e.usageSoFar()))}
+	return response{ID: id, Type: "message", Role: "assistant", Model: upstream.PlacedText(e.model), Usage: e.raw(tokensOf(e.usageSoFar()))}
 }
 
 // usageSoFar returns the usage that the provider has reported, or an estimate if it has not reported usage yet.
@@ -388,7 +388,7 @@ func (Format) Resume(_ *llm.Request, sent []byte) (wire.Continuation, bool) {
 func (e *encoder) replay(ev *event, text *strings.Builder) bool {
 	switch {
 	case ev.Type == "message_start" && ev.Message != nil:
-		e.id, e.model = ev.Message.ID, ev.Message.Model.text
+		e.id, e.model = ev.Message.ID, ev.Message.Model.Text()
 	case ev.Type == "content_block_start" && ev.ContentBlock != nil:
 		e.current = len(e.blocks)
 		e.blocks = append(e.blocks, newBlock("text"))

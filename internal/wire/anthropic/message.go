@@ -3,19 +3,21 @@ package anthropic
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // response is a complete message of a model. Like the other types of responses, it keeps the members that the gateway does not use.
 type response struct {
-	ID      string         `json:"id"`
-	Type    string         `json:"type,omitzero"`
-	Role    string         `json:"role,omitzero"`
-	Model   placedText     `json:"model"`
-	Content []block        `json:"content"`
-	stopped                // null until the end
-	Usage   jsontext.Value `json:"usage,omitzero"`
-	Error   jsontext.Value `json:"error,omitzero"`
-	Unknown jsontext.Value `json:",embed"`
+	ID      string          `json:"id"`
+	Type    string          `json:"type,omitzero"`
+	Role    string          `json:"role,omitzero"`
+	Model   upstream.Placed `json:"model"`
+	Content []block         `json:"content"`
+	stopped                 // null until the end
+	Usage   jsontext.Value  `json:"usage,omitzero"`
+	Error   jsontext.Value  `json:"error,omitzero"`
+	Unknown jsontext.Value  `json:",embed"`
 }
 
 // stopped says why a response ended. The values are strings or null.
@@ -90,7 +92,7 @@ func (m *response) events() []event {
 		}
 	}
 	end := m.stopped
-	if stringOf(end.StopReason) == "" {
+	if upstream.Text(end.StopReason) == "" {
 		end.StopReason = jsontext.Value(reason)
 	}
 	if end.StopSequence == nil {
@@ -135,35 +137,6 @@ func splitText(text *string, deltas []delta, deltaOf func(text string) delta) (*
 }
 
 var null = jsontext.Value("null")
-
-// placedText is a string with its position in the decoded document. The position is empty for a value of another type.
-type placedText struct {
-	text       string
-	start, end int64
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (p *placedText) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	if err == nil && value.Kind() == '"' {
-		*p = placedText{stringOf(value), dec.InputOffset() - int64(len(value)), dec.InputOffset()}
-	}
-	return err
-}
-
-// MarshalJSONTo implements json.MarshalerTo.
-func (p placedText) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return enc.WriteToken(jsontext.String(p.text))
-}
-
-// stringOf returns the value of a JSON string, or an empty string for any other value.
-func stringOf(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(nil, v) // the error is for invalid UTF-8, which AppendUnquote replaces
-	return string(text)
-}
 
 // textOf returns the text that s points to, or an empty string.
 func textOf(s *string) string {

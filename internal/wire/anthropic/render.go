@@ -307,7 +307,7 @@ func SchemaTool(conv *llm.Conversation, t Traits) string {
 	var root struct {
 		Type jsontext.Value `json:"type"`
 	}
-	if !wanted || forced || upstream.Decode(conv.Output.Schema, &root) != nil || root.Type != nil && stringOf(root.Type) != "object" {
+	if !wanted || forced || upstream.Decode(conv.Output.Schema, &root) != nil || root.Type != nil && upstream.Text(root.Type) != "object" {
 		return "" // the input of a tool must be an object
 	}
 	taken := make(map[string]bool, len(conv.Tools))

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"fairlead.dev/internal/llm"
-	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/fault"
 	"fairlead.dev/internal/wire/sse"
 	"fairlead.dev/internal/wire/upstream"
@@ -50,7 +49,7 @@ func (r *reader) next() (*event, error) {
 	case "message_start":
 		r.began = true
 		if m := ev.Message; m != nil {
-			r.reported = m.Model.text
+			r.reported = m.Model.Text()
 			r.counts.add(m.Usage)
 		}
 	case "content_block_start": // some compatible servers do not send message_start
@@ -68,10 +67,10 @@ func (r *reader) next() (*event, error) {
 
 // end records why the response ended.
 func (r *reader) end(s stopped) {
-	if reason := stringOf(s.StopReason); reason != "" {
+	if reason := upstream.Text(s.StopReason); reason != "" {
 		r.finish, r.Finished = finishReason(reason), true
 	}
-	if stop := stringOf(s.StopSequence); stop != "" {
+	if stop := upstream.Text(s.StopSequence); stop != "" {
 		r.stop = stop
 	}
 }
@@ -214,7 +213,7 @@ func (f *forwarder) event() (llm.Event, error) {
 	case "message_start":
 		if in.Message != nil && f.model != "" {
 			ev.Data = f.replaceModel(in.data, in.Message.Model)
-			in.Message.Model.text = f.model
+			in.Message.Model = upstream.PlacedText(f.model)
 		}
 	case "content_block_start":
 		if in.ContentBlock != nil {
@@ -224,7 +223,7 @@ func (f *forwarder) event() (llm.Event, error) {
 		in.Delta.count(&ev)
 	case "message_delta":
 		ev.Usage = f.used(true)
-		ev.Finish = finishReason(stringOf(in.Delta.StopReason))
+		ev.Finish = finishReason(upstream.Text(in.Delta.StopReason))
 	case "message_stop":
 		f.over = true
 	}
@@ -245,7 +244,7 @@ func (f *forwarder) document() (llm.Event, error) {
 	if err != nil {
 		return llm.Event{}, err
 	}
-	f.over, f.reported = true, m.Model.text
+	f.over, f.reported = true, m.Model.Text()
 	f.counts.end(m.Usage)
 	f.end(m.stopped)
 	ev := llm.Event{Model: f.reported, Finish: f.finish, Data: f.replaceModel(data, m.Model)}
@@ -258,11 +257,11 @@ func (f *forwarder) document() (llm.Event, error) {
 }
 
 // replaceModel returns data with the provider's model name replaced with the client's model name.
-func (f *forwarder) replaceModel(data []byte, model placedText) []byte {
-	if f.model == "" || model.end == 0 || data == nil {
+func (f *forwarder) replaceModel(data []byte, model upstream.Placed) []byte {
+	if f.model == "" || model.Text() == "" || data == nil {
 		return data
 	}
-	return slices.Concat(data[:model.start], rawjson.AppendString(nil, f.model), data[model.end:])
+	return upstream.Splice(data, model.With(f.model))
 }
 
 // count adds the text of a block to an event.

@@ -87,12 +87,3 @@ var lenient = json.JoinOptions(
 func encode(v any) (jsontext.Value, error) { return json.Marshal(v, lenient) }
 
 func decode(data []byte, into any) error { return json.Unmarshal(data, into, lenient) }
-
-// textOf returns the value of a JSON string, or an empty string.
-func textOf(raw jsontext.Value) string {
-	if raw.Kind() != '"' {
-		return ""
-	}
-	s, _ := jsontext.AppendUnquote(nil, raw) // invalid UTF-8 is replaced
-	return string(s)
-}

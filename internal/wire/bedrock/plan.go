@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Plan describes how the tools and the output format of a conversation are sent. NewPlan is deterministic, so the plan of a request can be
@@ -140,5 +141,5 @@ func isObject(schema jsontext.Value) bool {
 	var s struct {
 		Type jsontext.Value `json:"type"`
 	}
-	return decode(schema, &s) == nil && textOf(s.Type) == "object"
+	return decode(schema, &s) == nil && upstream.Text(s.Type) == "object"
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // maxOpenAPIDepth is the maximum depth to which a schema is converted; deeper levels are copied unchanged. Without a limit, converting a
@@ -31,7 +33,7 @@ func toJSONSchema(schema jsontext.Value, depth int) any {
 		switch name, value := camelCase(keyword.name), keyword.value; name {
 		case "nullable", "propertyOrdering":
 		case "type":
-			switch kind := strings.ToLower(textOf(value)); {
+			switch kind := strings.ToLower(upstream.Text(value)); {
 			case value.Kind() != '"':
 				out.add(name, value)
 			case kind == "type_unspecified":

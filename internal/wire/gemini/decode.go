@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 	"fairlead.dev/internal/wire/websearch"
 )
 
@@ -397,7 +398,7 @@ func readOutcome(response jsontext.Value) (text string, failed bool) {
 	}
 	text = string(m[0].value)
 	if m[0].value.Kind() == '"' {
-		text = textOf(m[0].value)
+		text = upstream.Text(m[0].value)
 	}
 	return text, m[0].name == "error"
 }

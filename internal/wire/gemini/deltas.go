@@ -395,7 +395,7 @@ func (dec *responseDecoder) decodeCall(n int, c *decodedChoice, got *part) error
 		call.Custom = true
 		m, _ := readMembers(got.Call.Args)
 		if raw := m.get(customInput); raw.Kind() == '"' {
-			call.Arguments = textOf(raw)
+			call.Arguments = upstream.Text(raw)
 		}
 	}
 	c.calls++

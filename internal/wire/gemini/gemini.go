@@ -94,15 +94,6 @@ func readValue(d *jsontext.Decoder, raw jsontext.Value) (jsontext.Value, error) 
 	return raw[end-int64(len(value)) : end : end], err
 }
 
-// textOf returns the value of a JSON string, or an empty string.
-func textOf(raw jsontext.Value) string {
-	if raw.Kind() != '"' {
-		return ""
-	}
-	s, _ := jsontext.AppendUnquote(nil, raw) // invalid UTF-8 is replaced
-	return string(s)
-}
-
 // isGiven reports whether a member exists and is not null.
 func isGiven(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != 'n' }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead.dev/internal/llm"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // RewriteOptions describes the provider and model that receive a request of the same format.
@@ -102,7 +103,7 @@ func adaptSettings(config members, req *llm.Request, o RewriteOptions) (adapted 
 // acceptsThinking reports whether a model accepts thinking settings.
 func acceptsThinking(t Thinking, config members) bool {
 	level, budget := config.get("thinkingLevel"), config.get("thinkingBudget")
-	if t.Most == 0 || isGiven(level) && !slices.Contains(t.Levels, strings.ToLower(textOf(level))) {
+	if t.Most == 0 || isGiven(level) && !slices.Contains(t.Levels, strings.ToLower(upstream.Text(level))) {
 		return false
 	}
 	n, _ := strconv.ParseFloat(string(budget), 64)
@@ -122,7 +123,7 @@ func adaptContents(contents jsontext.Value, needsSignatures bool) jsontext.Value
 	var out []jsontext.Value
 	for _, raw := range readList(contents) {
 		content, _ := readMembers(raw)
-		parts, changed := adaptParts(content.get("parts"), needsSignatures && textOf(content.get("role")) == roleModel)
+		parts, changed := adaptParts(content.get("parts"), needsSignatures && upstream.Text(content.get("role")) == roleModel)
 		switch {
 		case !changed:
 			out = append(out, raw)

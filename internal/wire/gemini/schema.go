@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/show"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Limits for one schema, with its references resolved.
@@ -58,7 +59,7 @@ func noArguments(raw jsontext.Value) bool {
 			return false
 		}
 	}
-	kind := textOf(m.get("type"))
+	kind := upstream.Text(m.get("type"))
 	return kind == "" || kind == "object"
 }
 
@@ -117,7 +118,7 @@ func (c *converter) convert(raw jsontext.Value, trail []string) *schema {
 		return &schema{Type: "string"} // the subset cannot express "any value"
 	}
 	s := &schema{}
-	if ref := textOf(m.get("$ref")); ref != "" {
+	if ref := upstream.Text(m.get("$ref")); ref != "" {
 		s = c.refer(ref, trail)
 	}
 	down := append(slices.Clip(trail), "")
@@ -138,10 +139,10 @@ func (c *converter) convert(raw jsontext.Value, trail []string) *schema {
 	c.enumerate(s, m)
 	c.alternatives(s, m, down)
 	// The schema's own title and description take precedence over those of a referenced schema.
-	if title := textOf(m.get("title")); title != "" {
+	if title := upstream.Text(m.get("title")); title != "" {
 		s.Title = title
 	}
-	if description := textOf(m.get("description")); description != "" {
+	if description := upstream.Text(m.get("description")); description != "" {
 		if strings.HasPrefix(s.Description, "One of: ") {
 			description += " " + s.Description
 		}
@@ -173,11 +174,11 @@ func (c *converter) refer(ref string, trail []string) *schema {
 // kinds returns the types that the schema declares or implies.
 func (c *converter) kinds(s *schema, m members) []string {
 	var kinds []string
-	if kind := textOf(m.get("type")); kind != "" {
+	if kind := upstream.Text(m.get("type")); kind != "" {
 		kinds = []string{kind}
 	}
 	for _, raw := range readList(m.get("type")) {
-		kinds = append(kinds, textOf(raw))
+		kinds = append(kinds, upstream.Text(raw))
 	}
 	if slices.Contains(kinds, "null") {
 		s.Nullable = true
@@ -199,7 +200,7 @@ func (c *converter) kinds(s *schema, m members) []string {
 
 func (c *converter) constrain(s *schema, kind string, m members, trail []string) {
 	s.Type = kind
-	switch format := textOf(m.get("format")); format {
+	switch format := upstream.Text(m.get("format")); format {
 	case "enum", "date-time", "float", "double", "int32", "int64":
 		s.Format = format
 	}
@@ -210,7 +211,7 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 			s.Properties = append(s.Properties, orderedMember{p.name, c.convert(p.value, trail)})
 		}
 		for _, raw := range readList(m.get("required")) {
-			s.Required = append(s.Required, textOf(raw))
+			s.Required = append(s.Required, upstream.Text(raw))
 		}
 	case "array":
 		s.MinItems, s.MaxItems = number(m.get("minItems")), number(m.get("maxItems"))
@@ -227,7 +228,7 @@ func (c *converter) constrain(s *schema, kind string, m members, trail []string)
 		s.Items = c.finished(one)
 	case "string":
 		s.MinLength, s.MaxLength = number(m.get("minLength")), number(m.get("maxLength"))
-		s.Pattern = textOf(m.get("pattern"))
+		s.Pattern = upstream.Text(m.get("pattern"))
 	case "integer", "number":
 		s.Minimum, s.Maximum = number(m.get("minimum")), number(m.get("maximum"))
 	}
@@ -245,7 +246,7 @@ func (c *converter) enumerate(s *schema, m members) {
 		case string(raw) == "null":
 			s.Nullable = true
 		case raw[0] == '"':
-			texts = append(texts, textOf(raw))
+			texts = append(texts, upstream.Text(raw))
 		default:
 			others = append(others, string(raw))
 		}
@@ -276,7 +277,7 @@ func (c *converter) alternatives(s *schema, m members, trail []string) {
 	list := append(readList(m.get("anyOf")), readList(m.get("oneOf"))...)
 	var options []*schema
 	for _, raw := range list {
-		if inner, ok := readMembers(raw); ok && textOf(inner.get("type")) == "null" {
+		if inner, ok := readMembers(raw); ok && upstream.Text(inner.get("type")) == "null" {
 			s.Nullable = true
 			continue
 		}

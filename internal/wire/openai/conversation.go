@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/internal/rawjson"
 	"fairlead.dev/internal/wire/show"
 	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // builder converts a decoded chat request to a conversation. Content that a conversation cannot express prevents only the translation to
@@ -155,7 +156,7 @@ func (b *builder) readAssistant(m *message) []llm.Part {
 
 // readThinking reads thinking. The blocks in thinking_blocks repeat the text and add the provider's signature.
 func readThinking(m *message) []llm.Part {
-	text := cmp.Or(m.ReasoningContent, stringOf(m.Reasoning))
+	text := cmp.Or(m.ReasoningContent, upstream.Text(m.Reasoning))
 	var parts []llm.Part
 	for _, block := range m.ThinkingBlocks {
 		thinking := llm.Thinking{Text: textOf(block.Thinking), Signature: block.Signature, Redacted: block.Data, Provider: block.Provider}

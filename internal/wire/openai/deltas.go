@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/wire/strict"
+	"fairlead.dev/internal/wire/upstream"
 )
 
 // Deltas converts the events of a chat response, streamed or not, for a client of another format.
@@ -126,7 +127,7 @@ func (t *deltaReader) add(p llm.Delta) { t.deltas = append(t.deltas, p) }
 func (t *deltaReader) message(choice int, state *choiceState, parts *answer) {
 	thought := parts.ReasoningContent
 	if thought == "" {
-		thought = stringOf(parts.Reasoning)
+		thought = upstream.Text(parts.Reasoning)
 	}
 	if !state.think && len(parts.ThinkingBlocks) > 0 && textOf(parts.ThinkingBlocks[0].Thinking) != "" {
 		thought = "" // the blocks contain the same text
@@ -207,13 +208,4 @@ func valueOf(s **string) *string {
 		return nil
 	}
 	return *s
-}
-
-// stringOf returns a raw value that is a string; empty for any other value.
-func stringOf(raw jsontext.Value) string {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' || decodeJSON(raw, &s) != nil {
-		return ""
-	}
-	return s
 }

@@ -126,7 +126,7 @@ func (d *deltaReader) begin(r *response) {
 	d.named = true
 	first := llm.Delta{Kind: llm.BeginDelta}
 	if r != nil {
-		first.ID, first.Model = stringOf(r.ID.value), stringOf(r.Model.value)
+		first.ID, first.Model = r.ID.Text(), r.Model.Text()
 	}
 	d.emit(first)
 }

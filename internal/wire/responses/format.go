@@ -84,7 +84,7 @@ type failure struct {
 func (f *framing) WriteError(w io.Writer, body []byte, after int) error {
 	e := failure{Type: "error", Sequence: after}
 	_ = upstream.Decode(body, &e) // the gateway wrote it
-	e.Message, e.Param = stringOf(e.Error), e.Details.Param
+	e.Message, e.Param = upstream.Text(e.Error), e.Details.Param
 	if e.Error.Kind() == '{' {
 		var nested struct {
 			Message string `json:"message"`

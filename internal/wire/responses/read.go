@@ -1,11 +1,9 @@
 package responses
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -202,7 +200,7 @@ type forwarder struct {
 	o        Options
 	reported string // model name that the provider reports
 	id       string // response ID that the provider reports
-	sealed   placed // response ID that the client sees
+	sealed   string // response ID that the client sees
 	over     bool
 	err      error // error to return at the end of an incomplete response
 }
@@ -328,47 +326,30 @@ func (r *response) count(ev *llm.Event) {
 // adapt replaces the model name and the IDs of a response with those that the client sees, in the response and in data, from which it was
 // decoded. data may be nil. The provider's values are stored in f.
 func (f *forwarder) adapt(data []byte, r *response) []byte {
-	before := []placed{r.Model, r.ID, r.PreviousResponseID}
-	if model := stringOf(r.Model.value); model != "" {
+	if model := r.Model.Text(); model != "" {
 		f.reported = model
 		if f.o.Model != "" {
-			r.Model.value = encode(f.o.Model)
+			r.Model = r.Model.With(f.o.Model)
 		} else if f.o.ModelName != nil {
-			r.Model.value = encode(f.o.ModelName(model))
+			r.Model = r.Model.With(f.o.ModelName(model))
 		}
 	}
-	if id := stringOf(r.ID.value); id != "" && (id != f.id || f.sealed.value == nil) { // convert the ID only once, because all events of a stream have the same ID
-		f.id, f.sealed = id, r.ID
+	if id := r.ID.Text(); id != "" {
+		if id != f.id { // convert the ID only once, because all events of a stream have the same ID
+			f.id = id
+			if f.o.ResponseID != nil {
+				f.sealed = f.o.ResponseID(id)
+			}
+		}
 		if f.o.ResponseID != nil {
-			f.sealed = placedText(f.o.ResponseID(id))
+			r.ID = r.ID.With(f.sealed)
 		}
 	}
-	if stringOf(r.ID.value) != "" {
-		r.ID.value = f.sealed.value
-	}
-	if id := stringOf(r.PreviousResponseID.value); id != "" && f.o.ResponseID != nil {
-		r.PreviousResponseID.value = encode(f.o.ResponseID(id))
+	if id := r.PreviousResponseID.Text(); id != "" && f.o.ResponseID != nil {
+		r.PreviousResponseID = r.PreviousResponseID.With(f.o.ResponseID(id))
 	}
 	if data == nil {
 		return nil
 	}
-	return replacePlaced(data, before, []placed{r.Model, r.ID, r.PreviousResponseID})
-}
-
-// replacePlaced returns a copy of data in which the values before are replaced with those after, which have the same positions.
-func replacePlaced(data []byte, before, after []placed) []byte {
-	changed := slices.DeleteFunc(after, func(p placed) bool {
-		return slices.ContainsFunc(before, func(b placed) bool { return b.start == p.start && bytes.Equal(b.value, p.value) })
-	})
-	slices.SortFunc(changed, func(a, b placed) int { return cmp.Compare(a.start, b.start) })
-	size := len(data)
-	for _, p := range changed {
-		size += len(p.value)
-	}
-	out, from := make([]byte, 0, size), int64(0)
-	for _, p := range changed {
-		out = append(append(out, data[from:p.start]...), p.value...)
-		from = p.end
-	}
-	return append(out, data[from:]...)
+	return upstream.Splice(data, r.Model, r.ID, r.PreviousResponseID)
 }

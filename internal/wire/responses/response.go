@@ -13,58 +13,36 @@ import (
 
 // response is the response object. The gateway's own responses repeat settings of the request, as the format requires.
 type response struct {
-	ID                 placed         `json:"id,omitzero"`
-	Object             string         `json:"object,omitzero"`
-	CreatedAt          jsontext.Value `json:"created_at,omitzero"`
-	Status             string         `json:"status,omitzero"`
-	Background         jsontext.Value `json:"background,omitzero"`
-	Error              jsontext.Value `json:"error,omitzero"`
-	IncompleteDetails  jsontext.Value `json:"incomplete_details,omitzero"`
-	Instructions       jsontext.Value `json:"instructions,omitzero"`
-	MaxOutputTokens    jsontext.Value `json:"max_output_tokens,omitzero"`
-	Model              placed         `json:"model,omitzero"`
-	Output             []item         `json:"output"` // nil if the provider sends none
-	ParallelToolCalls  jsontext.Value `json:"parallel_tool_calls,omitzero"`
-	PreviousResponseID placed         `json:"previous_response_id,omitzero"`
-	Reasoning          jsontext.Value `json:"reasoning,omitzero"`
-	ServiceTier        jsontext.Value `json:"service_tier,omitzero"`
-	Store              jsontext.Value `json:"store,omitzero"`
-	Temperature        jsontext.Value `json:"temperature,omitzero"`
-	Text               jsontext.Value `json:"text,omitzero"`
-	ToolChoice         jsontext.Value `json:"tool_choice,omitzero"`
-	Tools              jsontext.Value `json:"tools,omitzero"`
-	TopP               jsontext.Value `json:"top_p,omitzero"`
-	Truncation         jsontext.Value `json:"truncation,omitzero"`
-	Usage              jsontext.Value `json:"usage,omitzero"`
-	User               jsontext.Value `json:"user,omitzero"`
-	Metadata           jsontext.Value `json:"metadata,omitzero"`
-	CompletedAt        jsontext.Value `json:"completed_at,omitzero"`
-	ToolUsage          jsontext.Value `json:"tool_usage,omitzero"`
-	Type               string         `json:"type,omitzero"` // only of an error
-	Unknown            jsontext.Value `json:",embed"`
+	ID                 upstream.Placed `json:"id,omitzero"`
+	Object             string          `json:"object,omitzero"`
+	CreatedAt          jsontext.Value  `json:"created_at,omitzero"`
+	Status             string          `json:"status,omitzero"`
+	Background         jsontext.Value  `json:"background,omitzero"`
+	Error              jsontext.Value  `json:"error,omitzero"`
+	IncompleteDetails  jsontext.Value  `json:"incomplete_details,omitzero"`
+	Instructions       jsontext.Value  `json:"instructions,omitzero"`
+	MaxOutputTokens    jsontext.Value  `json:"max_output_tokens,omitzero"`
+	Model              upstream.Placed `json:"model,omitzero"`
+	Output             []item          `json:"output"` // nil if the provider sends none
+	ParallelToolCalls  jsontext.Value  `json:"parallel_tool_calls,omitzero"`
+	PreviousResponseID upstream.Placed `json:"previous_response_id,omitzero"`
+	Reasoning          jsontext.Value  `json:"reasoning,omitzero"`
+	ServiceTier        jsontext.Value  `json:"service_tier,omitzero"`
+	Store              jsontext.Value  `json:"store,omitzero"`
+	Temperature        jsontext.Value  `json:"temperature,omitzero"`
+	Text               jsontext.Value  `json:"text,omitzero"`
+	ToolChoice         jsontext.Value  `json:"tool_choice,omitzero"`
+	Tools              jsontext.Value  `json:"tools,omitzero"`
+	TopP               jsontext.Value  `json:"top_p,omitzero"`
+	Truncation         jsontext.Value  `json:"truncation,omitzero"`
+	Usage              jsontext.Value  `json:"usage,omitzero"`
+	User               jsontext.Value  `json:"user,omitzero"`
+	Metadata           jsontext.Value  `json:"metadata,omitzero"`
+	CompletedAt        jsontext.Value  `json:"completed_at,omitzero"`
+	ToolUsage          jsontext.Value  `json:"tool_usage,omitzero"`
+	Type               string          `json:"type,omitzero"` // only of an error
+	Unknown            jsontext.Value  `json:",embed"`
 }
-
-// placed is a JSON value with its position in the decoded document. Zero if absent.
-type placed struct {
-	value      jsontext.Value
-	start, end int64
-}
-
-// placedText returns text as a value of a document that the gateway creates.
-func placedText(text string) placed { return placed{value: encode(text)} }
-
-// IsZero reports whether the value is absent.
-func (p placed) IsZero() bool { return p.value == nil }
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (p *placed) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	*p = placed{value.Clone(), dec.InputOffset() - int64(len(value)), dec.InputOffset()}
-	return err
-}
-
-// MarshalJSONTo implements json.MarshalerTo.
-func (p placed) MarshalJSONTo(enc *jsontext.Encoder) error { return enc.WriteValue(p.value) }
 
 // event is an event of a stream. Each type of event has some of the members.
 type event struct {
@@ -139,7 +117,7 @@ func (r *response) readUsage() *llm.Usage {
 	}
 	return &llm.Usage{
 		Input: int64(input - read - written), CacheRead: int64(read), CacheWrite: int64(written), Output: int64(output),
-		Reasoning: int64(min(thought, output)), Searches: r.searches(), ServiceTier: stringOf(r.ServiceTier),
+		Reasoning: int64(min(thought, output)), Searches: r.searches(), ServiceTier: upstream.Text(r.ServiceTier),
 	}
 }
 
@@ -238,12 +216,3 @@ func encode(v any) jsontext.Value {
 func unmarshal(data []byte, into any) error { return json.Unmarshal(data, into, encoding) }
 
 var null = jsontext.Value("null")
-
-// stringOf returns the value of a JSON string, or an empty string for any other value.
-func stringOf(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(nil, v) // the error is for invalid UTF-8, which AppendUnquote replaces
-	return string(text)
-}

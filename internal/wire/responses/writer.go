@@ -100,9 +100,9 @@ func newResponse(p *llm.Payload, model string) response {
 		return jsontext.Value(otherwise)
 	}
 	return response{
-		ID: placedText(""), Object: "response", Status: "in_progress", Background: jsontext.Value("false"), Error: null, IncompleteDetails: null,
-		Instructions: or("instructions", "null"), MaxOutputTokens: or("max_output_tokens", "null"), Model: placedText(model),
-		ParallelToolCalls: or("parallel_tool_calls", "true"), PreviousResponseID: placed{value: null},
+		ID: upstream.PlacedText(""), Object: "response", Status: "in_progress", Background: jsontext.Value("false"), Error: null, IncompleteDetails: null,
+		Instructions: or("instructions", "null"), MaxOutputTokens: or("max_output_tokens", "null"), Model: upstream.PlacedText(model),
+		ParallelToolCalls: or("parallel_tool_calls", "true"), PreviousResponseID: upstream.Placed{Value: null},
 		Reasoning: or("reasoning", `{"effort":null,"summary":null}`), ServiceTier: or("service_tier", ""),
 		Store:       jsontext.Value("false"), // always, because the response is not stored
 		Temperature: or("temperature", "null"), Text: or("text", `{"format":{"type":"text"}}`), ToolChoice: or("tool_choice", `"auto"`),
@@ -254,7 +254,7 @@ func (w *writer) begin(p *llm.Delta) {
 		if id == "" {
 			id = w.newID("response")
 		}
-		w.response.ID = placedText(prefix + strings.TrimPrefix(id, prefix))
+		w.response.ID = upstream.PlacedText(prefix + strings.TrimPrefix(id, prefix))
 	}
 }
 
@@ -262,7 +262,7 @@ func (w *writer) begin(p *llm.Delta) {
 // must differ for every ID in a response.
 func (w *writer) newID(parts ...any) string {
 	h := sha256.New() // writes to h never fail
-	id := stringOf(w.response.ID.value)
+	id := w.response.ID.Text()
 	if id == "" {
 		_, _ = h.Write(w.body)
 	}
