@@ -30,7 +30,7 @@ export GOFLAGS     := $(filter-out $(BUILD_FLAGS),$(GOFLAGS)) $(BUILD_FLAGS)
 # Runs targets side by side. The output of a target appears when it ends.
 PARALLEL := @$(MAKE) --no-print-directory --output-sync=target --jobs 2
 
-.PHONY: help run build web test verify setup fetch compile fmt fmt-check vet lint quick check check-web unit race costs contract blackbox journeys browser screenshots external airgap deploy-check sdk agents faults faults-fast faults-table matrix soak bench bench-quick bench-log generate release-snapshot release release-install clean
+.PHONY: help run build web test verify setup fetch compile fmt fmt-check vet lint quick check check-web unit race costs contract blackbox journeys browser screenshots external airgap verify-release deploy-check sdk agents faults faults-fast faults-table matrix soak bench bench-quick bench-log generate release-snapshot release release-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,7 +59,7 @@ verify: test ## run everything: test, linters, race detector, client libraries a
 	$(PARALLEL) race
 	$(PARALLEL) sdk
 	$(PARALLEL) costs
-	$(PARALLEL) matrix external airgap
+	$(PARALLEL) matrix external airgap verify-release
 	$(PARALLEL) faults-fast
 
 compile: # compile the packages of the program and of its tests, without linking
@@ -108,6 +108,9 @@ blackbox: build ## run the contract cases, the other tests of the built binary a
 
 external: build ## test single sign-on against Dex, and telemetry against the OpenTelemetry Collector
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/external-tests.sh
+
+verify-release: build ## check that the commands of the guide verify a signed snapshot, and fail after a change
+	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead $(GO) test -count=1 -run Verification ./test/release
 
 airgap: build ## check that a gateway without providers connects to no other machine
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead $(GO) test -count=1 ./test/airgap

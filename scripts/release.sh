@@ -7,6 +7,7 @@ FAIRLEAD_COMMIT=$(git rev-parse --short=12 HEAD)
 FAIRLEAD_COMMIT_TIME=$(git log -1 --format=%ct)
 last=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || echo v0.0.0)
 FAIRLEAD_LAST_RELEASE=${last#v}
+export GOFLAGS= # the flags of a release are those in .goreleaser.yaml, so that a plain go build repeats them
 GORELEASER_CURRENT_TAG=$last # ignores tags that are not versions
 if [ "${1:-}" = --snapshot ]; then
 	FAIRLEAD_RELEASE_URL=${FAIRLEAD_RELEASE_URL:-file://$PWD/bin/release}

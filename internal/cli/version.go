@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,6 +16,7 @@ type versionView struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
+	Modules string `json:"modules,omitempty"` // SHA-256 of the versions and hashes of all modules
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
 }
@@ -23,13 +27,27 @@ func newVersion(c *Console, o *Options) *cobra.Command {
 		Example: `  fairlead version
   fairlead version --json | jq -r .version`,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			v := versionView{c.Version, c.commit, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			v := versionView{c.Version, c.commit, runtime.Version(), modulesHash(), runtime.GOOS, runtime.GOARCH}
 			if o.JSON {
 				return c.PrintJSON(v)
 			}
 			return c.Print(fmt.Sprintf("fairlead %s (%s/%s, %s)\n", v.Version, v.OS, v.Arch, v.Go))
 		},
 	}
+}
+
+// modulesHash returns the SHA-256 of the lines that `go version -m` prints for the modules of the program; empty without build
+// information.
+func modulesHash() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	sum := sha256.New()
+	for _, m := range info.Deps {
+		fmt.Fprintf(sum, "\tdep\t%s\t%s\t%s\n", m.Path, m.Version, m.Sum)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func newCompletion(c *Console) *cobra.Command {

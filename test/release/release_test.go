@@ -149,9 +149,9 @@ func TestArchiveServesWithoutGoAndNode(t *testing.T) {
 		Binary: filepath.Join(dir, "fairlead"), Listen: address, Env: []string{"PATH=/nowhere", "FAIRLEAD_LISTEN=" + address},
 	})
 	out, _, _ := g.CLI(t, "version", "--json")
-	var version struct{ Version, Commit string }
-	if err := json.Unmarshal([]byte(out), &version); err != nil || version.Version != f.version || len(version.Commit) != 12 {
-		t.Errorf("fairlead version printed %s (%v), want %s and a commit of 12 digits", out, err, f.version)
+	var version struct{ Version, Commit, Modules string }
+	if err := json.Unmarshal([]byte(out), &version); err != nil || version.Version != f.version || len(version.Commit) != 12 || len(version.Modules) != 64 {
+		t.Errorf("fairlead version printed %s (%v), want %s, a commit of 12 digits and a hash", out, err, f.version)
 	}
 	if out, errs, code := g.CLI(t, "doctor"); code != 0 {
 		t.Errorf("doctor: exit code %d\n%s%s", code, out, errs)
