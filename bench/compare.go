@@ -81,7 +81,7 @@ func (b *bench) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	binary := figure{"binary", mebibytes(file.Size()), "MiB", 60, 45, false}
+	binary := figure{"binary", float64(file.Size()) / 1e6, "MB", 60, 45, false}
 	b.report(got, slices.Concat(figures(got, memory), []figure{binary}, agents, more))
 	fmt.Fprintf(b.out, "\nmemory at rest without the pages of the program's file: %.1f MiB\n", mebibytes(memory[fairlead].idle-memory[fairlead].file))
 	return nil
