@@ -79,7 +79,7 @@ node_packages() {
 	once node node/package-lock.json install_node ||
 		{ echo '  fix: install Node 20 or newer with npm' >&2; return 1; }
 	once agents agents/package-lock.json install_agents ||
-		{ echo '  fix: coding agents need 1.4 GB of disk and 500 MB of downloads' >&2; return 1; }
+		{ echo '  fix: coding agents need 2.7 GB of disk and 1 GB of downloads' >&2; return 1; }
 }
 
 python_packages &
