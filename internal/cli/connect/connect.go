@@ -3,6 +3,7 @@
 package connect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -274,8 +275,11 @@ func (k *command) report(a *agent, s *site, first answer, changes []change) {
 	info := func(format string, args ...any) { k.console.Infof(k.options, format, args...) }
 	info("%s now uses %s with the model %s (%s API).", a.title, s.gateway, a.model, a.api)
 	info("Test request: %s.", cli.Clean(first.describe()))
-	for _, path := range paths {
-		info("  changed %s", cli.Clean(path))
+	for _, c := range changes {
+		info("  changed %s", cli.Clean(c.path))
+		if s.project != "" && c.path != s.keyFile && bytes.Contains(c.new, []byte(s.key)) {
+			info("warning: this file contains the key. Do not commit it.")
+		}
 	}
 	if first.simulated {
 		info("The simulator answered, because no provider is connected. Connect one with  fairlead providers connect")
@@ -405,7 +409,11 @@ func (k *command) undoConnection(ctx context.Context, a *agent, at string) error
 		return fmt.Errorf("restore the files: %w", err)
 	}
 	for _, f := range r.Files {
-		k.console.Infof(k.options, "restored %s", cli.Clean(f.Path))
+		done := "restored"
+		if f.Backup == "" {
+			done = "removed"
+		}
+		k.console.Infof(k.options, "%s %s", done, cli.Clean(f.Path))
 	}
 	for _, path := range kept {
 		k.console.Infof(k.options, "%s had changed since; the changed version is kept as %s", strings.TrimSuffix(path, ".fairlead-changed"), path)

@@ -269,6 +269,11 @@ func TestProjectSettings(t *testing.T) {
 		t.Error("the user's settings were changed")
 	}
 	l.Run(cli.ExitOK, "connect", "claude-code", "--project", "--undo")
+	_, printed := l.Run(cli.ExitOK, "connect", "aider", "--project")
+	_, undone := l.Run(cli.ExitOK, "connect", "aider", "--project", "--undo")
+	if !strings.Contains(printed, "Do not commit it.") || !strings.Contains(undone, "removed "+filepath.Join(project, ".aider.conf.yml")) {
+		t.Errorf("the output does not warn about the key, or does not name the removed file:\n%s\n%s", printed, undone)
+	}
 	if files := readTree(t, project); len(files) > 0 {
 		t.Errorf("files are left: %v", files)
 	}
