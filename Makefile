@@ -106,7 +106,7 @@ blackbox: build ## run the contract cases, the other tests of the built binary a
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh \
 		$(GO) test -count=1 -timeout 15m -parallel 8 ./test/contract ./test/blackbox ./test/harness
 
-external: build ## test single sign-on against Dex, and telemetry against the OpenTelemetry Collector
+external: build ## test single sign-on against Dex, telemetry against the OpenTelemetry Collector, and the guide for teams with nginx
 	$(COMPILE) FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/external-tests.sh
 
 verify-release: build ## check that the commands of the guide verify a signed snapshot, and fail after a change

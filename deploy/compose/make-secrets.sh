@@ -19,5 +19,11 @@ put() {
 put master_key "$(random)"
 put postgres_password "$(random)"
 put redis_password "$(random)"
+if [ ! -s secrets/tls_key ]; then # a certificate for the first test; replace both files with those of your domain
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90 -subj "/CN=${FAIRLEAD_DOMAIN:-localhost}" \
+		-addext "subjectAltName=DNS:${FAIRLEAD_DOMAIN:-localhost}" -keyout secrets/.tls_key -out secrets/tls_certificate 2>/dev/null
+	chmod 444 secrets/.tls_key secrets/tls_certificate
+	mv secrets/.tls_key secrets/tls_key
+fi
 put store_url "postgres://fairlead:$(cat secrets/postgres_password)@postgres:5432/fairlead?sslmode=disable"
 put redis_url "redis://:$(cat secrets/redis_password)@valkey:6379/0"
