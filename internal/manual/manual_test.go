@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead.dev/docs"
 	"fairlead.dev/internal/manual"
 )
@@ -158,6 +160,7 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 		"index.md":      {Data: []byte("# Home\n\nText.\n\n## Start\n\n- [Guide](guides/a.md): a guide\n")},
 		"guides/a.md":   {Data: []byte("# A `code` title\n\n[here](#one), [home](../index.md), [out](../../go.mod), [web](https://example.com), <b>raw</b>\n\n## One\n\n## One\n\n![i](../images/i.svg)\n\n## RATE_LIMITED\n\n[API](../openapi.json)\n")},
 		"guides/b.md":   {Data: []byte("# Unlisted\n\nA page.\n")},
+		"guides/t.md":   {Data: []byte("# Tabs\n\n## One\n\n<!-- tabs -->\n\n### Go\n\nA\n\n### C\n\nB\n\n## Two\n\n### Not a tab\n\n## Three\n\n<!-- tabs -->\n\n### D\n\nE\n")},
 		"images/i.svg":  {Data: []byte("<svg/>")},
 		"images/p.png":  {Data: []byte("x")},
 		"images/i.html": {Data: []byte("x")},
@@ -174,6 +177,34 @@ func TestLinksOutsideTheFolderBecomeText(t *testing.T) {
 	}
 	if strings.Contains(text, "<b>") {
 		t.Error("raw HTML is not escaped")
+	}
+	_, tabs, _ := strings.Cut(get(t, site, "/docs/guides/t").Body.String(), "<h2 id=\"one\">One</h2>\n")
+	tabs, _, _ = strings.Cut(tabs, "\n</article>")
+	if diff := cmp.Diff(`<div class="tabs">
+<details name="tabs-1" open><summary><h3>Go</h3>
+</summary>
+<span id="go"></span>
+<p>A</p>
+</details>
+
+<details name="tabs-1"><summary><h3>C</h3>
+</summary>
+<span id="c"></span>
+<p>B</p>
+</details>
+</div>
+<h2 id="two">Two</h2>
+<h3 id="not-a-tab">Not a tab</h3>
+<h2 id="three">Three</h2>
+<div class="tabs">
+<details name="tabs-2" open><summary><h3>D</h3>
+</summary>
+<span id="d"></span>
+<p>E</p>
+</details>
+</div>
+`, tabs); diff != "" {
+		t.Error(diff)
 	}
 	if w := get(t, site, "/docs/images/i.svg"); w.Header().Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("the image has the type %q", w.Header().Get("Content-Type"))

@@ -147,6 +147,7 @@ func (c *content) renderPage(files fs.FS, p *page) rendered {
 		}
 	}
 	sections := p.split(doc)
+	addTabs(doc, p.source)
 	var out bytes.Buffer
 	if err := md.Renderer().Render(&out, p.source, doc); err != nil {
 		panic(fmt.Errorf("render %s: %w", p.name, err)) // a buffer accepts all writes
@@ -156,6 +157,47 @@ func (c *content) renderPage(files fs.FS, p *page) rendered {
 		"<pre>", `<pre tabindex="0">`, "<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
 	)
 	return rendered{html: scrollable.Replace(out.String()), sections: sections} // goldmark escapes raw HTML
+}
+
+// addTabs turns the sections of level 3 below a comment <!-- tabs --> into tabs, until the next heading of level 2. A tab is a details
+// element, which needs no script: a link to its heading opens it, and a browser that lacks a selector of the style sheet shows an accordion.
+func addTabs(doc ast.Node, source []byte) {
+	html := func(before ast.Node, text string) {
+		raw := ast.NewString([]byte(text))
+		raw.SetCode(true)                  // the renderer does not escape it
+		doc.InsertBefore(doc, before, raw) // appends if before is nil
+	}
+	var group, tabs int // tabs counts those of the current group; -1 outside of groups
+	tabs = -1
+	for n := doc.FirstChild(); n != nil; {
+		next := n.NextSibling()
+		heading, _ := n.(*ast.Heading)
+		comment, _ := n.(*ast.HTMLBlock)
+		switch {
+		case comment != nil && bytes.Contains(comment.Lines().Value(source), []byte("<!-- tabs -->")):
+			html(n, `<div class="tabs">`)
+			doc.RemoveChild(doc, n)
+			group, tabs = group+1, 0
+		case tabs >= 0 && heading != nil && heading.Level == 3:
+			open := " open"
+			if tabs > 0 {
+				html(n, "</details>\n")
+				open = ""
+			}
+			html(n, fmt.Sprintf("\n<details name=\"tabs-%d\"%s><summary>", group, open))
+			id, _ := heading.AttributeString("id")
+			heading.RemoveAttributes() // a link opens a tab only if its target is in the content
+			html(next, fmt.Sprintf("</summary>\n<span id=\"%s\"></span>\n", id))
+			tabs++
+		case tabs >= 0 && heading != nil:
+			html(n, "</details>\n</div>\n")
+			tabs = -1
+		}
+		n = next
+	}
+	if tabs >= 0 {
+		html(nil, "</details>\n</div>\n")
+	}
 }
 
 // nodes returns the nodes of a tree as a list, so that the tree can be changed while the list is read.
