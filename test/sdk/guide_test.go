@@ -141,3 +141,77 @@ func TestCodingAgentsGuide(t *testing.T) {
 		})
 	}
 }
+
+// sdkAnswers lists what the programs of a section of docs/guides/sdks.md print if it is not the answer of the simulator.
+var sdkAnswers = map[string]string{"Handle errors": "MODEL_NOT_FOUND"}
+
+// sdkHeading matches a heading of the page, which is also the name of a tab.
+var sdkHeading = regexp.MustCompile(`(?m)^##+ (.+)$`)
+
+// TestSDKGuide runs every block of docs/guides/sdks.md. A program without the address of the gateway reads the variables of the page.
+func TestSDKGuide(t *testing.T) {
+	root := install(t)
+	data, err := os.ReadFile(filepath.Join(root, "docs", "guides", "sdks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := harness.Start(t, harness.Options{})
+	page := strings.ReplaceAll(string(data), "http://127.0.0.1:8080", gateway.URL())
+	key := "FAIRLEAD_API_KEY=" + gateway.Key(t)
+	environment := filepath.Join(root, ".cache", "sdk")
+	headings, exports := sdkHeading.FindAllStringSubmatchIndex(page, -1), ""
+	for _, block := range guideBlock.FindAllStringSubmatchIndex(page, -1) {
+		section := ""
+		for _, at := range headings {
+			if at[0] < block[0] {
+				section = page[at[2]:at[3]]
+			}
+		}
+		language, program := page[block[2]:block[3]], page[block[4]:block[5]]
+		if language == "sh" {
+			exports += program
+			continue
+		}
+		t.Run(section+" "+language, func(t *testing.T) {
+			t.Parallel()
+			python := "python"
+			if strings.Contains(program, "llama_index") || strings.Contains(program, "litellm") {
+				python = "frameworks" // their dependencies exclude the current SDK of OpenAI
+			}
+			run, ok := map[string]struct{ dir, file, command string }{
+				"python": {t.TempDir(), "guide-*.py", filepath.Join(environment, python, "bin", "python")},
+				"js":     {filepath.Join(root, "test", "sdk", "node"), "guide-*.mjs", "node"}, // next to the packages
+				"go":     {t.TempDir(), "guide-*.go", "cd " + filepath.Join(root, "test", "sdk", "go") + " && GOWORK=off go run"},
+			}[language]
+			if !ok {
+				t.Fatalf("no test runs blocks of %q", language)
+			}
+			file, err := os.CreateTemp(run.dir, run.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Remove(file.Name()) })
+			defer file.Close()
+			if _, err := file.WriteString(program); err != nil {
+				t.Fatal(err)
+			}
+			text := run.command + " " + file.Name()
+			if !strings.Contains(program, gateway.URL()) {
+				text = exports + text
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-euc", text)
+			cmd.Env = append(plainEnv(), key, "LITELLM_LOCAL_MODEL_COST_MAP=True")
+			printed, err := runWatched(t.Context(), cmd, func() int { return 0 })
+			want, ok := sdkAnswers[section]
+			if !ok {
+				want = "This is a simulated answer to “Hello”"
+			}
+			if err != nil || !strings.Contains(printed, want) {
+				t.Errorf("%v; the output does not contain %q:\n%s\n%s", err, want, program, printed)
+			}
+		})
+	}
+	if exports == "" || len(headings) < 10 {
+		t.Error("the page has no variables or no sections")
+	}
+}

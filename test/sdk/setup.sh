@@ -58,12 +58,14 @@ install_agents() {
 }
 
 install_go() {
-	(cd go && GOWORK=off go list -deps . >/dev/null) # downloads only the modules that are used
+	# Downloads only the modules that are used; the guide of SDKs uses the one of Anthropic.
+	(cd go && GOWORK=off go list -deps . github.com/anthropics/anthropic-sdk-go >/dev/null)
 }
 
 python_packages() {
-	{ once uv python/uv.txt install_uv && once python python/requirements.txt install_python python python/requirements.txt; } ||
-		{ echo '  fix: install Python 3.9 or newer with its venv module (Debian: apt-get install python3-venv)' >&2; return 1; }
+	{ once uv python/uv.txt install_uv && once python python/requirements.txt install_python python python/requirements.txt &&
+		once frameworks python/frameworks.txt install_python frameworks python/frameworks.txt; } ||
+		{ echo '  fix: install Python 3.11 or newer with its venv module (Debian: apt-get install python3-venv)' >&2; return 1; }
 	if python3 -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))'; then
 		# aider pins its dependencies, so it needs a separate environment.
 		once aider agents/requirements.txt install_python aider agents/requirements.txt ||
