@@ -370,6 +370,12 @@ func (l *litellm) provider(m *deployment) *provider {
 	if m.vendor == "bedrock" && p.Options["region"] == "" && p.BaseURL == "" {
 		l.add(changed, m.path+" aws_region_name", "set the variable AWS_REGION, or options.region")
 	}
+	id, secret := reference(params["aws_access_key_id"]), reference(params["aws_secret_access_key"])
+	if strings.HasPrefix(id, "${") && strings.HasPrefix(secret, "${") {
+		p.APIKeys = []string{id + ":" + secret}
+	} else if id != "" {
+		l.add(unsupported, m.path+" aws_access_key_id", "the pair in the file is not copied: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role")
+	}
 	if key := l.key(m.path, cmp.Or(m.vendor, p.Name), text(params["api_key"])); key != "" {
 		p.APIKeys = []string{key}
 	}
@@ -442,7 +448,7 @@ func (l *litellm) place(p *provider, models ...*model) *provider {
 var (
 	understood = []string{
 		"model", "custom_llm_provider", "api_base", "api_key", "litellm_credential_name", "timeout", "stream_timeout",
-		"aws_secret_access_key", "aws_session_token", // reported with aws_access_key_id
+		"aws_access_key_id", "aws_secret_access_key", "aws_session_token",
 	}
 	understoodInfo = []string{"id", "mode", "base_model", "max_tokens", "max_input_tokens", "max_output_tokens", "description", "db_model"}
 )
@@ -455,7 +461,7 @@ var advice = map[string]string{
 	"max_parallel_requests": "set providers[].concurrent", "max_retries": "set retries.attempts", "organization": "set it as a header in providers[].headers",
 	"extra_headers": "set providers[].headers", "tags": "set providers[].tags and use them in policies", "region_name": "set providers[].tags and use them in policies",
 	"temperature": "clients send it", "max_tokens": "clients send it, or a policy with max_output_tokens limits it", "top_p": "clients send it", "seed": "clients send it",
-	"access_groups": "list the models of each API key (--models)", "aws_access_key_id": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile or role",
+	"access_groups": "list the models of each API key (--models)",
 	// general_settings
 	"master_key": "create keys with fairlead keys create, and the first account with fairlead admin create", "database_url": "set store to the address of an empty PostgreSQL database",
 	"coordination_redis": "set redis", "alerting": "add a channel and rules on the page Alerts", "store_prompts_in_spend_logs": "set log.bodies",

@@ -49,7 +49,7 @@ func TestLiteLLMConfigurationIsConverted(t *testing.T) {
 		}
 		var env []string
 		for i, variable := range []string{
-			"OPENAI_API_KEY", "SECOND_OPENAI_KEY", "AZURE_API_KEY", "AZURE_API_KEY_2", "ANTHROPIC_API_KEY", "GROQ_API_KEY", "MODELS_EXAMPLE_COM_API_KEY", "PROXY_KEY", "SECOND_PROXY_KEY", "REGION",
+			"OPENAI_API_KEY", "SECOND_OPENAI_KEY", "AZURE_API_KEY", "AZURE_API_KEY_2", "ANTHROPIC_API_KEY", "GROQ_API_KEY", "MODELS_EXAMPLE_COM_API_KEY", "PROXY_KEY", "SECOND_PROXY_KEY", "REGION", "AWS_ID", "AWS_SECRET",
 		} {
 			env = append(env, variable+"=value-0123456789-"+string(rune('a'+i)))
 		}
