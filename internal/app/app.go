@@ -189,6 +189,7 @@ func (a *App) openGateway(c config.Config, f *providerset.Set) error {
 		parts.Log, parts.Tracing = exportedLog{a.spool, a.traces}, a.traces
 	}
 	if a.cluster != nil {
+		parts.PublishSignatures = a.post
 		parts.PublishEnd = func(ctx context.Context, message string) {
 			a.report("publish response end", a.cluster.client.Publish(ctx, message))
 		}

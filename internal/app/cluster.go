@@ -24,7 +24,7 @@ import (
 const (
 	joinTime     = 2 * time.Second  // maximum time that startup waits for Redis
 	warnInterval = 10 * time.Second // minimum time between two warnings about Redis
-	hintQueue    = 256
+	outboxSize   = 256
 )
 
 // clusterParts holds the components that share state between replicas through Redis.
@@ -33,8 +33,8 @@ type clusterParts struct {
 	client   *cluster.Client
 	liveness *cluster.Liveness
 	ledger   *ledger.Shared
-	hints    chan health.Hint // hints to publish to other replicas
-	warned   atomic.Int64     // time of the last warning, in unix nanoseconds
+	outbox   chan string  // messages to publish to other replicas
+	warned   atomic.Int64 // time of the last warning, in unix nanoseconds
 }
 
 // limitParts holds the rate limits and the budgets.
@@ -66,7 +66,7 @@ func (a *App) openLimits(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &clusterParts{redis: redisClient, hints: make(chan health.Hint, hintQueue)}
+	p := &clusterParts{redis: redisClient, outbox: make(chan string, outboxSize)}
 	p.client = cluster.New(redisClient, cluster.Options{Seen: cluster.StoredReplicas(ctx, a.db), OnStateChange: func(err error) {
 		if err == nil {
 			a.log.Debug("redis available")
@@ -108,28 +108,33 @@ func (p *clusterParts) responseCache(c config.ResponseCache, master []byte) (*re
 	return responsecache.New(o), nil
 }
 
-// onHint queues a hint about a provider's health for the other replicas. It never blocks; hints are dropped when the queue is
-// full.
+// onHint queues a hint about a provider's health for the other replicas.
 func (p *limitParts) onHint(h health.Hint) {
-	if p.cluster == nil {
+	if message, err := h.Message(); err == nil {
+		p.post(message)
+	}
+}
+
+// post queues a message for the other replicas, which work without it. It never blocks; messages are dropped when the queue is full.
+func (p *limitParts) post(message string) {
+	if p.cluster == nil || message == "" {
 		return
 	}
 	select {
-	case p.cluster.hints <- h:
+	case p.cluster.outbox <- message:
 	default:
 	}
 }
 
-// publishHints publishes queued hints while Redis is available.
-func (p *clusterParts) publishHints(ctx context.Context) {
+// publishQueued publishes queued messages while Redis is available.
+func (p *clusterParts) publishQueued(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case h := <-p.hints:
-			message, err := h.Message()
-			if err == nil && p.client.State().Up {
-				_ = p.client.Publish(ctx, message) // the error is ignored: replicas work without hints
+		case message := <-p.outbox:
+			if p.client.State().Up {
+				_ = p.client.Publish(ctx, message) // the error is ignored: replicas work without these messages
 			}
 		}
 	}
@@ -172,7 +177,7 @@ func (a *App) onMessage(message string) {
 		a.health.ApplyHint(hint)
 		return
 	}
-	if a.gateway.ReceiveEnd(message) {
+	if a.gateway.ReceiveEnd(message) || a.gateway.Reasoning.Receive(message) {
 		return
 	}
 	ending, err := account.ParseEnding(message)

@@ -65,7 +65,7 @@ func (a *App) start(ctx context.Context) {
 		})
 		a.tasks.Go(func() { p.client.Listen(ctx, a.onMessage) })
 		a.tasks.Go(func() { p.client.StoreReplicas(ctx, a.db) })
-		a.tasks.Go(func() { p.publishHints(ctx) })
+		a.tasks.Go(func() { p.publishQueued(ctx) })
 		if a.loaded().Config.Store != "sqlite" { // replicas do not share a SQLite file
 			a.tasks.Go(func() { p.liveness.Run(ctx) })
 		}

@@ -99,9 +99,11 @@ type Parts struct {
 	Responses
 	// PublishEnd sends a message to the other replicas, which pass it to ReceiveEnd; nil for a single replica.
 	PublishEnd func(ctx context.Context, message string)
-	StoredIDs  StoredIDs    // parses IDs of stored responses; nil if providers store no responses
-	Objects    batch.Store  // storage for files and batches; nil if the gateway offers none
-	Owners     batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
+	// PublishSignatures sends a message to the other replicas, which pass it to Reasoning.Receive; nil for a single replica. It must not block.
+	PublishSignatures func(message string)
+	StoredIDs         StoredIDs    // parses IDs of stored responses; nil if providers store no responses
+	Objects           batch.Store  // storage for files and batches; nil if the gateway offers none
+	Owners            batch.Owners // owners of Objects; nil to skip the ownership check for files named in requests
 	Recording
 }
 

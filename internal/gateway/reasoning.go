@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/internal/llm"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/reasoning"
 )
 
 // recall looks up the signed reasoning of earlier tool calls that the client did not send back. It adds the length of the reasoning to the
@@ -37,11 +38,11 @@ func losesSignatures(req *llm.Request, t *provider.Target) bool {
 	return t.Signs != "" && t.Signs != req.Format && (t.Model.Assumed || t.Model.Abilities.Has(llm.Reasoning))
 }
 
-// recordSignatures returns a function that stores the signatures in each event of a response, so that they are sent to no other target. It is
-// nil for a target without reasoning.
-func (d *delivery) recordSignatures(t *provider.Target) func(data []byte) {
+// recordSignatures returns a recording of the signatures in a response, so that they are sent to no other target. It is nil for a target
+// without reasoning.
+func (d *delivery) recordSignatures(t *provider.Target) *reasoning.Recording {
 	if d.plan.req.Op != llm.Chat || !t.Model.Assumed && !t.Model.Abilities.Has(llm.Reasoning) {
 		return nil
 	}
-	return d.Reasoning.Record(d.call.Grant.Workspace.ID, t.ID()).Read
+	return d.Reasoning.Record(d.call.Grant.Workspace.ID, t.ID())
 }

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/internal/policy"
 	"fairlead.dev/internal/promptcache"
 	"fairlead.dev/internal/provider"
+	"fairlead.dev/internal/reasoning"
 	"fairlead.dev/internal/requestlog"
 	"fairlead.dev/internal/response"
 	"fairlead.dev/internal/responsecache"
@@ -350,9 +351,12 @@ func (d *delivery) relay(ctx context.Context, a *upstream.Attempt) error {
 // deliver passes the events of a response to the sink.
 func (d *delivery) deliver(a *upstream.Attempt, received *bill.UsageCounter) error {
 	var usage llm.Event // the usage is sent last, and only with a complete response
-	var record func(data []byte)
+	var record *reasoning.Recording
 	if d.Reasoning != nil {
 		record = d.recordSignatures(a.Target())
+	}
+	if record != nil && d.PublishSignatures != nil {
+		defer func() { d.PublishSignatures(record.Message()) }()
 	}
 	for {
 		ev, ok, err := a.Next()
@@ -365,7 +369,7 @@ func (d *delivery) deliver(a *upstream.Attempt, received *bill.UsageCounter) err
 		}
 		received.Add(&ev)
 		if record != nil {
-			record(ev.Data)
+			record.Read(ev.Data)
 		}
 		if ev.Bare {
 			usage = ev.Clone()

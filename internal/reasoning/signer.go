@@ -3,6 +3,7 @@ package reasoning
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -61,8 +62,18 @@ func (s *signers) find(f fingerprint) string {
 type Recording struct {
 	signers           *signers
 	workspace, target string
-	partial           string // beginning of a signature that the provider sends in several events
+	partial           string        // beginning of a signature that the provider sends in several events
+	stored            []fingerprint // signatures for the other replicas
 }
+
+// message tells another replica which target created signatures.
+type message struct {
+	Signer     string        `json:"signer"`
+	Signatures []fingerprint `json:"signatures"`
+}
+
+// maxShared is the maximum number of signatures in a message. A response has one for each block of reasoning.
+const maxShared = 256
 
 // Record begins the recording of a response.
 func (s *Store) Record(workspace, target string) *Recording {
@@ -85,10 +96,13 @@ func (r *Recording) read(v rawjson.Value, depth int) {
 		switch text := s.value.String(); {
 		case text == "" || strings.HasPrefix(text, wrapped):
 		case s.kind == "signature_delta":
+			if r.partial != "" {
+				r.stored = r.stored[:len(r.stored)-1]
+			}
 			r.partial += text
-			r.signers.store(fingerprintOf(r.workspace, r.partial), r.target)
+			r.store(r.partial)
 		default:
-			r.signers.store(fingerprintOf(r.workspace, text), r.target)
+			r.store(text)
 		}
 		if s.kind == "content_block_start" {
 			r.partial = ""
@@ -98,6 +112,33 @@ func (r *Recording) read(v rawjson.Value, depth int) {
 		r.read(member, depth+1)
 		return true
 	})
+}
+
+func (r *Recording) store(signature string) {
+	f := fingerprintOf(r.workspace, signature)
+	r.signers.store(f, r.target)
+	r.stored = append(r.stored, f)
+}
+
+// Message returns a message with the signatures for the other replicas, or an empty string if the response has none.
+func (r *Recording) Message() string {
+	if len(r.stored) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(message{r.target, r.stored[:min(len(r.stored), maxShared)]}) // these types can always be encoded
+	return string(text)
+}
+
+// Receive stores the signatures in a message of another replica. It returns false for any other message.
+func (s *Store) Receive(text string) bool {
+	var m message
+	if err := json.Unmarshal([]byte(text), &m); err != nil || m.Signer == "" {
+		return false
+	}
+	for _, f := range m.Signatures[:min(len(m.Signatures), maxShared)] {
+		s.signers.store(f, m.Signer)
+	}
+	return true
 }
 
 // WithoutForeign returns the request without the signatures that other targets than the given one created, or req itself if it has none.

@@ -40,7 +40,13 @@ func TestForeignSignaturesAreRemoved(t *testing.T) {
 	t.Parallel()
 	s := New()
 	s.Record("ws", "a/x").Read([]byte(`{"content":[{"type":"thinking","signature":"X"},{"type":"redacted_thinking","data":"D"}],"deep":{"thoughtSignature":"T","thought_signature":"U","item":{"type":"reasoning","encrypted_content":"E"}}}`))
-	s.Record("ws", "a/y").Read([]byte(`{"type":"thinking","signature":"Y"}`))
+	elsewhere := New().Record("ws", "a/y") // by another replica
+	for _, event := range []string{`{"type":"thinking","signature":"Z"}`, `{"type":"signature_delta","signature":"F"}`, `{"type":"content_block_start"}`, `{"type":"thinking","signature":"Y"}`} {
+		elsewhere.Read([]byte(event))
+	}
+	if message := elsewhere.Message(); !s.Receive(message) || s.Receive(`{"hint":{}}`) {
+		t.Fatalf("message %s was not received, or another one was", message)
+	}
 	s.Record("other", "a/y").Read([]byte(`{"type":"thinking","signature":"X"}`))
 	for name, tc := range map[string]struct{ member, want string }{
 		"own":               {`"messages":[{"content":[{"type":"thinking","signature":"X"}]}]`, ``},
