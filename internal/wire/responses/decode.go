@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -23,9 +22,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	if op != llm.Chat && op != llm.Count {
 		return nil, strict.Reject(strict.Problem{Message: "The responses format does not support the operation " + string(op) + "."})
 	}
-	// Every item has one of these members, except for a few types, so this is about the capacity that the list of items needs.
-	size := bytes.Count(body, []byte(`"role"`)) + bytes.Count(body, []byte(`"call_id"`)) + bytes.Count(body, []byte(`"encrypted_content"`))
-	in := request{Input: strict.OtherOf(make(items, 0, min(size, strict.MaxMessages)))}
+	var in request
 	doc, err := strict.Decode(ctx, body, &in, strict.Rules{Messages: "input"})
 	if err != nil {
 		return nil, err

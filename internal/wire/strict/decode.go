@@ -111,7 +111,8 @@ type decoder struct {
 
 var decoders = sync.Pool{New: func() any {
 	d := &decoder{}
-	functions := json.JoinUnmarshalers(json.UnmarshalFromFunc(d.readString), json.UnmarshalFromFunc(d.read))
+	// Frequent types have their own functions, because json converts the others to an interface.
+	functions := json.JoinUnmarshalers(json.UnmarshalFromFunc(d.readString), json.UnmarshalFromFunc(d.readRaw), json.UnmarshalFromFunc(d.read))
 	d.options = json.JoinOptions(json.WithUnmarshalers(functions), jsontext.AllowInvalidUTF8(true)) // a lone surrogate is accepted
 	return d
 }}
@@ -148,6 +149,13 @@ func (d *decoder) readString(dec *jsontext.Decoder, s *string) error {
 	return err
 }
 
+// readRaw returns the next value undecoded.
+func (d *decoder) readRaw(dec *jsontext.Decoder, v *jsontext.Value) error {
+	raw, err := dec.ReadValue()
+	*v = raw
+	return err
+}
+
 // read decodes the next value into v. For a struct, a slice or a map it only checks the type of the value.
 func (d *decoder) read(dec *jsontext.Decoder, v any) error {
 	if at := dec.InputOffset(); at-d.polled >= PollBytes {
@@ -164,10 +172,6 @@ func (d *decoder) read(dec *jsontext.Decoder, v any) error {
 	case *bool:
 		raw, err := d.readValue(dec, v)
 		*v = raw != nil && raw[0] == 't'
-		return err
-	case *jsontext.Value:
-		raw, err := dec.ReadValue()
-		*v = raw
 		return err
 	case value:
 		raw, err := d.readValue(dec, v)

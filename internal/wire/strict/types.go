@@ -241,8 +241,6 @@ func (*StringOr[T]) Description() string {
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (s *StringOr[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	other := s.Other // may have a capacity
-	s.Other = nil
 	switch dec.PeekKind() {
 	case 'n':
 		return dec.SkipValue()
@@ -250,9 +248,7 @@ func (s *StringOr[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		s.IsString = true
 		return json.UnmarshalDecode(dec, &s.String)
 	default:
-		if s.Other = other; other == nil {
-			s.Other = new(T)
-		}
+		s.Other = new(T)
 		return json.UnmarshalDecode(dec, s.Other)
 	}
 }
