@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing test dependencies: PostgreSQL, Redis, strace, Chromium without a window (headless shell), ip, Python with venv, and the packages given as arguments.
+# Installs missing test dependencies: PostgreSQL, Redis, strace, Chromium without a window (headless shell), ip, jq, OpenSSL, Python with venv, and the packages given as arguments.
 # Does nothing if all of them are installed.
 set -euo pipefail
 
@@ -7,6 +7,9 @@ missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
 PATH=$PATH:/usr/sbin command -v ip >/dev/null || missing+=(iproute2)
+for tool in jq openssl; do
+	command -v "$tool" >/dev/null || missing+=("$tool")
+done
 command -v strace >/dev/null || missing+=(strace)
 [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell >/dev/null || missing+=(chromium-headless-shell)
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
