@@ -104,7 +104,6 @@ func (l *line) read() (in route.Input, err error) {
 	if err != nil {
 		return in, err
 	}
-	req.Measure()
 	reading := predict.Read(req)
 	return route.Input{
 		Op: llm.Chat, Model: "auto", At: time.Date(2026, 11, 19, 12, 0, 0, 0, time.UTC),
