@@ -82,7 +82,7 @@ func (r *ranking) opening(d *Decision) string {
 		case Downgraded:
 			return "The budget is almost spent: "
 		case Housekeeping:
-			return "Client housekeeping: "
+			return "Client's own call: "
 		case Inherited, Recovered:
 		}
 	}
@@ -176,7 +176,7 @@ func atCost(cand, first *candidate) string {
 	case ratio > 1.05:
 		return "at " + short(ratio) + " × the cost"
 	case ratio < 0.95:
-		return "at 1/" + short(1/ratio) + " of the cost"
+		return "and is " + short(1/ratio) + " × cheaper"
 	}
 	return "at the same cost"
 }
