@@ -2,7 +2,7 @@
 
 FEATURES is the built program train/features, TABLES the folder of the tables, PROMPTS folders with labelled examples (*.jsonl, below any
 depth): requests {"c": class, "f": family, "o": [low, high], "u": text, "s", "h", "t", "x", "d"}, calls of clients {"p": purpose, "u", …},
-tool results {"r": text, "v": "failed" or "ok"}, replies, and benchmark tasks {"source", "prompt", "group"} (see BENCHMARKS).
+tool results {"r": text, "v": "failed" or "ok"}, replies, and benchmark tasks {"source", "prompt", "group", "scores"} (see BENCHMARKS).
 
 A table is a ridge regression whose weights are drawn towards those of the present table, not towards zero, so that new examples add to what
 earlier ones taught. The figures that are printed are out of fold."""
@@ -16,6 +16,8 @@ import subprocess
 import sys
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import lsqr
 
 CLASSES = ["trivial", "easy", "medium", "hard"]
 FAMILIES = ["short", "chat", "knowledge", "maths", "code", "agents"]
@@ -25,7 +27,7 @@ BENCHMARKS = {
     "zeroeval_zebra_grid": "maths", "bfcl": "agents", "agentverse-logicgrid": "maths", "agentverse-mgsm": "maths", "natural_qa": "knowledge", "trivia_qa": "knowledge", "mmlu": "knowledge",
     "arc_challenge": "knowledge", "openbook_qa": "knowledge", "gpqa": "knowledge", "mbpp": "code", "human_eval": "code", "gsm8k": "maths", "commonsense_qa": "knowledge", "math": "maths",
 }
-PER_BENCHMARK = 35  # tasks of a benchmark; more would outweigh what people ask for
+PER_BENCHMARK = 70  # tasks of a benchmark; more would outweigh what people ask for
 HELD_OUT = 5  # every fifth group of the benchmarks is only judged
 FILLER = """The north entrance stays closed until the new doors arrive. Visitors use the ramp on the east side, next to the bicycle stands.
 Deliveries before eight go to the loading bay, later ones to the front desk. The desk keeps parcels for ten days. Rooms 12 to 18 were painted
@@ -109,15 +111,40 @@ def read(folders):
 
 def benchmarks(tasks):
     """Examples from benchmark tasks, and others of the same benchmarks to judge. Tasks of a group are near-duplicates and stay together."""
-    train, judge = collections.defaultdict(list), collections.defaultdict(list)
+    train, judge, effects = collections.defaultdict(list), collections.defaultdict(list), task_effects(tasks)
     for t in random.Random(4).sample(tasks, len(tasks)):
-        name = t["source"] if t["source"] in BENCHMARKS else t.get("task") if t["source"] == "llmrouter_ulab" else None
+        name = benchmark_of(t)
         if name not in BENCHMARKS or not t["prompt"]:
             continue
         tools = [x for x in (t.get("tools") or "").split("; ") if x] if isinstance(t.get("tools"), str) else []
         part = judge if sum(str(t["group"]).encode()) % HELD_OUT == 0 else train
-        part[name].append({"c": None, "f": BENCHMARKS[name], "u": t["prompt"], "t": tools, "b": name})
+        part[name].append({"c": None, "f": BENCHMARKS[name], "u": t["prompt"], "t": tools, "b": name, "effect": effects[t["id"]]})
     return [i for rows in train.values() for i in rows[:PER_BENCHMARK]], [i for rows in judge.values() for i in rows[:PER_BENCHMARK]]
+
+
+def benchmark_of(task):
+    return task["source"] if task["source"] in BENCHMARKS else task.get("task") if task["source"] == "llmrouter_ulab" else None
+
+
+def task_effects(tasks):
+    """How much harder a task is than the mean of its benchmark, in classes: from the models that failed, shrunk by the noise of few models."""
+    by = collections.defaultdict(list)
+    for t in tasks:
+        by[benchmark_of(t)].append(t)
+    effects = {}
+    for rows in by.values():
+        of_model = collections.defaultdict(list)
+        for t in rows:
+            for m, score in t["scores"].items():
+                of_model[m].append(score)
+        mean = {m: sum(v) / len(v) for m, v in of_model.items()}
+        chance = max(0.08, sum(p * (1 - p) for p in mean.values()) / len(mean))
+        missed = np.array([np.mean([mean[m] - score for m, score in t["scores"].items()]) for t in rows])
+        noise = np.array([chance / len(t["scores"]) for t in rows])
+        real = max(0.002, missed.var() - noise.mean())
+        for t, e in zip(rows, np.clip(missed * real / (real + noise) / chance / LOGITS, -1.2, 1.2)):
+            effects[t["id"]] = float(e)
+    return effects
 
 
 def inputs(program, rows):
@@ -187,20 +214,15 @@ class Table:
 
 
 class Ridge:
-    """A ridge regression in its dual form, because there are more inputs than rows."""
+    """A ridge regression with sparse inputs."""
 
     def __init__(self, x, weight):
-        self.s = np.sqrt(weight)[:, None].astype(np.float32)
-        self.x = x * self.s
-        self.k = self.x @ self.x.T
-
-    def solve(self, y, rows, penalty):
-        k = self.k[np.ix_(rows, rows)]
-        k[np.diag_indices_from(k)] += penalty
-        return np.linalg.solve(k, y[rows] * self.s[rows])
+        self.s, self.x = np.sqrt(weight), sparse.csr_matrix(x)
+        self.weighted = sparse.diags(self.s) @ self.x
 
     def weights(self, y, rows, penalty):
-        return self.x[rows].T @ self.solve(y, rows, penalty)
+        columns = [lsqr(self.weighted[rows], self.s[rows] * y[rows, c], damp=math.sqrt(penalty), atol=1e-7, btol=1e-7, iter_lim=1000)[0] for c in range(y.shape[1])]
+        return np.array(columns, np.float32).T
 
     def folds(self, y, rows, penalty, groups, folds=5):
         """Predictions for the rows from weights of the other folds."""
@@ -208,8 +230,8 @@ class Ridge:
         order = {g: i for i, g in enumerate(random.Random(1).sample(sorted(set(groups)), len(set(groups))))}
         fold = np.array([order[g] % folds for g in groups])
         for f in range(folds):
-            a, b = np.where(rows & (fold != f))[0], np.where(rows & (fold == f))[0]
-            out[b] = self.k[np.ix_(b, a)] @ self.solve(y, a, penalty) / self.s[b]
+            b = np.where(rows & (fold == f))[0]
+            out[b] = self.x[b] @ self.weights(y, np.where(rows & (fold != f))[0], penalty)
         return out
 
 
@@ -225,9 +247,10 @@ def within(levels, wanted, estimate):
     return np.clip(estimate, low, high)
 
 
-# Columns that are known for the same rows, and the penalty for a change of their weights. Difficulty and length change less, because the
-# examples at hand are shorter than what clients send.
-PARTS = [([0], 15.0), (list(range(3, 9)), 1.0), ([1], 10.0), ([2], 1.0)]
+# Columns that are known for the same rows, and the penalty for a change of their weights.
+PARTS = [([0], 2.0), (list(range(3, 9)), 1.0), ([1], 10.0), ([2], 0.5)]
+CLASS_WEIGHTS = [2.0, 1.6, 0.8, 1.0]  # most of what people send is simple, most of what is worth writing for training is not
+LOGITS = 1.65  # of a class of difficulty
 MINIMUM = 3  # rows that a stem must occur in
 TEXT_PENALTY, TEXT_SMALLEST = 1.0, 0.15  # penalty, and smallest weight of a stem, for results and replies
 BAND = 0.3  # difficulties that count as right around the labelled one
@@ -250,22 +273,28 @@ def train_requests(program, items, tasks, out):
     read_rows = inputs(program, rows)
     keep = [i for i, r in enumerate(read_rows) if "inherited" not in r["reading"]["Findings"]]
     read_rows, meta = [read_rows[i] for i in keep], [meta[i] for i in keep]
-    table = Table(os.path.join(out, "requests.csv"), read_rows, MINIMUM, 0.05)
+    table = Table(os.path.join(out, "requests.csv"), read_rows, MINIMUM, 0.1)
     columns = ["difficulty", "length", "housekeeping"] + FAMILIES
-    weight, groups = np.array([m[1] for m in meta]), np.array([m[0] for m in meta])
+    weight, groups = np.array([m[1] * (CLASS_WEIGHTS[CLASSES.index(m[2]["c"])] if m[2].get("c") else 1) for m in meta]), np.array([m[0] for m in meta])
     x = table.matrix(read_rows)
     y0 = x @ table.present
     y, known = np.zeros((len(meta), len(columns)), np.float32), np.zeros((len(meta), len(columns)), bool)
+    level_of = collections.defaultdict(list)
+    for (_, _, item), estimate in zip(meta, y0[:, 0]):
+        if "b" in item:
+            level_of[item["b"]].append(difficulty(table.levels, estimate))
     for i, (_, _, item) in enumerate(meta):
         if "b" in item or item.get("c"):
-            d = None if "b" in item else CLASSES.index(item["c"]) + 0.7 * ("loop" in read_rows[i]["reading"]["Findings"])
+            d = None if "b" in item else item.get("level", CLASSES.index(item["c"])) + 0.7 * ("loop" in read_rows[i]["reading"]["Findings"])
             y[i, 3 + FAMILIES.index(item["f"])], known[i, 3:] = 1, True
         elif item["p"] != "none":
             d = 0 if item["o"][1] <= 60 else 0.7
             y[i, 3], known[i, 3:] = 1, True
         known[i, 0] = known[i, 3]
-        if known[i, 0]:  # benchmarks tell the family; their difficulty stays as it is
-            y[i, 0] = y0[i, 0] if d is None else within(table.levels, min(3, d), y0[i, 0])
+        if "b" in item:  # the mean of a benchmark stays, its tasks are ordered by their outcomes
+            y[i, 0] = np.interp(np.mean(level_of[item["b"]]) + item["effect"], range(4), table.levels)
+        elif known[i, 0]:
+            y[i, 0] = within(table.levels, min(3, d), y0[i, 0])
         y[i, 2], known[i, 2] = float(item.get("p", "none") != "none"), True
         if "o" in item:
             low, high = max(1, item["o"][0]), max(1, item["o"][1])
@@ -280,12 +309,8 @@ def train_requests(program, items, tasks, out):
     real = np.array([m[1] == 1 for m in meta])
     a = real & (classes >= 0)
     loop = np.array(["loop" in r["reading"]["Findings"] for r in read_rows])
-    before = difficulty(table.levels, y0[:, 0])
-    right = known[:, 0] & (y[:, 0] == y0[:, 0])  # these stay where they are on average; the weights are for the misread ones
-    levels = [level + np.average((p - y0)[m, 0], weights=weight[m]) for c, level in enumerate(table.levels) for m in [right & (abs(before - c) < 0.5)]]
-    print("levels: %s, before %s" % (np.round(levels, 3), table.levels))
-    for name, at, q in (("before", table.levels, y0), ("out of fold", levels, p)):
-        report(name, difficulty(at, q[a, 0]) - 0.7 * loop[a], classes[a])
+    for name, q in (("before", y0), ("out of fold", p)):
+        report(name, difficulty(table.levels, q[a, 0]) - 0.7 * loop[a], classes[a])
     o = np.array([m[2].get("o", [1, 1]) for m in meta], float)
     visible = np.exp(p[:, 1])
     fits = (visible >= o[:, 0] / 3) & (visible <= 3 * o[:, 1])
@@ -302,9 +327,9 @@ def train_requests(program, items, tasks, out):
         q = table.matrix(judged) @ w
         right = collections.defaultdict(list)
         for item, row in zip(judge, q):
-            right[item["b"]].append((FAMILIES[row[3:].argmax()] == item["f"], float(difficulty(levels, row[0]))))
+            right[item["b"]].append((FAMILIES[row[3:].argmax()] == item["f"], float(difficulty(table.levels, row[0]))))
         print("held-out benchmark tasks, family and mean difficulty: " + ", ".join("%s %.2f %.1f" % (b, *np.mean(v, axis=0)) for b, v in right.items()))
-    table.write(os.path.join(out, "requests.csv"), columns, w, kept, levels)
+    table.write(os.path.join(out, "requests.csv"), columns, w, kept, table.levels)
 
 
 def report(name, d, classes):

@@ -47,7 +47,7 @@ const (
 )
 
 // A request is a call that a client makes for itself above housekeeping. A request that looks difficult, or that lets the model act, needs
-// more evidence. In a tool loop, or in a mode of an agent, the model works on a task.
+// more evidence. In a tool loop, in a mode of an agent, or after a short reply of the user, the model works on a task.
 const (
 	housekeeping  = 0.34
 	perDifficulty = 0.08 // added to housekeeping for each class of difficulty
@@ -66,7 +66,7 @@ func Read(req *llm.Request) Reading {
 		}
 	}
 	f := Features{Task: estimate.family(), Difficulty: requests.difficulty(estimate[difficultyColumn]), Language: c.language}
-	if estimate[housekeepingColumn] > housekeeping+perDifficulty*f.Difficulty+withTools*min(c.measures[tools], 1) && !c.findings.Loop && c.findings.Mode == "" {
+	if estimate[housekeepingColumn] > housekeeping+perDifficulty*f.Difficulty+withTools*min(c.measures[tools], 1) && !c.findings.Loop && c.findings.Mode == "" && c.findings.Inherited == 0 {
 		c.findings.Purpose = Housekeeping
 	} else {
 		c.findings.Trouble = c.trouble()
