@@ -38,6 +38,7 @@ var families = []family{
 	{names: regexp.MustCompile(`^gpt-5\.2`), efforts: efforts("none", "low", "medium", "high", "xhigh"), verbosity: true},
 	{names: regexp.MustCompile(`^gpt-5\.[45]`), efforts: efforts("none", "low", "medium", "high", "xhigh"), toolsNeedResponses: true, verbosity: true},
 	{names: regexp.MustCompile(`^gpt-5\.[6-9]`), efforts: efforts("none", "low", "medium", "high", "xhigh", "max"), toolsNeedResponses: true, verbosity: true, breakpoints: true},
+	{names: regexp.MustCompile(`^gpt-6(-luna|\.1-terra)`), efforts: efforts("none", "low", "medium", "high", "xhigh", "max"), toolsNeedResponses: true, verbosity: true, breakpoints: true},
 	{names: regexp.MustCompile(`^gpt-[6-9]`), efforts: efforts("low", "medium", "high", "xhigh", "max"), toolsNeedResponses: true, verbosity: true, breakpoints: true},
 	{names: regexp.MustCompile(`^o[13]-pro`), efforts: efforts("low", "medium", "high"), responsesOnly: true},
 	{names: regexp.MustCompile(`^o\d`), efforts: efforts("low", "medium", "high")},
