@@ -63,12 +63,14 @@ func (a *App) exportView(ctx context.Context, e *requestlog.Entry) (any, error) 
 	}
 	var body requestlog.Body
 	if e.BodyState == requestlog.BodyStored {
-		var err error
-		if body, err = a.db.Log.EntryBody(ctx, e.WorkspaceID, e.ID); errors.Is(err, requestlog.ErrNotFound) {
+		stored, err := a.db.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
+		switch {
+		case errors.Is(err, requestlog.ErrNotFound):
 			e.BodyState = requestlog.BodyExpired // deleted since the entry was read
-		} else if err != nil {
+		case err != nil:
 			return nil, err
 		}
+		body = stored
 	}
 	view.Bodies = new(requests.BodyOf(e.BodyState, body))
 	return view, nil

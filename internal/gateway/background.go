@@ -151,7 +151,7 @@ func (d *delivery) detach(ctx context.Context, a *upstream.Attempt, received *bi
 	a.Finish(e, bill.Charge{Usage: usage})
 	d.recordWarnings(a)
 	task := d.newTask(a, received.Pending, usage)
-	d.run.background = task.complete // runs after the call has ended
+	d.background = task.complete // runs after the call has ended
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (d *delivery) newTask(a *upstream.Attempt, id string, estimate llm.Usage) *
 		maximum = d.series.Terms.MaxUsage(target)
 		maximum.Estimated = true
 	}
-	req.Body, req.Fields, req.Conversation, req.Asked, req.Instructed = nil, nil, nil, "", ""
+	req.Body, req.Fields, req.Conversation, req.Asked = nil, nil, nil, ""
 	d.series.Terms.Request, d.plan.req, d.req = &req, &req, &req
 	if e := d.entry; len(e.Body.Request) > maxBackgroundText || d.delivered.Size() > maxBackgroundText {
 		e.BodyState, e.Preview, e.Body = requestlog.BodyTooLarge, "", requestlog.Body{}

@@ -29,9 +29,6 @@ func (r *Request) Describe() {
 			}
 		default:
 			r.Plain = r.Plain && instructions
-			if text := firstText(m.Parts); r.Instructed == "" && text != "" {
-				r.Instructed = text
-			}
 		}
 		instructions = instructions && m.Role == System
 		texts = appendText(texts, m.Name)

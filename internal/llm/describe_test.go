@@ -19,10 +19,12 @@ func TestDescribeDerivesProperties(t *testing.T) {
 	}{
 		"messages": {
 			Conversation{Messages: []Message{
-				{Role: System, Parts: []Part{text("Be brief.")}}, {Role: User, Parts: []Part{text("héllo")}}, {Role: Assistant, Parts: []Part{text("x")}},
+				{Role: System, Parts: []Part{text("Be brief.")}},
+				{Role: User, Parts: []Part{text("héllo")}},
+				{Role: Assistant, Parts: []Part{text("x")}},
 				{Role: User, Parts: []Part{{Kind: ResultPart, Result: &ToolResult{ID: "c1", Parts: []Part{text("ok")}}}}},
 			}},
-			Request{Prompt: Prompt{Messages: 4, Answers: 1, Asked: "héllo", Instructed: "Be brief.", Plain: true}, PromptSize: PromptSize{ASCIIBytes: 18, NonASCIIBytes: 2}},
+			Request{Prompt: Prompt{Messages: 4, Answers: 1, Asked: "héllo", Plain: true}, PromptSize: PromptSize{ASCIIBytes: 18, NonASCIIBytes: 2}},
 		},
 		"attachments": {
 			Conversation{Messages: []Message{{Role: User, Parts: []Part{

@@ -95,7 +95,6 @@ type Prompt struct {
 	Answers       int    // number of assistant messages
 	Preview       string // beginning of the last user message, for lists; at most PreviewBytes
 	Asked         string // first text in the last user message
-	Instructed    string // first text in a system message
 	HasSignatures bool   // whether the messages contain signatures of other providers, which the gateway added to earlier responses
 	LostThinking  bool   // whether the gateway removed signed thinking of other targets, which the client received unchanged
 	Plain         bool   // whether every provider of the format accepts the messages: no custom tools, wrapped signatures or system turns

@@ -20,25 +20,6 @@ const (
 	Object
 )
 
-// KindOf converts the result of Scanner.Kind to a Kind.
-func KindOf(first byte) Kind {
-	switch first {
-	case 'f':
-		return False
-	case 't':
-		return True
-	case '0':
-		return Number
-	case '"':
-		return Text
-	case '[':
-		return List
-	case '{':
-		return Object
-	}
-	return Null
-}
-
 // Value is a JSON value inside a document. Every lookup scans the JSON again, so use Value only for validated documents whose members are
 // read a few times. In malformed input, lookups find nothing. The zero value represents a missing value.
 type Value struct {

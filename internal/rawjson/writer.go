@@ -40,13 +40,6 @@ func (w *Writer) Raw(name string, value []byte) {
 	w.Out = append(w.Out, value...)
 }
 
-// OptionalRaw writes a member unless value is nil.
-func (w *Writer) OptionalRaw(name string, value []byte) {
-	if value != nil {
-		w.Raw(name, value)
-	}
-}
-
 // Str writes a member that is a string.
 func (w *Writer) Str(name, value string) {
 	w.Key(name)

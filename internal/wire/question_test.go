@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/internal/wire/responses"
 )
 
-func TestLastQuestionAndInstructionsAreFound(t *testing.T) {
+func TestLastQuestionIsFound(t *testing.T) {
 	t.Parallel()
 	const turns = `{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"KIND","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`
 	for body, format := range map[string]wire.Format{
@@ -27,8 +27,8 @@ func TestLastQuestionAndInstructionsAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [...]any{req.Asked, req.Instructed, req.Answers}; got != [...]any{"Second\nline", `Be "brief".`, 2} {
-			t.Errorf("%s: question, instructions and answers %q", format.Name(), got)
+		if got := [...]any{req.Asked, req.Answers}; got != [...]any{"Second\nline", 2} {
+			t.Errorf("%s: question and answers %q", format.Name(), got)
 		}
 	}
 }

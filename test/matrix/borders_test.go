@@ -289,7 +289,7 @@ func TestBordersAreDocumented(t *testing.T) {
 	w := newDeployment(t)
 	var table bytes.Buffer
 	for _, in := range ingresses {
-		fmt.Fprintf(&table, "\nFrom `POST /proxy/v1%s`:\n\n| |", in.path)
+		fmt.Fprintf(&table, "\nFrom `POST /proxy/v1%s`:\n\n| feature |", in.path)
 		for _, to := range targets {
 			fmt.Fprintf(&table, " %s |", to.title)
 		}

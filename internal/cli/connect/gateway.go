@@ -80,7 +80,7 @@ func (r remote) send(ctx context.Context, limit time.Duration, method, path stri
 	req.Header.Set("Authorization", "Bearer "+r.key)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlead-connect")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := new(http.Client).Do(req)
 	if err != nil {
 		return nil, nil, cli.WithFix(fmt.Errorf("no gateway at %s: %w", r.base, unwrapURL(err)), "start it with  fairlead serve,  or name its address with --server")
 	}
@@ -228,7 +228,7 @@ func codexCatalog(s *site) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(empty)
+	defer func() { _ = os.RemoveAll(empty) }()
 	ctx, cancel := context.WithTimeout(context.Background(), shortTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.program, "debug", "models")

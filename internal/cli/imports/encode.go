@@ -82,9 +82,10 @@ func mergeKeys(providers []*provider) []*provider {
 		merged = append(merged, p)
 	}
 	for _, p := range merged {
-		if p.Vendor == "" {
+		switch p.Vendor {
+		case "":
 			p.Format = "chat"
-		} else if p.Vendor == p.Name {
+		case p.Name:
 			p.Vendor = ""
 		}
 		for _, m := range p.Models {

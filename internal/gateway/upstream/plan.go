@@ -220,7 +220,7 @@ type option struct {
 // same target may start again.
 func (r *Rescue) Continue(ctx context.Context, broken *Attempt, e *llm.Error) *Attempt {
 	s := r.series
-	options := r.options(ctx, broken, e)
+	options := r.options(broken, e)
 	byPrefill := []llm.Kind{llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch} // errors that the prefill may have caused
 	for len(options) > 0 && s.left() > 0 {
 		o, before := options[0], len(s.Attempts)
@@ -250,7 +250,7 @@ func (r *Rescue) Continue(ctx context.Context, broken *Attempt, e *llm.Error) *A
 
 // options lists the targets that can continue the response: first the targets that accept a prefill, then the targets that start the
 // response again. The failed target is retried if no other target remains, unless it timed out.
-func (r *Rescue) options(ctx context.Context, broken *Attempt, e *llm.Error) []option {
+func (r *Rescue) options(broken *Attempt, e *llm.Error) []option {
 	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.tried)
 	same := len(fresh) == 0 && retrySame(e)
 	if same {

@@ -129,7 +129,7 @@ func (a *adaptation) adaptEffort() {
 	if chosen == "" && (effort == "" || slices.Contains(a.Efforts, effort)) {
 		return
 	}
-	if chosen == "" && !(a.Thinking == messages.BudgetThinking && a.edit.Set["thinking"] != nil) { // otherwise, the budget expresses it
+	if chosen == "" && (a.Thinking != messages.BudgetThinking || a.edit.Set["thinking"] == nil) { // otherwise, the budget expresses it
 		a.call.Warn("effort %q was dropped: the model does not support it", effort)
 	}
 	var rest rawjson.Writer

@@ -60,11 +60,11 @@ func mergeSessions() string {
 
 // packModels returns the column models.
 func packModels(models []string) string {
-	packed := ""
+	var packed strings.Builder
 	for _, m := range models {
-		packed += "\x1f" + m + "\x1f"
+		packed.WriteString("\x1f" + m + "\x1f")
 	}
-	return packed
+	return packed.String()
 }
 
 // unpackModels returns the models in the column models, in sorted order. A model is in the column more than once if it served a session

@@ -245,7 +245,7 @@ func deletedMessagesLeaveSharedSegments(t *testing.T, db *store.DB) {
 	other, turn := write("other question")
 	stored := func(text string) (found bool) {
 		t.Helper()
-		rows, err := db.Query(ctx, `select content from message_segments where scope = (select scope from message_days where workspace_id = $1)`, ws)
+		rows, err := db.Query(ctx, `select content from message_segments where scope = (select scope from message_days where workspace_id = $1)`, ws) //nolint:rowserrcheck // sqldb.Each checks rows.Err
 		must(t, sqldb.Each(rows, err, func(row sqldb.Scanner) error {
 			var packed []byte
 			if err := row.Scan(&packed); err != nil {

@@ -33,7 +33,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 		req: &llm.Request{Op: op, Payload: llm.Payload{Format: Name}, ResponseOptions: llm.ResponseOptions{Choices: 1}},
 	}
 	doc.RejectUnknownLookAlikes(in)
-	in.Controls.Apply(doc, d.req)
+	in.Apply(doc, d.req)
 	d.settings(&in)
 	d.tools(in.Tools)
 	d.messages(&in)

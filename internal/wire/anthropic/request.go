@@ -67,8 +67,9 @@ func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return json.UnmarshalDecode(dec, c.text)
 	case '[':
 		return json.UnmarshalDecode(dec, &c.list)
+	default:
+		return dec.SkipValue()
 	}
-	return dec.SkipValue()
 }
 
 // MarshalJSONTo implements json.MarshalerTo.

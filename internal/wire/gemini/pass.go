@@ -79,7 +79,7 @@ func adaptSettings(config members, req *llm.Request, o RewriteOptions) (adapted 
 	}
 	for _, name := range []string{"temperature", "topP", "topK", "presencePenalty", "frequencyPenalty"} {
 		value, penalty := config.get(name), strings.HasSuffix(name, "Penalty")
-		if !isGiven(value) || !o.FixedSampling && !(penalty && !o.Traits.Penalties) {
+		if !isGiven(value) || !o.FixedSampling && (!penalty || o.Traits.Penalties) {
 			continue
 		}
 		set(name, nil)

@@ -107,7 +107,7 @@ func (d *decoder) json(ctx context.Context, body []byte) error {
 	}
 	d.doc = doc
 	doc.RejectUnknownLookAlikes(&in)
-	in.Controls.Apply(doc, d.req)
+	in.Apply(doc, d.req)
 	d.req.EndUser = string(in.User)
 	d.req.Choices = int(max(doc.Int("n", in.N, 1, 10), 1))
 	if in.Stream {

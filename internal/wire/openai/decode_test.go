@@ -400,7 +400,7 @@ func TestPropertiesDoNotKeepTheBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Conversation, req.Body, req.Asked, req.Instructed = nil, nil, "", ""
+	req.Conversation, req.Body, req.Asked = nil, nil, ""
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(body)))
 	var check func(path string, v reflect.Value)
 	check = func(path string, v reflect.Value) {

@@ -69,7 +69,7 @@ type decoder struct {
 func (d *decoder) addControls(in *request) {
 	req, doc := d.req, d.doc
 	doc.RejectUnknownLookAlikes(in)
-	in.Controls.Apply(doc, req)
+	in.Apply(doc, req)
 	doc.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
 	req.Stream, req.Background = in.Stream, in.Background
 	req.Stores = string(in.Store) != "false"

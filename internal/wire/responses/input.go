@@ -67,7 +67,7 @@ func (d *decoder) add(role llm.Role, parts []llm.Part) {
 	text := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart })
 	call := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.CallPart })
 	// If the last message has text but no tool call, further text begins a new message.
-	if role == llm.Assistant && d.last == role && !(text && d.hasText && !d.hasCall) {
+	if role == llm.Assistant && d.last == role && (!text || !d.hasText || d.hasCall) {
 		d.hasText, d.hasCall = d.hasText || text, d.hasCall || call
 		last := &d.conv.Messages[len(d.conv.Messages)-1]
 		last.Parts = append(last.Parts, parts...)

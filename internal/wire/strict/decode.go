@@ -266,11 +266,12 @@ func (d *decoder) readMembers(dec *jsontext.Decoder, into reflect.Value) error {
 			repeated = found && d.hasField(index.name)
 		}
 		d.doc.Fields = append(d.doc.Fields, field)
-		if repeated {
+		switch {
+		case repeated:
 			err = d.skipRepeated(dec, field.Name, index.name)
-		} else if found {
+		case found:
 			err = json.UnmarshalDecode(dec, into.FieldByIndex(index.path).Addr().Interface())
-		} else {
+		default:
 			err = dec.SkipValue()
 		}
 		if err != nil {

@@ -40,6 +40,7 @@ func yieldFileIDs(dec *jsontext.Decoder, named bool, yield func(string) bool) bo
 		}
 		_, err = dec.ReadToken()
 		return err == nil
+	default:
+		return true
 	}
-	return true
 }

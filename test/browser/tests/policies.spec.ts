@@ -180,7 +180,7 @@ test("a viewer sees policies read-only and can run dry runs and backtests", asyn
   await expect(page.getByText("Policies are read-only here")).toBeVisible();
   await expect(page.getByRole("listitem", { name: "one" }).getByRole("button")).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Add policy" })).toHaveCount(0);
-  await expect(page.getByText("No default model is set.")).toBeVisible();
+  await expect(page.getByText("No default model is set, so only costs are shown, no savings.")).toBeVisible();
   await expect(page.getByRole("link", { name: "Change" })).toHaveCount(0);
   await expect(editorOf(page)).toHaveAttribute("contenteditable", "false");
   await expectAccessible(page);
