@@ -176,7 +176,7 @@ test("a request shows its trace, can be verified, and its response rated", async
   await open(page, "?tab=ratings");
   await expect(page.getByText("1 of at least 50 ratings and verdicts")).toBeVisible(); // too few to change the routing
   const abilities = page.getByRole("table", { name: "Learned abilities" });
-  await expect(abilities.getByRole("row", { name: / code / })).toBeVisible();
+  await expect(abilities.getByRole("row", { name: / Code / })).toBeVisible();
   await expectSound(page);
   await page.getByRole("button", { name: /^Reset outcomes of/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
