@@ -72,7 +72,8 @@ func (a *App) exportView(ctx context.Context, e *requestlog.Entry) (any, error) 
 		}
 		body = stored
 	}
-	view.Bodies = new(requests.BodyOf(e.BodyState, body))
+	shown := requests.BodyOf(e.BodyState, body)
+	view.Bodies = &shown
 	return view, nil
 }
 
