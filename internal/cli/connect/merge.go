@@ -322,8 +322,8 @@ func mergeTOML(settings ...setting) func([]byte) ([]byte, error) {
 			if len(s.path) > 1 {
 				table = s.path[0]
 			}
-			if doc.writes(table) {
-				return nil, fmt.Errorf("read TOML: write %s as a table with a header", table)
+			if doc.definesInline(table) {
+				return nil, fmt.Errorf("read TOML: %s is not a table with a header, which this command can change", table)
 			}
 			if s.value == nil {
 				doc.remove(table, key)
@@ -439,8 +439,8 @@ func tomlStringEnd(text string) (int, error) {
 	return 0, errors.New("read TOML: a string has no end")
 }
 
-// writes reports whether the document defines a table or values in it with a dotted key or as an inline table.
-func (d *tomlDocument) writes(table string) bool {
+// definesInline reports whether the document defines a table or values in it with a dotted key or as an inline table.
+func (d *tomlDocument) definesInline(table string) bool {
 	return table != "" && slices.ContainsFunc(d.tables, func(t tomlTable) bool {
 		return slices.ContainsFunc(t.statements, func(s tomlStatement) bool {
 			within := strings.HasPrefix(t.name+".", table+".")

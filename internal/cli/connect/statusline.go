@@ -56,8 +56,12 @@ type statusInput struct {
 
 // readSession reads the sums of the session from the gateway to which Claude Code is connected, with the key of the connection.
 func (k *command) readSession(ctx context.Context, in *statusInput) (*requests.SessionSummary, error) {
+	claude, err := findAgent([]string{"claude-code"})
+	if err != nil {
+		return nil, err
+	}
 	for _, project := range []string{in.Workspace.Project, ""} {
-		s, at, err := k.newSite(&agents[0], project)
+		s, at, err := k.newSite(claude, project)
 		if err != nil {
 			return nil, err
 		}
